@@ -73,8 +73,10 @@ def parameters_section(entries: Iterable[Parameter], width: int = WIDTH) -> str:
     lines = []
     for entry in entries:
         lines.append(f"{entry.name} : {entry.type}{_default(entry)}")
-        said = f"{entry.help} ({entry.bounds})" if entry.bounds else entry.help
-        lines += textwrap.wrap(said, width - 4, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False)
+        description = f"{entry.help} ({entry.bounds})" if entry.bounds else entry.help
+        lines += textwrap.wrap(
+            description, width - 4, initial_indent="    ", subsequent_indent="    ", break_on_hyphens=False
+        )
     return "\n".join(lines) or "None."
 
 

@@ -89,16 +89,16 @@ class EngineError(SkybandError, RuntimeError):
     that has lost a row."""
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def closest(word: str, words: Iterable[str]) -> str | None:
     """Which of `known` an unknown `word` was probably meant to be."""
-    folded = {name.casefold(): name for name in sorted(known)}
+    folded = {name.casefold(): name for name in sorted(words)}
     close = difflib.get_close_matches(str(word).casefold(), folded, n=1)
     return folded[close[0]] if close else None
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
+def suggest(word: str, words: Iterable[str]) -> str:
     """The end of an error message about an unknown `word`: the closest of `known`, or all of them."""
-    names = sorted(known)
+    names = sorted(words)
     meant = closest(word, names)
     if meant is not None:
         return f"did you mean {meant!r}?"

@@ -103,8 +103,8 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
 
     builder = SparkSession.builder.appName(name)
     there = SparkSession.getActiveSession()
-    given = there.conf.getAll if there is not None else {}
-    missing = {key: value for key, value in SETTINGS.items() if key not in given}
+    conf = there.conf.getAll if there is not None else {}
+    missing = {key: value for key, value in SETTINGS.items() if key not in conf}
     for key, value in {**missing, **settings}.items():
         if value is not None:
             builder = builder.config(key, value)
@@ -286,20 +286,20 @@ def plan_of(
 
     bindings: what the query and `backends` were bound to before; the session may name others for the other roles.
     """
-    asked = make_query(query)
-    if problems := collation_problems(asked, df.schema):
+    own_query = make_query(query)
+    if problems := collation_problems(own_query, df.schema):
         raise ConfigError(*(problem.within("query") for problem in problems))
     schema = _arrow_schema(df)
-    settings = _from_settings(df.sparkSession, asked)
+    settings = _from_settings(df.sparkSession, own_query)
     if bindings is None or settings.keys() - (backends or {}).keys():
-        bindings = bind(asked, schema, {**settings, **(backends or {})})
-    elif problems := column_problems(asked, schema):
+        bindings = bind(own_query, schema, {**settings, **(backends or {})})
+    elif problems := column_problems(own_query, schema):
         raise ConfigError(*problems)
-    return ShardedPlan(asked, dict(bindings), schema, shard_count(asked, shards), ticking)
+    return ShardedPlan(own_query, dict(bindings), schema, shard_count(own_query, shards), ticking)
 
 
-def _no_dataframe(given: Any) -> str:
-    kind = f"{type(given).__module__}.{type(given).__qualname__}"
+def _no_dataframe(value: Any) -> str:
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
     remedy = "make one with session.createDataFrame(data)"
     if kind.startswith("pyspark.pandas."):
         remedy = "make one with data.to_spark()"
@@ -343,16 +343,16 @@ def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
 
 def shard_count(query: Query, shards: int | None = None) -> int:
     """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
-    wanted = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 1:
-        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(wanted)})"))
-    if wanted > MOST_SHARDS:
-        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(wanted)})"))
+    count = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(count)})"))
+    if count > MOST_SHARDS:
+        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(count)})"))
     reason = query.one_shard if query.answers == ALL else "what changed is told of one answer, not of several shards'"
-    if wanted > 1 and not query.by and reason is not None:
-        message = f"{reason}: use shards = 1, or group with `by` (got {wanted})"
+    if count > 1 and not query.by and reason is not None:
+        message = f"{reason}: use shards = 1, or group with `by` (got {count})"
         raise ConfigError(Problem("shards", message))
-    return wanted
+    return count
 
 
 def _check_session(spark: "SparkSession", plan: ShardedPlan) -> None:

@@ -117,10 +117,10 @@ def _call(name: str, *columns: Any) -> "Column":
     return called
 
 
-def _column(given: Any) -> Any:
+def _column(value: Any) -> Any:
     from pyspark.sql import functions as sql
 
-    return sql.col(given) if isinstance(given, str) else given
+    return sql.col(value) if isinstance(value, str) else value
 
 
 _CASTS = {"int": "bigint", "float": "double", "range": "double", "str": "string", "bool": "boolean"}

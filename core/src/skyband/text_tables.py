@@ -35,7 +35,7 @@ def table(
     right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
     texts = [[text(value) for value in row] for row in cells]
     if is_terminal(stream):
-        return _drawn(headers, texts, right, styles or {}, spare, stream)
+        return _rendered(headers, texts, right, styles or {}, spare, stream)
     for line in aligned(headers, texts, right):
         print(line, file=stream)
     return []
@@ -58,12 +58,12 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 """What a terminal obeys rather than shows: control characters, and marks that turn the direction of what follows."""
 
 
-def visible(shown: str, keep: str = "") -> str:
+def visible(text: str, keep: str = "") -> str:
     """Text of anyone's making, safe to write to a terminal: what it would obey is written as in Python's strings.
 
     keep: characters that stay as they are.
     """
-    return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else ascii(found[0])[1:-1], shown)
+    return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def text(value: Any) -> str:
@@ -131,7 +131,7 @@ _FOLDED = 32
 """A cell longer than this is better folded than a reason to leave a column out."""
 
 
-def _drawn(
+def _rendered(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[bool],
@@ -145,13 +145,13 @@ def _drawn(
     from rich.text import Text
 
     console = Console(file=out, width=width(out))
-    kept = fitting(headers, rows, spare, console.width)
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for place in kept:
+    fitted = fitting(headers, rows, spare, console.width)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for place in fitted:
         name = headers[place]
         style = styles.get(name, "")
-        drawn.add_column(Text(name), justify="right" if right[place] else "left", style=style, overflow="fold")
+        table.add_column(Text(name), justify="right" if right[place] else "left", style=style, overflow="fold")
     for row in rows:
-        drawn.add_row(*(Text(row[place]) for place in kept))  # Text, because a value may hold rich's markup
-    console.print(drawn)
-    return [name for place, name in enumerate(headers) if place not in kept and any(row[place] for row in rows)]
+        table.add_row(*(Text(row[place]) for place in fitted))  # Text, because a value may hold rich's markup
+    console.print(table)
+    return [name for place, name in enumerate(headers) if place not in fitted and any(row[place] for row in rows)]

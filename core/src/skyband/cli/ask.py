@@ -19,8 +19,8 @@ class AskCommand(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
-        taken = {name for parameter in own for name in parameter.opts}
-        return [*own, *(option for option in self.of_questions if not taken & {*option.opts})]
+        own_options = {name for parameter in own for name in parameter.opts}
+        return [*own, *(option for option in self.of_questions if not own_options & {*option.opts})]
 
     @property
     def of_questions(self) -> list[click.Option]:
@@ -35,8 +35,8 @@ class AskCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            said = error.message.rstrip(".") + comes_with(error.option_name)
-            error.message = said  # type: ignore[misc]  # final for click's own types only
+            message = error.message.rstrip(".") + comes_with(error.option_name)
+            error.message = message  # type: ignore[misc]  # final for click's own types only
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -127,13 +127,13 @@ def command(
         click.echo(json.dumps({"at": answers.at, "answers": rows}, indent=2, default=str))
         return
     names = list(answers.rows[0].numbers) if answers.rows else []
-    show = _whole if answers.whole_numbers else _shown
-    shown = [[*_groups(answers.by, row), row.window, *map(show, names, row.numbers.values())] for row in answers.rows]
+    show = _whole if answers.whole_numbers else _cell
+    cells = [[*_groups(answers.by, row), row.window, *map(show, names, row.numbers.values())] for row in answers.rows]
     click.echo(f"at {answers.at}", err=True)
-    text_tables.table([*answers.by, "last", *names], shown)
+    text_tables.table([*answers.by, "last", *names], cells)
 
 
-def _shown(name: str, value: Any) -> Any:
+def _cell(name: str, value: Any) -> Any:
     """A float in six digits, or as many as its whole part has; shares in four places."""
     if not isinstance(value, float):
         return value

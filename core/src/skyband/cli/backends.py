@@ -33,7 +33,7 @@ def command(role: str | None, as_json: bool) -> None:
             for plugin in broken
         ]}, indent=2))  # fmt: skip
     else:
-        _shown(listing, is_default)
+        _show(listing, is_default)
     for problem in installed().absent:
         click.echo(f"warning: {problem}", err=True)
     for plugin in broken if not as_json else ():
@@ -57,7 +57,7 @@ def _looked_at(entry: Any) -> Any:
     return evolve(entry, problem=missing(entry.info.factory) or missing(installed().role(entry.info.role).interface))
 
 
-def _shown(listing: list[Any], is_default: Any) -> None:
+def _show(listing: list[Any], is_default: Any) -> None:
     from skyband import text_tables
 
     rows = [

@@ -78,10 +78,10 @@ class Commands(click.Group):
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"skyband.cli.{cmd_name}").command
         else:
-            found = self._of_plugins.get(cmd_name)
-            if found is None:
+            entry_point = self._of_plugins.get(cmd_name)
+            if entry_point is None:
                 return None
-            command = found
+            command = entry_point
         if not any(parameter.name == "debug" for parameter in command.params):
             command.params.append(_debug_option())
         return command
@@ -94,8 +94,8 @@ class Commands(click.Group):
             from skyband.registry.install_hints import comes_with
 
             if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-                known = self.list_commands(ctx)
-                message = f"no command {args[0]!r}; {suggest(args[0], known)}{comes_with(args[0])}"
+                commands = self.list_commands(ctx)
+                message = f"no command {args[0]!r}; {suggest(args[0], commands)}{comes_with(args[0])}"
                 raise click.UsageError(message, ctx) from error
             raise
 
@@ -148,8 +148,8 @@ class Commands(click.Group):
             try:
                 plugin.manager.hook.skyband_commands(group=theirs)
             except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
-                said = visible(cause(error))
-                click.echo(f"warning: {plugin.distribution} could not add its commands: {said}", err=True)
+                reason = visible(cause(error))
+                click.echo(f"warning: {plugin.distribution} could not add its commands: {reason}", err=True)
                 continue
             added: Any = theirs.commands
             for name, command in added.items():

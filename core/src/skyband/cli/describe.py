@@ -43,10 +43,10 @@ def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: b
     if as_json:
         click.echo(json.dumps(_plain(binding, described, parameters), indent=2, default=str))
     else:
-        _shown(binding, described, parameters)
+        _show_backend(binding, described, parameters)
 
 
-def _shown(binding: Any, described: Any, parameters: Any) -> None:
+def _show_backend(binding: Any, described: Any, parameters: Any) -> None:
     from skyband import text_tables
     from skyband.registry import installed
 

@@ -26,8 +26,8 @@ def _columns(kind: str, distribution: str | None) -> list[tuple[str, str]]:
     from skyband.queries import examples_of, make_query
 
     for example in examples_of(kind, distribution):
-        chosen = {} if distribution is None else {"distribution": distribution}
-        query = make_query({**example.keys, "kind": kind, **chosen})
+        owner = {} if distribution is None else {"distribution": distribution}
+        query = make_query({**example.keys, "kind": kind, **owner})
         return [(field.name, str(field.type)) for field in query.answer_fields(example.rows.schema)]
     return []
 
@@ -41,8 +41,8 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
 
     info = entry.info
     click.echo(f"{info.key}: {info.summary}\n")
-    written = read_docstring(cls)
-    write_text(written.text)
+    sections = read_docstring(cls)
+    write_text(sections.text)
     roles = installed().roles
     facts = [
         *(("role", f"{role}, by default {roles[role].default}" if role in roles else role) for role in cls.roles),
@@ -58,7 +58,7 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
     if columns:
         click.echo("\nColumns of its answers, after those of `by`, as an example has them:")
         text_tables.table(["column", "type"], [list(one) for one in columns], styles={"column": "bold"})
-    write_sections(written)
+    write_sections(sections)
 
 
 def _plain(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> dict[str, Any]:

@@ -13,9 +13,9 @@ def write_text(text: str, indent: str = "") -> None:
     click.echo(click.wrap_text(text, text_tables.width(), indent, indent, preserve_paragraphs=True))
 
 
-def write_sections(written: Any) -> None:
+def write_sections(sections: Any) -> None:
     """Write the sections of a docstring after its parameters, each under its heading."""
-    for heading, text in written.sections.items():
+    for heading, text in sections.sections.items():
         if heading != "Parameters" and text:
             click.echo(f"\n{click.style(heading, bold=True)}\n")
             if heading == "Examples":

@@ -81,15 +81,15 @@ def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str)
     from skyband.registry import installed
 
     prefix, slash, kind = value.partition("/")
-    known = {entry.info.kind for entry in installed().query_listing()}
-    if not slash and prefix in known:
+    query_kinds = {entry.info.kind for entry in installed().query_listing()}
+    if not slash and prefix in query_kinds:
         raise click.BadParameter(f"must be query/KIND (got {value!r}); did you mean query/{value}?", ctx, parameter)
     if prefix != QUERY:
         return backend_key(ctx, parameter, value)
-    if kind not in known:
-        said = f"must be query/KIND, such as query/{next(iter(kinds()), 'top-k')}" if not kind else None
+    if kind not in query_kinds:
+        message = f"must be query/KIND, such as query/{next(iter(kinds()), 'top-k')}" if not kind else None
         raise click.BadParameter(
-            said or f"unknown query {kind!r}; {suggest(kind, known)}{comes_with(kind)}", ctx, parameter
+            message or f"unknown query {kind!r}; {suggest(kind, query_kinds)}{comes_with(kind)}", ctx, parameter
         )
     return QUERY, kind
 

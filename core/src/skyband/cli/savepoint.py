@@ -38,12 +38,12 @@ def command(
     from skyband.job.reading import read_job
     from skyband.job.savepoints.take import save_history, save_states, save_stream
 
-    asked = read_job(job, sets)
-    _check(asked.source.stream, until, states, at)
+    checked_job = read_job(job, sets)
+    _check(checked_job.source.stream, until, states, at)
     if states is not None:
-        saved = save_states(asked, folder, states, at)
+        saved = save_states(checked_job, folder, states, at)
     else:
-        saved = save_stream(asked, folder) if until is None else save_history(asked, folder, until)
+        saved = save_stream(checked_job, folder) if until is None else save_history(checked_job, folder, until)
     rows = saved.query.rows and saved.watermark is not None
     reached = text_tables.count(saved.watermark) if rows else text_tables.moment(saved.watermark)
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

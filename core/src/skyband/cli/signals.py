@@ -39,16 +39,16 @@ def as_interrupts() -> Iterator[None]:
     """Let SIGTERM and SIGHUP raise, and Ctrl-C as well; a signal that whoever started us ignores stays ignored."""
     _last.clear()
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
-    taken = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
+    handlers = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
     before = signal.getsignal(signal.SIGINT)
     if before not in (signal.SIG_IGN, None):
-        taken[signal.SIGINT] = before
+        handlers[signal.SIGINT] = before
     try:
-        for number in taken:
+        for number in handlers:
             signal.signal(number, _raise)
         yield
     finally:
-        for number, handler in taken.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 

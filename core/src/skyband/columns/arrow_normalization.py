@@ -83,10 +83,10 @@ def columns_as(
     return pa.RecordBatch.from_arrays(columns, names=fields.names)
 
 
-def _column(given: Mapping[str, pa.Array], field: pa.Field, is_hashed: bool) -> pa.Array:
-    if field.name not in given:
+def _column(columns: Mapping[str, pa.Array], field: pa.Field, is_hashed: bool) -> pa.Array:
+    if field.name not in columns:
         raise InputError(field.name, "is no column of this batch, and is one of the first")
-    column = given[field.name]
+    column = columns[field.name]
     if column.type == field.type and not pa.types.is_dictionary(field.type):
         return column
     try:
@@ -103,19 +103,24 @@ def _column(given: Mapping[str, pa.Array], field: pa.Field, is_hashed: bool) -> 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """The column in a usual type."""
-    given = column.type
-    if isinstance(given, pa.BaseExtensionType):
+    own_kind = column.type
+    if isinstance(own_kind, pa.BaseExtensionType):
         return _as(column.storage, kind)
-    if pa.types.is_run_end_encoded(given):
+    if pa.types.is_run_end_encoded(own_kind):
         return _as(column.values, kind).take(_runs(column))
-    if pa.types.is_dictionary(given):
+    if pa.types.is_dictionary(own_kind):
         return _dictionary_as(column, kind)
-    if pa.types.is_nested(given) and pa.types.is_nested(kind) and given != kind and hasattr(given, "value_type"):
+    if (
+        pa.types.is_nested(own_kind)
+        and pa.types.is_nested(kind)
+        and own_kind != kind
+        and hasattr(own_kind, "value_type")
+    ):
         return _list_as(column, kind)
-    if given == kind:
+    if own_kind == kind:
         return column
-    if pa.types.is_decimal(given) and given.scale < 0:  # as text a decimal of negative scale has an exponent
-        column = column.cast(_usual_decimal(given))
+    if pa.types.is_decimal(own_kind) and own_kind.scale < 0:  # as text a decimal of negative scale has an exponent
+        column = column.cast(_usual_decimal(own_kind))
     return _of_type(column, kind)
 
 

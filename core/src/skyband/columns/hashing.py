@@ -44,8 +44,8 @@ def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_dictionary(column.type):
         codes = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        known = _hash_words(column.dictionary, seed)
-        hashes = known[codes] if len(known) else np.zeros(len(column), np.uint64)
+        word_hashes = _hash_words(column.dictionary, seed)
+        hashes = word_hashes[codes] if len(word_hashes) else np.zeros(len(column), np.uint64)
     else:
         hashes = _hash_values(column, np.uint64(seed))
     if column.null_count:

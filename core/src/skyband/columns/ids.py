@@ -63,7 +63,7 @@ class ValuesById:
         self.needed = not is_integer_id(kind)
         """Whether ids do not tell the values."""
         self._before: int | None = None
-        self._known = _no_names(kind)
+        self._names = _no_names(kind)
         self._new: list[pa.RecordBatch] = []
         self._rows = 0
 
@@ -76,7 +76,7 @@ class ValuesById:
                 times, ids, names = times[last], ids[last], names.take(pa.array(last))
             self._new.append(_names(times, ids, _names_as(names, self._kind)))
             self._rows += len(times)
-            if self._rows > 2 * len(self._known) + _LEAST:
+            if self._rows > 2 * len(self._names) + _LEAST:
                 self._settle()
 
     def lookup(self, ids: Int64) -> pa.Array:
@@ -84,10 +84,10 @@ class ValuesById:
         if not self.needed:
             return integers_of(ids, self._kind)
         self._settle()
-        known = self._known.column("id").to_numpy()
-        if not among(ids, known).all():
+        ids_in_order = self._names.column("id").to_numpy()
+        if not among(ids, ids_in_order).all():
             raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
-        return self._known.column("name").take(pa.array(np.searchsorted(known, ids)))
+        return self._names.column("name").take(pa.array(np.searchsorted(ids_in_order, ids)))
 
     def for_answers(self, ids: Int64) -> pa.Array | Int64:
         """As `of`, or ids that are the values but for their type, for many groups to make one column of."""
@@ -107,11 +107,11 @@ class ValuesById:
         """All that is known, in one form however it came."""
         if self.needed:
             self._settle()
-        return self._known
+        return self._names
 
     def load_state(self, frame: pa.RecordBatch) -> None:
         """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
-        self._known = frame
+        self._names = frame
         if not len(frame):
             return
         ids = frame.column("id").to_numpy(zero_copy_only=False)
@@ -120,14 +120,14 @@ class ValuesById:
 
     def _settle(self) -> None:
         """One row for each id, by id, with the last time it was seen."""
-        together = keyed_frames.concatenated([self._known, *self._new])
+        together = keyed_frames.concatenated([self._names, *self._new])
         self._new, self._rows = [], 0
         ids, times = together.column("id").to_numpy(), together.column("last").to_numpy()
         _, places = np.unique(ids[::-1], return_index=True)
         last = len(ids) - 1 - places
         if self._before is not None:
             last = last[times[last] >= self._before]
-        self._known = together.take(pa.array(last))
+        self._names = together.take(pa.array(last))
 
 
 def _names(times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
@@ -145,7 +145,7 @@ class ValuesInUse:
     def __init__(self, kind: pa.DataType) -> None:
         self._ids = np.empty(0, np.int64)
         self._values = pa.array([], kind)
-        self._kept = 0
+        self._count = 0
 
     def learn(self, ids: Int64, values: pa.Array | Array) -> None:
         """Learn the values of these ids, as a frame of rows has them: decimal fractions in numpy. O(n log n)."""
@@ -172,10 +172,10 @@ class ValuesInUse:
 
     def keep(self, ids: Int64, lazily: bool = False) -> None:
         """Forget all others than these; lazily: once as many have come as were kept then."""
-        if lazily and len(self._ids) <= 2 * self._kept + _LEAST:
+        if lazily and len(self._ids) <= 2 * self._count + _LEAST:
             return
         used = np.flatnonzero(among(self._ids, distinct(ids)))
-        self._kept = len(used)
+        self._count = len(used)
         if len(used) < len(self._ids):
             self._ids, self._values = self._ids[used], self._values.take(pa.array(used))
 
@@ -198,7 +198,7 @@ class ValuesInUse:
         ids = frame.column("id").to_numpy(zero_copy_only=False)
         if frame.column("id").null_count or (ids[1:] <= ids[:-1]).any():
             raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
-        self._ids, self._values, self._kept = ids, frame.column("name"), len(ids)
+        self._ids, self._values, self._count = ids, frame.column("name"), len(ids)
 
 
 class ValuesByArrival:

@@ -117,15 +117,15 @@ def _type_as_json(kind: pa.DataType) -> Any:
 def _type_of(described: Any) -> pa.DataType:
     if isinstance(described, str):
         return _BY_NAME[described]
-    name, *given = described
+    name, *arguments = described
     if name in _DECIMALS:
-        return _DECIMALS[name](*map(_length, given))
+        return _DECIMALS[name](*map(_length, arguments))
     if name == "fixed_size_binary":
-        return pa.binary(_length(given[0]))
+        return pa.binary(_length(arguments[0]))
     if name == "dictionary":
-        return pa.dictionary(_type_of(given[0]), _type_of(given[1]), bool(given[2]))
+        return pa.dictionary(_type_of(arguments[0]), _type_of(arguments[1]), bool(arguments[2]))
     makers = {"timestamp": pa.timestamp, "list": pa.list_, "large_list": pa.large_list}
-    return makers[name](*(given if name == "timestamp" else map(_type_of, given)))
+    return makers[name](*(arguments if name == "timestamp" else map(_type_of, arguments)))
 
 
 def _length(value: Any) -> int:
@@ -180,9 +180,9 @@ def put_together(kind: pa.DataType, length: int, path: str, arrays: Arrays) -> p
     if pa.types.is_null(kind):
         return pa.nulls(length)
     if pa.types.is_dictionary(kind):
-        known = int(take_out(arrays, f"{path} length", np.int64, 1)[0])
+        row_count = int(take_out(arrays, f"{path} length", np.int64, 1)[0])
         codes = put_together(kind.index_type, length, f"{path} codes", arrays)
-        words = put_together(kind.value_type, _length(known), f"{path} words", arrays)
+        words = put_together(kind.value_type, _length(row_count), f"{path} words", arrays)
         return pa.DictionaryArray.from_arrays(codes, words, ordered=kind.ordered, safe=True)
     offset_type = _offset_type(kind)
     if offset_type is None:

@@ -38,7 +38,7 @@ class RowStore:
         if columns:
             self._times = np.concatenate([self._times, times])
             together = zip(self._columns, columns, strict=True)
-            self._columns = [pa.concat_arrays([held, new]) for held, new in together]
+            self._columns = [pa.concat_arrays([stored, new]) for stored, new in together]
 
     def lookup(self, numbers: Int64) -> list[pa.Array]:
         """The columns of these arrivals."""

@@ -127,13 +127,13 @@ class RankedRows:
         stays = np.ones(len(table), bool) if self._before is None else times >= self._before
         self._settled = self._without_reached(table, stays)
 
-    def _without_reached(self, table: pa.RecordBatch, kept: Array) -> pa.RecordBatch:
+    def _without_reached(self, table: pa.RecordBatch, candidates: Array) -> pa.RecordBatch:
         """The rows that are `kept` (bool[n]) and stand for their object in some answer to come."""
         if self._which != "each":
             values = table.column("value").to_numpy()
             ranked = np.zeros(len(table)) if self._which == "latest" else self._signed(values)
-            kept = kept & _unreached(self._who(table), ranked)
-        return table.filter(pa.array(kept))
+            candidates = candidates & _unreached(self._who(table), ranked)
+        return table.filter(pa.array(candidates))
 
     def _who(self, table: pa.RecordBatch) -> list[Array]:
         """What tells an object."""
@@ -151,15 +151,15 @@ class RankedRows:
         if self._which == "each":
             columns.append(np.concatenate([ranked, values]))
         codes = row_codes(columns)
-        mine, asked = codes[: len(table)], codes[len(table) :]
+        mine, wanted_codes = codes[: len(table)], codes[len(table) :]
         order = np.lexsort((times, mine))
-        known, width = np.unique(times), len(times) + 1
-        keys = mine[order] * width + np.searchsorted(known, times[order])
-        starts = np.searchsorted(keys, asked * width + np.searchsorted(known, since))
-        stops = np.searchsorted(keys, asked * width + np.searchsorted(known, until))
+        distinct_times, width = np.unique(times), len(times) + 1
+        keys = mine[order] * width + np.searchsorted(distinct_times, times[order])
+        starts = np.searchsorted(keys, wanted_codes * width + np.searchsorted(distinct_times, since))
+        stops = np.searchsorted(keys, wanted_codes * width + np.searchsorted(distinct_times, until))
         last = stops - 1
         if self._which == "each":
-            last = last - place_among_equal(row_codes([answers, asked]))
+            last = last - place_among_equal(row_codes([answers, wanted_codes]))
         if (last < starts).any():
             raise SnapshotError("contradicts itself: the state has no row for an object in its answers")
         if self._which in ("largest", "smallest"):
@@ -203,8 +203,8 @@ class RankedRowsOfGroups(RankedRows):
         rows = rows.slice(0, len(rows) - left)
         back = np.arange(len(times))[::-1]  # of rows that are alike the first asked for is the latest
         ends = times if self._which == "each" else np.full(len(times), times[-1])
-        asked = [np.full(len(times), group, np.uint64), ids[back]]
-        places = self._places(rows, times[back], asked, values[back] + 0.0, times[back], ends[back] + 1)
+        group_and_id = [np.full(len(times), group, np.uint64), ids[back]]
+        places = self._places(rows, times[back], group_and_id, values[back] + 0.0, times[back], ends[back] + 1)
         return {carried(number): column for number, column in enumerate(self._carried(rows, places[back]))}
 
     def hold(self, rows: pa.RecordBatch) -> None:
@@ -215,9 +215,9 @@ class RankedRowsOfGroups(RankedRows):
         """By group, the rows that answers to come may be of: of each of these groups (ascending) from `before` on."""
         table = self._together()
         times, group = (table.column(name).to_numpy() for name in ("time", "group"))
-        left = self._without_reached(table, times >= before[np.searchsorted(groups, group)])
-        order = np.argsort(left.column("group").to_numpy(), kind="stable")
-        return left.take(pa.array(order))
+        remaining = self._without_reached(table, times >= before[np.searchsorted(groups, group)])
+        order = np.argsort(remaining.column("group").to_numpy(), kind="stable")
+        return remaining.take(pa.array(order))
 
     def absorb(self, other: "RankedRowsOfGroups", keys: UInt64) -> None:
         """Take over another's rows of these groups, none of which is here."""

@@ -79,8 +79,8 @@ def _so_far(what: str, zone: str, text: str) -> CalendarLength | None:
     since = _SINCE.fullmatch(what)
     if since is None:
         if what.lower().startswith(("since", "this")):
-            known = ", ".join(_BEGUN)
-            raise ValueError(f"must be {known}, or since a time of the clock such as 09:30 (got {literal(text)})")
+            choices = ", ".join(_BEGUN)
+            raise ValueError(f"must be {choices}, or since a time of the clock such as 09:30 (got {literal(text)})")
         return None
     hour, minute, second = (int(since[name] or 0) for name in ("hour", "minute", "second"))
     if hour > 23 or minute > 59 or second > 59:

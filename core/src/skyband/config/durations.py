@@ -60,7 +60,7 @@ def parse(text: Any) -> Duration:
     return Duration(length, rows, " ".join(text.split()))
 
 
-def written(length: int, rows: bool) -> str:
+def length_text(length: int, rows: bool) -> str:
     """A length as a user would write it, in the largest unit that it is a multiple of."""
     names = {"row": 1} if rows else _UNITS
     unit = max((unit for unit, size in names.items() if length % size == 0), key=lambda unit: names[unit])
@@ -123,13 +123,13 @@ def _wrong_list(value: Any, read: Callable[[Any], Any]) -> Wrong:
         return f'must be a list of durations such as ["10 minutes"] (got {literal(value)})'
     problems, sound = [], list[Any]()
     for number, entry in enumerate(value):
-        said = _wrong(entry, 1, read)
-        if said is None:
+        problem = _wrong(entry, 1, read)
+        if problem is None:
             length = read(entry)
-            said = _wrong_beside(length, sound)
+            problem = _wrong_beside(length, sound)
             sound.append(length)
-        if said is not None:
-            problems.append(Problem(f"[{number}]", said))
+        if problem is not None:
+            problems.append(Problem(f"[{number}]", problem))
     return problems
 
 

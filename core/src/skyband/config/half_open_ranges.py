@@ -58,35 +58,35 @@ def ranges_parameter(*, help: str, **options: Any) -> Any:
     return checked(None, type="list", check=_check, converter=_read, help=help, **options)
 
 
-def _read(given: Any) -> Any:
-    if given is None or isinstance(given, str) or not isinstance(given, Sequence):
-        return given
+def _read(value: Any) -> Any:
+    if value is None or isinstance(value, str) or not isinstance(value, Sequence):
+        return value
     try:
-        return tuple(map(read_range, given))
+        return tuple(map(read_range, value))
     except ValueError:
-        return given
+        return value
 
 
-def _read_one(given: Any) -> Any:
+def _read_one(value: Any) -> Any:
     try:
-        return None if given is None else read_range(given)
+        return None if value is None else read_range(value)
     except ValueError:
-        return given
+        return value
 
 
-def _check_one(given: Any) -> str | None:
+def _check_one(value: Any) -> str | None:
     try:
-        read_range(given)
+        read_range(value)
     except ValueError as error:
         return str(error)
     return None
 
 
-def _check(given: Any) -> str | None:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {literal(given)})"
+def _check(value: Any) -> str | None:
+    if isinstance(value, str) or not isinstance(value, Sequence) or not value:
+        return f"must be a list of ranges, [[0, 10], [10, 100]] (got {literal(value)})"
     try:
-        ranges = [read_range(ends) for ends in given]
+        ranges = [read_range(ends) for ends in value]
     except ValueError as error:
         return f"each {error}"
     twice = [str(one) for place, one in enumerate(ranges) if one in ranges[:place]]

@@ -17,7 +17,7 @@ def literal(value: Any) -> str:
 
     Never raises, and never writes a number out that has thousands of digits.
     """
-    return _cut(_written(value, 4))
+    return _cut(_text_of(value, 4))
 
 
 def is_huge(value: Any) -> bool:
@@ -25,7 +25,7 @@ def is_huge(value: Any) -> bool:
     return isinstance(value, int) and value.bit_length() > _MOST_BITS
 
 
-def _written(value: Any, depth: int) -> str:
+def _text_of(value: Any, depth: int) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if is_huge(value):
@@ -50,10 +50,10 @@ def _collection(value: Any, depth: int) -> str:
         return "…"
     more = ", …" if len(value) > _MOST_ENTRIES else ""
     if isinstance(value, Mapping):
-        pairs = (f"{key} = {_written(entry, depth)}" for key, entry in islice(value.items(), _MOST_ENTRIES))
+        pairs = (f"{key} = {_text_of(entry, depth)}" for key, entry in islice(value.items(), _MOST_ENTRIES))
         inside = ", ".join(pairs) + more
         return f"{{ {inside} }}" if inside else "{}"
-    return f"[{', '.join(_written(entry, depth) for entry in islice(value, _MOST_ENTRIES))}{more}]"
+    return f"[{', '.join(_text_of(entry, depth) for entry in islice(value, _MOST_ENTRIES))}{more}]"
 
 
 def _foreign(value: Any) -> str:

@@ -74,15 +74,15 @@ def number(
     return _field(default, "float", _numeric(numbers.Real, "a number", **limits), _bounds(**limits), help, options)
 
 
-def choice(*known: str, default: Any = NOTHING, help: str, **options: Any) -> Any:
+def choice(*choices: str, default: Any = NOTHING, help: str, **options: Any) -> Any:
     """One of a few words."""
 
     def check(value: Any) -> str | None:
-        if value in known:
+        if value in choices:
             return None
-        return f"must be one of {', '.join(known)} (got {literal(value)}); {suggest(value, known)}"
+        return f"must be one of {', '.join(choices)} (got {literal(value)}); {suggest(value, choices)}"
 
-    return _field(default, "str", check, "one of " + ", ".join(known), help, options)
+    return _field(default, "str", check, "one of " + ", ".join(choices), help, options)
 
 
 def flag(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
@@ -217,8 +217,8 @@ _COMPARISONS: Sequence[tuple[str, str, Callable[[Any, Any], bool]]] = (
 
 
 def _bounds(**limits: float | None) -> str:
-    said = [f"{words} {limits[name]}" for name, words, _ in _COMPARISONS if limits.get(name) is not None]
-    return " and ".join(said)
+    phrases = [f"{words} {limits[name]}" for name, words, _ in _COMPARISONS if limits.get(name) is not None]
+    return " and ".join(phrases)
 
 
 def _numeric(kind: type[Any], what: str, **limits: float | None) -> Check:

@@ -31,7 +31,7 @@ _LONG = 24
 """Letters by which a long secret is known where it was cut."""
 _PLAIN = ("true", "false", "none", "null")
 
-_known: set[str] = set()
+_hidden_texts: set[str] = set()
 
 
 def is_secret(key: str) -> bool:
@@ -43,12 +43,12 @@ def learn(tables: Mapping[str, Any]) -> None:
     """Hide from now on what is secret of a job. Keys of queries and backends hold none."""
     for key, value in tables.items():
         if key.partition(".")[0] not in ("query", "backends"):
-            _known.update(_secrets(key, value))
+            _hidden_texts.update(_secrets(key, value))
 
 
 def hide(secrets: Iterable[str]) -> None:
     """Hide these from now on, whatever their keys say."""
-    _known.update(secret for secret in secrets if secret.strip() and secret.lower() not in _PLAIN)
+    _hidden_texts.update(secret for secret in secrets if secret.strip() and secret.lower() not in _PLAIN)
 
 
 def without_passwords(text: str) -> str:
@@ -59,7 +59,7 @@ def without_passwords(text: str) -> str:
 def redact(text: str) -> str:
     """The text without what is secret of the jobs that this process has read, nor what looks like it."""
     text = without_passwords(text)
-    for secret in sorted(_known, key=len, reverse=True):
+    for secret in sorted(_hidden_texts, key=len, reverse=True):
         text = _without(text, secret)
     return text
 

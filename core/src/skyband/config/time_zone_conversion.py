@@ -26,19 +26,19 @@ class TimeZone:
     def __init__(self, name: str) -> None:
         changes, offsets = _offsets_of(name)
         self._changes, self._offsets = changes, offsets
-        self._shown = changes + np.maximum(offsets[:-1], offsets[1:])
+        self._clock_changes = changes + np.maximum(offsets[:-1], offsets[1:])
         """From what time of the clock on each later offset holds."""
         self._ends = np.append(changes, np.iinfo(np.int64).max)
 
     def clock(self, times: Int64) -> Int64:
         """int64[n]: what the clock shows at moments, as microseconds from 1970-01-01 00:00 of the clock."""
-        shown: Int64 = times + self._offsets[np.searchsorted(self._changes, times, side="right")]
-        return shown
+        clock_times: Int64 = times + self._offsets[np.searchsorted(self._changes, times, side="right")]
+        return clock_times
 
-    def moment(self, shown: Int64) -> Int64:
+    def moment(self, clock_times: Int64) -> Int64:
         """int64[n]: the first moments at which the clock shows these times or later ones."""
-        place = np.searchsorted(self._shown, shown, side="right")
-        moments: Int64 = np.minimum(shown - self._offsets[place], self._ends[place])
+        place = np.searchsorted(self._clock_changes, clock_times, side="right")
+        moments: Int64 = np.minimum(clock_times - self._offsets[place], self._ends[place])
         return moments
 
     def whole_since(self, length: int) -> int:
@@ -60,9 +60,9 @@ def _offsets_of(name: str) -> tuple[Int64, Int64]:
     try:
         zone = ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
-        known = suggest(name, available_timezones())
-        known = known if known.startswith("did") else "such as 'Europe/Paris' or 'UTC'"
-        raise ValueError(f"the time zone {name!r} is unknown here; {known}") from error
+        hint = suggest(name, available_timezones())
+        hint = hint if hint.startswith("did") else "such as 'Europe/Paris' or 'UTC'"
+        raise ValueError(f"the time zone {name!r} is unknown here; {hint}") from error
 
     def offset(second: int) -> int:
         there = datetime.fromtimestamp(second, zone).utcoffset()

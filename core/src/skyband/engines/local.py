@@ -56,8 +56,8 @@ class LocalRun:
         cls, query: Query | Mapping[str, Any], schema: pa.Schema, backends: Mapping[str, Any] | None = None
     ) -> "LocalRun":
         """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
-        asked, taken = for_a_program(make_query(query)), usual_schema(schema)
-        return cls(Operator(asked, bind(asked, taken, backends), taken))
+        own_query, own_schema = for_a_program(make_query(query)), usual_schema(schema)
+        return cls(Operator(own_query, bind(own_query, own_schema, backends), own_schema))
 
     def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""

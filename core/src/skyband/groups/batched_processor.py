@@ -18,7 +18,7 @@ class BatchedProcessor(RegularProcessor):
 
     def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
         super().__init__(every, horizon, rows, schedule)
-        self._written: list[ProcessorAnswers] = []
+        self._pending: list[ProcessorAnswers] = []
         self.begin()
 
     @abstractmethod
@@ -26,21 +26,21 @@ class BatchedProcessor(RegularProcessor):
         """Start with nothing in the windows."""
 
     @abstractmethod
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         """Take in rows at `times` and answer the moments `asked`, each over the rows before it."""
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
-        asked = self.due(times, until)
-        if len(times) or len(asked):
-            answers = self.feed(times, rows if len(times) else self.no_rows, asked)
+        due = self.due(times, until)
+        if len(times) or len(due):
+            answers = self.feed(times, rows if len(times) else self.no_rows, due)
             if answers is not None and len(answers):
-                self._written.append(answers)
+                self._pending.append(answers)
 
     def collect(self) -> ProcessorAnswers | None:
-        written, self._written = self._written, []
-        if len(written) <= 1:
-            return written[0] if written else None
-        return as_batch(written)
+        answers, self._pending = self._pending, []
+        if len(answers) <= 1:
+            return answers[0] if answers else None
+        return as_batch(answers)
 
     def clear(self) -> None:
         self.begin()

@@ -27,8 +27,8 @@ class CarriedRowsOfGroups:
         """Have the rows of these groups (ascending) at hand, and no others."""
         size, columns = self._entries.parts(keys)
         columns["group"] = np.repeat(keys, size)
-        held = [pa.array(columns[field.name], field.type) for field in self._schema]
-        self._rows.hold(pa.RecordBatch.from_arrays(held, schema=self._schema))
+        stored = [pa.array(columns[field.name], field.type) for field in self._schema]
+        self._rows.hold(pa.RecordBatch.from_arrays(stored, schema=self._schema))
 
     def store(self, keys: UInt64, before: Int64) -> None:
         """Lay by the rows of these groups, those fetched, that are not before these numbers; none stays at hand."""
@@ -55,5 +55,5 @@ class CarriedRowsOfGroups:
         times = state.column("time", np.int64, len(owners), at_least=0)
         rising = (times[1:] > times[:-1]) | (owners[1:] != owners[:-1])
         state.require(bool(rising.all()), "time", "must be in order within a group")
-        known = seen[np.searchsorted(groups, own)][owners] if len(own) else times
-        state.require(not (times >= known).any(), "time", "must be below the group's number of rows")
+        limits = seen[np.searchsorted(groups, own)][owners] if len(own) else times
+        state.require(not (times >= limits).any(), "time", "must be below the group's number of rows")

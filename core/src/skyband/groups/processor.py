@@ -225,10 +225,10 @@ class RegularProcessor(ScheduledProcessor):
         """The moments to answer at most `until`, `times` being those of the rows taken in with them."""
         if self._next == TIME_MAX:
             self._next = self.moment_after(int(times[0]))
-        asked = self._schedule.between(self._next - 1, until) if self._next <= until else np.empty(0, np.int64)
-        if len(asked):
-            self._next = self.moment_after(int(asked[-1]))
-        return asked
+        moments = self._schedule.between(self._next - 1, until) if self._next <= until else np.empty(0, np.int64)
+        if len(moments):
+            self._next = self.moment_after(int(moments[-1]))
+        return moments
 
     def resume_after_both(self, other: "RegularProcessor") -> None:
         """Stand after the later of both last rows, the moments that both have passed being answered."""
@@ -275,8 +275,8 @@ class WindowedProcessor(RegularProcessor):
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
         start = 0
-        asked = self.due(times, until)
-        for at, stop in zip(asked.tolist(), np.searchsorted(times, asked).tolist(), strict=True):
+        moments = self.due(times, until)
+        for at, stop in zip(moments.tolist(), np.searchsorted(times, moments).tolist(), strict=True):
             self._update(times, rows, start, stop)
             self.answer(at)
             start = stop

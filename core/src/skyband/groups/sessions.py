@@ -45,31 +45,31 @@ class Sessions(NamedTuple):
 
 
 def sessions_of(
-    schedule: Schedule, held: GroupColumns, reached: int, until: int, keys: UInt64, times: Int64
+    schedule: Schedule, stored: GroupColumns, reached: int, until: int, keys: UInt64, times: Int64
 ) -> Sessions:
     """The sessions of the groups held, answered up to `reached`, and of rows (by group and time), up to `until`."""
     # Which groups there are, those held and those with rows, and of each its rows and its last time before them.
     fresh = np.append(True, keys[1:] != keys[:-1])[: len(keys)]
     starts = np.flatnonzero(fresh)
     stops = np.append(starts[1:], len(keys))[: len(starts)]
-    fed = keys[starts]
-    known = among(fed, held.key)
-    everyone = held.key if known.all() else distinct(held.key, fed)
-    here, theirs = np.searchsorted(everyone, held.key), np.searchsorted(everyone, fed)
+    keys_of_rows = keys[starts]
+    is_stored = among(keys_of_rows, stored.key)
+    everyone = stored.key if is_stored.all() else distinct(stored.key, keys_of_rows)
+    here, theirs = np.searchsorted(everyone, stored.key), np.searchsorted(everyone, keys_of_rows)
     last = np.zeros(len(everyone), np.int64)
     start, stop = last.copy(), last.copy()
     last[theirs] = times[starts]
-    last[here] = held.last
+    last[here] = stored.last
     start[theirs], stop[theirs] = starts, stops
     # A row begins a session where the row before it is so long ago that nothing depends on that any more.
     previous = np.append(0, times[:-1])[: len(times)]
     previous[starts] = last[theirs]
     begins = schedule.has_ended(previous, times)
-    begins[starts[~known]] = True
+    begins[starts[~is_stored]] = True
     others = np.flatnonzero(begins)
     if not len(others):  # all rows go on with what is held
         group, begin = np.arange(len(everyone)), np.full(len(everyone), reached)
-        first, size = np.cumsum(held.size) - held.size, held.size
+        first, size = np.cumsum(stored.size) - stored.size, stored.size
     else:
         # A group's sessions follow each other: first what is held of it, then one from each row that begins one. Only
         # the first has entries at its beginning, and each has the rows up to the next one's.
@@ -77,8 +77,8 @@ def sessions_of(
         order = np.argsort(group, kind="stable")
         group = group[order]
         nothing = np.zeros(len(others), np.int64)
-        first = np.concatenate([np.cumsum(held.size) - held.size, nothing])[order]
-        size = np.concatenate([held.size, nothing])[order]
+        first = np.concatenate([np.cumsum(stored.size) - stored.size, nothing])[order]
+        size = np.concatenate([stored.size, nothing])[order]
         begin = np.concatenate([np.full(len(here), reached), times[others]])[order]
         start = np.concatenate([start[here], others])[order]
         goes_on = np.append(group[1:] == group[:-1], False)[: len(group)]

@@ -28,7 +28,7 @@ class SmallGroupEntries:
         self._first, self._size = np.empty(0, np.int64), np.empty(0, np.int64)
         self.numbers: dict[str, Int64] = {name: np.empty(0, np.int64) for name in numbers}
         """Those of each group."""
-        self._kept = kept
+        self._kinds = kept
         self.columns: dict[str, Column] = {name: numbers_or_lists.empty(kind) for name, kind in kept.items()}
         self._used = 0
         self.entries = 0
@@ -119,16 +119,16 @@ class SmallGroupEntries:
         state = StateReader(arrays)
         groups = state.ascending("group", dtype=np.uint64, strictly=True)
         entries = StateReader(state_arrays.without_prefix("entries", arrays))
-        numeric = [name for name, kind in self._kept.items() if not isinstance(kind, pa.DataType)]
-        length = len(entries.column(numeric[0], self._kept[numeric[0]]))
-        lengths = {len(entries.column(name, self._kept[name])) for name in numeric}
+        numeric = [name for name, kind in self._kinds.items() if not isinstance(kind, pa.DataType)]
+        length = len(entries.column(numeric[0], self._kinds[numeric[0]]))
+        lengths = {len(entries.column(name, self._kinds[name])) for name in numeric}
         state.require(len(lengths) == 1, "entries", "must have columns of one length")
         sizes = state.sizes("count", len(groups), length)
         fewest = 0 if self.numbers else 1
         few = not len(sizes) or (sizes.min() >= fewest and sizes.max() <= most)
         state.require(bool(few), "count", f"must be from {fewest} to {most}")
         numbers = {name: state.column(name, np.int64, len(groups), at_least=0).copy() for name in self.numbers}
-        self.columns = {name: numbers_or_lists.read(entries, name, kind, length) for name, kind in self._kept.items()}
+        self.columns = {name: numbers_or_lists.read(entries, name, kind, length) for name, kind in self._kinds.items()}
         self.key, self._size, self.numbers = groups, sizes.copy(), numbers
         self._first = np.cumsum(sizes) - sizes
         self._used = self.entries = length

@@ -60,9 +60,11 @@ def pass_input_of(
     oldest: Int64,
 ) -> PassInput:
     """A step whose arrays are of one kind to compiled code, which is compiled once then, wherever they come from."""
-    taken = {name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()}
+    frozen_rows = {
+        name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()
+    }
     same = sessions._replace(size=read_only(sessions.size))
-    return PassInput(same, entries, read_only(times), taken, moments, spans, oldest)
+    return PassInput(same, entries, read_only(times), frozen_rows, moments, spans, oldest)
 
 
 class PassResult(NamedTuple):

@@ -195,28 +195,28 @@ class SmallGroupTable(SmallGroups):
     def _run(self, latest: int | None) -> SmallGroupAnswers:
         """Walk all groups, with the rows of the buffer, to the moment reached."""
         keys, times, rows = self._ready()
-        held = GroupColumns(self._key, self._last, self._count)
-        sessions = sessions_of(self.schedule, held, self._reached, self._until, keys, times)
+        stored = GroupColumns(self._key, self._last, self._count)
+        sessions = sessions_of(self.schedule, stored, self._reached, self._until, keys, times)
         moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
         oldest = np.full(len(sessions.key), self.oldest(self._until))
         step = pass_input_of(sessions, self._entries, times, rows, moments, sessions.spans(moments), oldest)
-        done = self.run_pass(step)
-        grown = done.grown >= 0
-        promoted = self.promoted(step, done) if grown.any() else ()
+        result = self.run_pass(step)
+        outgrew = result.grown >= 0
+        promoted = self.promoted(step, result) if outgrew.any() else ()
         # Of a group only its last session goes on, if it has not ended, nor has an entry too many.
         emptied = sessions.key[sessions.final & sessions.ended]
-        stays = sessions.final & ~sessions.ended & ~grown
-        self._key, self._last, self._count = sessions.key[stays], sessions.last[stays], done.size[stays]
-        survivors = slice(None) if stays.all() else np.repeat(stays, done.size)
-        self._entries = {name: numbers_or_lists.pick(values, survivors) for name, values in done.entries.items()}
+        stays = sessions.final & ~sessions.ended & ~outgrew
+        self._key, self._last, self._count = sessions.key[stays], sessions.last[stays], result.size[stays]
+        survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
+        self._entries = {name: numbers_or_lists.pick(values, survivors) for name, values in result.entries.items()}
         self._reached = self._until
         self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
-        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=self.schema) if len(done.session) else None
+        answers = pa.RecordBatch.from_arrays(list(result.answers), schema=self.schema) if len(result.session) else None
         if self.names is not None:
             self.names.keep(self._entries[self.identity], lazily=True)
         if self.rows_behind is not None:
             self.rows_behind.forget(self.oldest(self._until))
-        return SmallGroupAnswers(answers, sessions.key[done.session], emptied, promoted)
+        return SmallGroupAnswers(answers, sessions.key[result.session], emptied, promoted)
 
     def _ready(self) -> tuple[UInt64, Int64, dict[str, Column]]:
         """The buffer by group, each in time order."""
@@ -229,21 +229,21 @@ class SmallGroupTable(SmallGroups):
         order = np.lexsort((times, keys))  # stable: rows of one time stay in the operator's canonical order
         return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
-    def promoted(self, step: PassInput, done: PassResult) -> list[Promoted]:
+    def promoted(self, step: PassInput, result: PassResult) -> list[Promoted]:
         """Those that have an entry too many, each with its entries and the rows not taken in."""
-        first = np.cumsum(done.size) - done.size
+        first = np.cumsum(result.size) - result.size
         leaving = []
-        for session in np.flatnonzero(done.grown >= 0).tolist():
-            own = slice(first[session], first[session] + done.size[session])
-            rest = slice(done.grown[session], step.sessions.stop[session])
-            order = np.argsort(done.entries["time"][own], kind="stable")
-            entries = {name: numbers_or_lists.pick(values[own], order) for name, values in done.entries.items()}
+        for session in np.flatnonzero(result.grown >= 0).tolist():
+            own = slice(first[session], first[session] + result.size[session])
+            rest = slice(result.grown[session], step.sessions.stop[session])
+            order = np.argsort(result.entries["time"][own], kind="stable")
+            entries = {name: numbers_or_lists.pick(values[own], order) for name, values in result.entries.items()}
             key = int(step.sessions.key[session])
             if self.rows_behind is not None:
                 values = entries["time"] if self.ranked_by is None else self.signed(entries[self.ranked_by])
                 columns = entries["time"], entries[self.identity], values
-                until, left = int(step.sessions.last[session]), rest.stop - rest.start
-                entries |= self.rows_behind.take_group(key, until, left, *columns)
+                until, remaining = int(step.sessions.last[session]), rest.stop - rest.start
+                entries |= self.rows_behind.take_group(key, until, remaining, *columns)
             rows = {name: column[rest] for name, column in step.rows.items()}
             if self.names is not None:
                 rows["name"] = self.names.lookup(rows[self.identity])

@@ -21,7 +21,7 @@ from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.schedule import Moments
 from skyband.state_validation import StateReader
 
-_SEEN, _SINCE = "seen", "since."
+_ROW_COUNT, _SINCE = "seen", "since."
 
 
 class SmallRowWindows(SmallGroupsPerRow):
@@ -38,7 +38,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         self._parts = parts
         self._queries = hash_column(pa.array(parts, pa.string()))
         self._carried = None if table.rows_behind is None else CarriedRowsOfGroups(table.rows_behind)
-        super().__init__(SmallGroupEntries(table.kept, [_SEEN]))
+        super().__init__(SmallGroupEntries(table.kept, [_ROW_COUNT]))
 
     def take_dropped(self) -> Mapping[str, int]:
         return self._table.take_dropped()
@@ -47,52 +47,59 @@ class SmallRowWindows(SmallGroupsPerRow):
         table, entries = self._table, self._entries
         if table.names is not None:
             table.names.learn(rows[table.identity], rows["name"])
-        size, held = entries.parts(keys)
-        seen = entries.number(_SEEN, keys)
-        until = seen + stops - starts
-        numbers = np.arange(len(rows)) + np.repeat(seen - starts, stops - starts)
+        size, entry_places = entries.parts(keys)
+        row_counts = entries.number(_ROW_COUNT, keys)
+        until = row_counts + stops - starts
+        numbers = np.arange(len(rows)) + np.repeat(row_counts - starts, stops - starts)
         going_on = np.zeros(len(keys), bool)
         sessions = Sessions(
-            keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, seen, until, going_on
+            keys, ~going_on, np.cumsum(size) - size, size, starts, stops, until - 1, row_counts, until, going_on
         )
-        taken = table.taken_of(rows)
+        inputs = table.taken_of(rows)
         if self._carried is not None:
             self._carried.load(keys)
-            taken |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
-        step = pass_input_of(sessions, held, numbers, taken, *self._moments(keys, seen, until), table.oldest(until))
-        done = table.run_pass(step)
+            inputs |= table.carry_of(np.repeat(keys, stops - starts), numbers, rows)
+        step = pass_input_of(
+            sessions,
+            entry_places,
+            numbers,
+            inputs,
+            *self._moments(keys, row_counts, until),
+            table.oldest(until),
+        )
+        result = table.run_pass(step)
         # A group with an entry too many leaves for a processor, with the rows that were not taken in.
-        stays = done.grown < 0
-        promoted = () if stays.all() else table.promoted(step, done)
-        survivors = slice(None) if stays.all() else np.repeat(stays, done.size)
-        left = {name: numbers_or_lists.pick(done.entries[name], survivors) for name in entries.columns}
-        entries.put(keys[stays], done.size[stays], left, {_SEEN: until[stays]})
+        stays = result.grown < 0
+        promoted = () if stays.all() else table.promoted(step, result)
+        survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
+        remaining = {name: numbers_or_lists.pick(result.entries[name], survivors) for name in entries.columns}
+        entries.put(keys[stays], result.size[stays], remaining, {_ROW_COUNT: until[stays]})
         for group in promoted:
             group.processor.start_from(self._begun(np.array([group.key], np.uint64)))
         if len(promoted):
             entries.remove(keys[~stays])
         if self._carried is not None:
             self._carried.store(keys, table.oldest(until))
-        answers = pa.RecordBatch.from_arrays(list(done.answers), schema=table.schema) if len(done.session) else None
+        answers = pa.RecordBatch.from_arrays(list(result.answers), schema=table.schema) if len(result.session) else None
         if table.names is not None:
             table.names.keep(entries.column(table.identity), lazily=True)
-        return SmallGroupAnswers(answers, keys[done.session], NOBODY, promoted)
+        return SmallGroupAnswers(answers, keys[result.session], NOBODY, promoted)
 
     def _begun(self, key: UInt64) -> dict[str, int]:
         """Of the queries that joined, the row of a group (uint64[1]) with which each begins."""
         return {
             self._parts[int(name.removeprefix(_SINCE))]: int(self._entries.number(name, key)[0])
             for name in self._entries.numbers
-            if name != _SEEN
+            if name != _ROW_COUNT
         }
 
-    def _moments(self, keys: UInt64, seen: Int64, until: Int64) -> tuple[Moments, tuple[Int64, Int64]]:
+    def _moments(self, keys: UInt64, row_counts: Int64, until: Int64) -> tuple[Moments, tuple[Int64, Int64]]:
         """The moments that the rows of each group bring, and where those of each begin and end."""
         # A query that joined answers only windows that begin no earlier than it did.
-        moments, owner = self._table.schedule.of_each(seen, until)
+        moments, owner = self._table.schedule.of_each(row_counts, until)
         due = np.ones(len(owner), bool)
         for name in self._entries.numbers:
-            if name != _SEEN:
+            if name != _ROW_COUNT:
                 query = int(name.removeprefix(_SINCE))
                 since = self._entries.number(name, keys)[owner]
                 due &= (moments.query != query) | (moments.at - self._table.schedule.windows[query] >= since)
@@ -131,28 +138,30 @@ class SmallRowWindows(SmallGroupsPerRow):
 
     def load_entries(self, arrays: Mapping[str, Array]) -> None:
         state, table = StateReader(arrays), self._table
-        known = state.column("queries", np.uint64).tolist()
+        query_ids = state.column("queries", np.uint64).tolist()
         numbers = self._entries.numbers
         numbers |= {name: np.empty(0, np.int64) for name in arrays if name.startswith(_SINCE)}
         entries, owners = self._entries.load_state(arrays, table.most)
         times = entries.column("time", np.int64, len(owners), at_least=0)
-        self._entries.numbers = self._since(known)
-        seen = self._entries.numbers[_SEEN]
-        state.require(not (times >= seen[owners]).any(), "entries.time", "must be below the group's number of rows")
+        self._entries.numbers = self._since(query_ids)
+        row_counts = self._entries.numbers[_ROW_COUNT]
+        state.require(
+            not (times >= row_counts[owners]).any(), "entries.time", "must be below the group's number of rows"
+        )
         table.check_entries(entries, owners)
         if self._carried is not None:
-            self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, seen)
+            self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, row_counts)
         if table.names is not None:
             table.names.load_state(state_arrays.frame_from_array("names", arrays, table.names.no_names()))
 
-    def _since(self, known: list[int]) -> dict[str, Int64]:
+    def _since(self, query_ids: list[int]) -> dict[str, Int64]:
         """The numbers of groups whose state is of the queries `known`: those that are not begin with the next row."""
-        given, schedule = self._entries.numbers, self._table.schedule
-        seen = given[_SEEN]
-        numbers = {_SEEN: seen}
+        own_numbers, schedule = self._entries.numbers, self._table.schedule
+        row_counts = own_numbers[_ROW_COUNT]
+        numbers = {_ROW_COUNT: row_counts}
         for number, query in enumerate(self._queries.tolist()):
-            since = given.get(f"{_SINCE}{known.index(query)}") if query in known else seen.copy()
+            since = own_numbers.get(f"{_SINCE}{query_ids.index(query)}") if query in query_ids else row_counts.copy()
             # Once every window begins later, that it joined makes no difference: the number goes.
-            if since is not None and (since + schedule.windows[number] > seen + 1).any():
+            if since is not None and (since + schedule.windows[number] > row_counts + 1).any():
                 numbers[f"{_SINCE}{number}"] = since
         return numbers

@@ -127,13 +127,13 @@ def _ends(source: Source, sink: Sink | None) -> list[Problem]:
 
 def _for_streams(source: Source, sink: Sink | None) -> list[Problem]:
     """The keys that only a stream has, told together: one remedy is for all."""
-    given = [f"sink.{name}" for name in ("checkpoint", "trigger") if getattr(sink, name, None) is not None]
-    given += [f"source.{name}" for name in ("finish", "idle_after") if getattr(source, name)]
-    if not given:
+    keys = [f"sink.{name}" for name in ("checkpoint", "trigger") if getattr(sink, name, None) is not None]
+    keys += [f"source.{name}" for name in ("finish", "idle_after") if getattr(source, name)]
+    if not keys:
         return []
-    others = f", and so {'is' if len(given) == 2 else 'are'} {', '.join(given[1:])}" if given[1:] else ""
+    others = f", and so {'is' if len(keys) == 2 else 'are'} {', '.join(keys[1:])}" if keys[1:] else ""
     drop = "drop them" if others else "drop it"
-    return [Problem(given[0], f"is for streams{others}: set source.stream = true, or {drop}")]
+    return [Problem(keys[0], f"is for streams{others}: set source.stream = true, or {drop}")]
 
 
 def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
@@ -193,11 +193,11 @@ def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema")
     from skyband.queries.composite_ids import COLUMNS
 
     named = [parameter.name for parameter in parameters_of(query) if parameter.type in ("column", COLUMNS)]
-    asked = {name: table[name] if isinstance(table.get(name), list) else [table.get(name)] for name in named}
-    given = [(name, column) for name in named for column in asked[name] if isinstance(column, str)]
+    columns_by_key = {name: table[name] if isinstance(table.get(name), list) else [table.get(name)] for name in named}
+    columns = [(name, column) for name in named for column in columns_by_key[name] if isinstance(column, str)]
     return [
         Problem(f"query.{name}", no_column(column, schema), NO_COLUMN)
-        for name, column in given
+        for name, column in columns
         if column not in schema.names
     ]
 
@@ -220,8 +220,8 @@ def _with_hint(problem: Problem, source: Source | None, unnamed: bool) -> Proble
         return evolve(problem, message=f"{problem.message}{_HEADER}")
     untyped = source is not None and source.format in ("csv", "json") and source.schema is None
     if untyped and problem.code == TEXT_COLUMN:
-        said = problem.message.removesuffix("; cast it first")
-        return evolve(problem, message=f"{said}; say the columns' types with source.schema")
+        message = problem.message.removesuffix("; cast it first")
+        return evolve(problem, message=f"{message}; say the columns' types with source.schema")
     return problem
 
 
@@ -248,8 +248,8 @@ def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]
             optional = {parameter.name for parameter in parameters_of(cls) if not parameter.required}
             build(cls, dict(binding.parameters))
         except ConfigError as error:
-            told = [problem for problem in error.problems if problem.field in (*optional, *binding.parameters)]
-            problems += [problem.within(f"backends.{role}") for problem in told]
+            expected = [problem for problem in error.problems if problem.field in (*optional, *binding.parameters)]
+            problems += [problem.within(f"backends.{role}") for problem in expected]
         except PluginError as error:
             problems.append(Problem(f"backends.{role}", str(error)))
     return problems

@@ -31,8 +31,8 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
     is written anew.
     """
     path, now = checkpoint / RECORD, _facts(job)
-    written = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
-    before = {name: path_to_keep(value) if name == _PATH else value for name, value in written.items()}
+    record = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
+    before = {name: path_to_keep(value) if name == _PATH else value for name, value in record.items()}
     problems = [
         Problem(name, f"was {fact_text(before[name])} when the checkpoint was begun (got {fact_text(now.get(name))}): "
                 f"{_reason(name)}; change it back, or give the changed job a new checkpoint and a new path")
@@ -41,7 +41,7 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
     ]  # fmt: skip
     if problems:
         raise ConfigError(*problems)
-    if written != now:
+    if record != now:
         partial = path.with_name(f".{RECORD}.partial")
         try:
             partial.write_text(json.dumps(now, indent=2) + "\n", "utf-8")

@@ -33,16 +33,16 @@ def secrets_hidden() -> Iterator[None]:
     try:
         yield
     except SkybandError as error:
-        told: BaseException | None = error
+        current: BaseException | None = error
         passed: set[int] = set()
-        while told is not None and id(told) not in passed:  # a chain may end in a circle
-            passed.add(id(told))
-            told.args = tuple(redact(entry) if isinstance(entry, str) else entry for entry in told.args)
-            if isinstance(told, ConfigError):
-                told.problems = tuple(map(_without_secrets, told.problems))
-            elif isinstance(told, InputError):
-                told.message = redact(told.message)
-            told = told.__cause__
+        while current is not None and id(current) not in passed:  # a chain may end in a circle
+            passed.add(id(current))
+            current.args = tuple(redact(entry) if isinstance(entry, str) else entry for entry in current.args)
+            if isinstance(current, ConfigError):
+                current.problems = tuple(map(_without_secrets, current.problems))
+            elif isinstance(current, InputError):
+                current.message = redact(current.message)
+            current = current.__cause__
         raise
 
 

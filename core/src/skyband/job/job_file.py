@@ -124,14 +124,14 @@ def _line_of_digits(text: str) -> str:
 def _misspelt(text: str, message: str) -> str:
     """What is not TOML, with the line it stands in; the commonest fault is text without quotes."""
     what, _, where = message.rstrip(")").partition(" (at ")
-    said = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
+    sentence = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
     number = re.match(r"line (\d+)", where)
     if number is None:
-        return said
+        return sentence
     *above, line = text.split("\n")[: int(number[1])]
     belongs_to = " ".join(_headings(above)) if "=" not in line else _headings(above)[0]
     quotes = '; text needs quotes: "…"' if what == "Invalid value" else ""
-    return f"{said}: {redacted_line(line.strip(), belongs_to)}{quotes}"
+    return f"{sentence}: {redacted_line(line.strip(), belongs_to)}{quotes}"
 
 
 def _headings(lines: Sequence[str]) -> tuple[str, str]:

@@ -34,10 +34,10 @@ def _format_problem(value: Any) -> str | None:
         return f"must be the name of a format, such as parquet (got {literal(value)})"
     if value in ENGINE_FORMATS:
         return None
-    known = {*ENGINE_FORMATS, *known_formats(), *names_of_formats()}
+    formats = {*ENGINE_FORMATS, *known_formats(), *names_of_formats()}
     # Spark has formats of its plugins too, so only what is nearly a name we know is taken for a slip.
-    if value not in known and difflib.get_close_matches(value.lower(), known, 1, 0.75):
-        return f"unknown format {value!r}; {suggest(value.lower(), known)}"
+    if value not in formats and difflib.get_close_matches(value.lower(), formats, 1, 0.75):
+        return f"unknown format {value!r}; {suggest(value.lower(), formats)}"
     return None
 
 

@@ -19,16 +19,16 @@ def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[P
     Paths on this machine are compared as what they lead to, symbolic links followed; others by their text.
     """
     problems = []
-    for key, written in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
-        if written is None:
+    for key, output in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
+        if output is None:
             continue
-        wrong = None if source.path is None else clash(source.path, written, sink.format)
+        wrong = None if source.path is None else clash(source.path, output, sink.format)
         if wrong is None and job_file is not None and key == "sink.path":
-            folder = local_path(written)
+            folder = local_path(output)
             if folder is not None and _is_within(job_file, folder):
                 wrong = f"holds the job's own file, {str(job_file)!r}"
         if wrong is not None:
-            problems.append(Problem(key, f"{written!r} {wrong}: {_REMEDY}"))
+            problems.append(Problem(key, f"{output!r} {wrong}: {_REMEDY}"))
     return problems + _catalogued(source, sink)
 
 
@@ -48,11 +48,11 @@ def _catalogued(source: Source, sink: Sink) -> list[Problem]:
     return [Problem("sink.catalog.warehouse", f"{warehouse!r} {wrong}: {_REMEDY}")]
 
 
-def clash(source: str, written: str, format: str) -> str | None:
+def clash(source: str, output: str, format: str) -> str | None:
     """What is wrong with writing to `written`, as it follows its name: it is, holds or lies in the source."""
-    theirs, ours = local_path(source), local_path(written)
+    theirs, ours = local_path(source), local_path(output)
     if theirs is None and ours is None:
-        return _clash_elsewhere(source, written)
+        return _clash_elsewhere(source, output)
     if theirs is None or ours is None:
         return None
     what = f"the source, {source!r}"
@@ -69,8 +69,8 @@ def clash(source: str, written: str, format: str) -> str | None:
     return None if linked is None else f"holds {str(linked)!r} of {what}"
 
 
-def _clash_elsewhere(source: str, written: str) -> str | None:
-    theirs, ours = (posixpath.normpath(path) + "/" for path in (source, written))
+def _clash_elsewhere(source: str, output: str) -> str | None:
+    theirs, ours = (posixpath.normpath(path) + "/" for path in (source, output))
     if theirs == ours:
         return f"is the source, {source!r}"
     if theirs.startswith(ours):
@@ -112,9 +112,9 @@ def _fixed_part(pattern: Path) -> Path:
     return Path(*takewhile(lambda part: not is_pattern(Path(part)), pattern.parts))
 
 
-def _is_matched(pattern: Path, written: Path, format: str) -> bool:
+def _is_matched(pattern: Path, output: Path, format: str) -> bool:
     """Whether a pattern takes for the source's a folder, one that it lies in, or the answers in it."""
     base = _fixed_part(pattern)
     whole = Path(os.path.realpath(base), *pattern.parts[len(base.parts) :])
-    real = Path(os.path.realpath(written))
+    real = Path(os.path.realpath(output))
     return any(path.match(str(whole)) for path in (real / f"part-00000.{format}", real, *real.parents))

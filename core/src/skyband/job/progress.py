@@ -9,7 +9,7 @@ from typing import IO
 from attrs import define, field
 
 from skyband import text_tables
-from skyband.config.durations import written
+from skyband.config.durations import length_text
 from skyband.config.redaction import redact
 from skyband.queries.query import BAD
 
@@ -75,7 +75,7 @@ class Progress:
     def __init__(self, out: IO[str] | None = None) -> None:
         self._out: IO[str] | None = sys.stderr if out is None else out
         self._live = text_tables.is_terminal(self._out)
-        self._started = self._ready = self._said = time.monotonic()
+        self._started = self._ready = self._last_report = time.monotonic()
         self._last = ""
         self._line = False
         self.about: dict[str, str] = {}
@@ -134,12 +134,12 @@ class Progress:
         line = text_tables.visible(line)
         now = time.monotonic()
         if self._live and self._out is not None:
-            if now - self._said >= EVERY_TERMINAL:
+            if now - self._last_report >= EVERY_TERMINAL:
                 self._write(f"\r\x1b[2K{line[: text_tables.width(self._out) - 1]}")
-                self._said, self._line = now, True
-        elif always or (now - self._said >= EVERY_PLAIN and key != self._last):
+                self._last_report, self._line = now, True
+        elif always or (now - self._last_report >= EVERY_PLAIN and key != self._last):
             self._write(f"{line}\n")
-            self._said, self._last = now, key
+            self._last_report, self._last = now, key
 
     def wipe(self) -> None:
         """Take the live line away, so that other output has the screen."""
@@ -162,7 +162,7 @@ def status(totals: Totals) -> str:
     if totals.watermark is not None:
         mark = text_tables.count(totals.watermark) if totals.in_rows else text_tables.moment(totals.watermark)
         parts.append(f"watermark {mark}")
-    parts += [f"{text_tables.count(totals.rows_late)} late", _held(totals)]
+    parts += [f"{text_tables.count(totals.rows_late)} late", _retained(totals)]
     return " · ".join(parts) if text_tables.can_show("·", sys.stderr) else " | ".join(parts)
 
 
@@ -188,7 +188,11 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
         if number
     ]
     lines += [("read by", totals.reader)] if totals.reader is not None else []
-    lines += [("answers", f"{text_tables.count(totals.answers)} {where}"), ("state", _held(totals)), ("took", seconds)]
+    lines += [
+        ("answers", f"{text_tables.count(totals.answers)} {where}"),
+        ("state", _retained(totals)),
+        ("took", seconds),
+    ]
     wide = max(len(name) for name, _ in lines)
     return [*(f"{name:<{wide}}  {value}" for name, value in lines), *_warnings(totals)]
 
@@ -205,7 +209,7 @@ def _by(totals: Totals) -> str:
     if not totals.late_by or totals.in_rows:
         return ""
     unit = next((unit for unit in (60 * _MINUTE, _MINUTE) if totals.late_by >= 2 * unit), _SECOND)
-    return f'; delay = "{written(-(-totals.late_by // unit) * unit, False)}" would have taken them'
+    return f'; delay = "{length_text(-(-totals.late_by // unit) * unit, False)}" would have taken them'
 
 
 def _warnings(totals: Totals) -> list[str]:
@@ -229,11 +233,11 @@ def _no_answers(totals: Totals) -> str:
     return f"warning: there are no answers yet: no row came late enough to end a window; {remedy}"
 
 
-def _held(totals: Totals) -> str:
-    held = f"{text_tables.count(totals.retained)} retained"
+def _retained(totals: Totals) -> str:
+    phrase = f"{text_tables.count(totals.retained)} retained"
     if totals.groups > 1:
-        held += f" in {text_tables.count(totals.groups)} groups"
-    return held if totals.state_bytes is None else f"{held}, {text_tables.size(totals.state_bytes)}"
+        phrase += f" in {text_tables.count(totals.groups)} groups"
+    return phrase if totals.state_bytes is None else f"{phrase}, {text_tables.size(totals.state_bytes)}"
 
 
 def _plural(number: int, one: str, many: str) -> str:

@@ -67,7 +67,7 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
         tables = tables_of(Path(path), typed)
         tabled = {key: tables.get(key, {}) for key in ("sink", "query")}
         wrong = [
-            Problem(key, f"must be a table, [{key}]") for key, held in tabled.items() if not isinstance(held, dict)
+            Problem(key, f"must be a table, [{key}]") for key, table in tabled.items() if not isinstance(table, dict)
         ]
         if wrong:
             raise ConfigError(*wrong)
@@ -165,10 +165,10 @@ def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
     if name not in tables:
         raise ConfigError(Problem("", f"is required: a table [{name}] that says {TABLES[name]}"))
     values, problems = _without_misplaced(tables[name], cls)
-    made = _tried(problems, "", lambda: build(cls, values))
-    if problems or made is None:
+    instance = _tried(problems, "", lambda: build(cls, values))
+    if problems or instance is None:
         raise ConfigError(*problems)
-    return made
+    return instance
 
 
 def _without_misplaced(table: Mapping[str, Any], cls: type) -> tuple[dict[str, Any], list[Problem]]:
@@ -202,10 +202,10 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
         cls = load_query(keys["kind"], keys.get("distribution"))
         keys |= {key: absolute(keys[key], folder) for key in cls.files if isinstance(keys.get(key), str)}
         keys, problems = _without_misplaced(keys, cls)
-    made = _tried(problems, "", lambda: make_query(keys))
-    if problems or made is None:
+    query = _tried(problems, "", lambda: make_query(keys))
+    if problems or query is None:
         raise ConfigError(*map(bad_rows.with_places, problems))
-    return made
+    return query
 
 
 def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | None:

@@ -31,11 +31,11 @@ def run_job(
     Raises JobError with every problem at once, EngineError where the engine cannot run or memory is used up,
     InputError where a row cannot be taken.
     """
-    host, said = engine_named(engine), progress or Progress()
+    host, reporter = engine_named(engine), progress or Progress()
     warning = too_little() if host.in_process else None
     if warning is not None:
-        said.note(f"warning: {warning}")
-    return run_checked(read_job(path, sets, engine), host, said, savepoint)
+        reporter.note(f"warning: {warning}")
+    return run_checked(read_job(path, sets, engine), host, reporter, savepoint)
 
 
 @secrets_hidden()
@@ -43,34 +43,34 @@ def run_checked(
     job: CheckedJob, host: Engine, progress: Progress | None = None, savepoint: Path | None = None
 ) -> Totals:
     """Run a job that was read for the engine `host`, as `run_job` does."""
-    said = progress or Progress()
-    said.about = {"job": job.name, "kind": job.query.kind, "engine": host.name}
-    hand_to_plugins(job, said)
+    reporter = progress or Progress()
+    reporter.about = {"job": job.name, "kind": job.query.kind, "engine": host.name}
+    hand_to_plugins(job, reporter)
     try:
-        with exported(job, said):
-            totals = _run(job, host, said, savepoint)
+        with exported(job, reporter):
+            totals = _run(job, host, reporter, savepoint)
     except ConfigError as error:
-        said.wipe()
+        reporter.wipe()
         raise JobError(str(job.path), *error.problems, typed=assignments(job.sets)) from error
     except MemoryError as error:
-        said.wipe()
+        reporter.wipe()
         raise EngineError(used_up(error)) from error
     except BaseException:
-        said.wipe()
+        reporter.wipe()
         raise
     for reason, text in job.query.promises.items():
         if totals.dropped.get(reason):
-            said.note(f"warning: {totals.dropped[reason]:,} of {totals.rows_in:,} {text}")
+            reporter.note(f"warning: {totals.dropped[reason]:,} of {totals.rows_in:,} {text}")
     if totals.stopped:
-        said.note(_after_stop(job, host))
+        reporter.note(_after_stop(job, host))
     return totals
 
 
-def _run(job: CheckedJob, host: Engine, said: Progress, savepoint: Path | None) -> Totals:
+def _run(job: CheckedJob, host: Engine, reporter: Progress, savepoint: Path | None) -> Totals:
     """Run it and sum it up, while its metrics are looked at."""
-    totals = host.run(job, said, savepoint)
+    totals = host.run(job, reporter, savepoint)
     totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
-    said.summary(totals, _where(job))
+    reporter.summary(totals, _where(job))
     return totals
 
 

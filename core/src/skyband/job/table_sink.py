@@ -56,18 +56,18 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
         if stream is None or begun <= _before_the_first(checkpoint):
             is_free(job, sink)
         return
-    written = None if stream is None else sink.latest(stream)
-    if stream is None or (written is None and committed <= _before_the_first(checkpoint)):
+    last_number = None if stream is None else sink.latest(stream)
+    if stream is None or (last_number is None and committed <= _before_the_first(checkpoint)):
         is_free(job, sink)
         return
     key, place = place_key(job.sink), place_of(job.sink)
     anew = f"or begin anew with another {key} and checkpoint"
-    where = f"{place!r} has the answers of this stream up to micro-batch {written}"
-    if written is not None and written > begun:
+    where = f"{place!r} has the answers of this stream up to micro-batch {last_number}"
+    if last_number is not None and last_number > begun:
         message = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
         raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
-    if written is None or written < committed:
-        where = where if written is not None else f"{place!r} has no answers of this stream"
+    if last_number is None or last_number < committed:
+        where = where if last_number is not None else f"{place!r} has no answers of this stream"
         message = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
         raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
 

@@ -14,9 +14,9 @@ def distinct(*parts: Array) -> Array:
     return values[np.append(True, values[1:] != values[:-1])] if len(values) else values
 
 
-def among(values: Array, known: Array) -> Array:
+def among(values: Array, members: Array) -> Array:
     """bool[n]: which of the values are in `known`, which is ascending. O(n log m)."""
-    if not len(known):
+    if not len(members):
         return np.zeros(len(values), bool)
-    equal: Array = known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
+    equal: Array = members[np.minimum(np.searchsorted(members, values), len(members) - 1)] == values
     return equal

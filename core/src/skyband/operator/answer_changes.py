@@ -174,17 +174,17 @@ class AnswerChanges:
     def _log(self, rows: pa.RecordBatch, places: Int64, at: Int64, kinds: Array) -> pa.RecordBatch:
         """These rows as changes of these kinds, int64[c], at these moments, int64[c]."""
         query = self.execution.query
-        taken = rows.take(pa.array(places))
+        chosen_rows = rows.take(pa.array(places))
         stay = {*self.schema.names[: len(query.by)], *query.separate_answers}
         emptied = pa.array(kinds == _EMPTIED)
         columns, fields = [], []
-        for entry, column in zip(self.schema, taken.columns, strict=True):
+        for entry, column in zip(self.schema, chosen_rows.columns, strict=True):
             if entry.name == "at":
                 columns += [pa.array(at, pa.int64()).cast(entry.type), _WORDS.take(pa.array(kinds, pa.int64()))]
                 fields += [entry, CHANGE]
                 continue
-            shown = column if entry.name in stay else pc.if_else(emptied, pa.scalar(None, column.type), column)
-            columns.append(typed(shown, entry.type))
+            values = column if entry.name in stay else pc.if_else(emptied, pa.scalar(None, column.type), column)
+            columns.append(typed(values, entry.type))
             fields.append(entry)
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 

@@ -38,9 +38,9 @@ def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[s
             Problem(f"backends.{role}", f"{binding.info.name} lacks {name}, which the query needs: {reason}")
             for name, reason in ((name, binding.info.lacks[name]) for name in lacking)
         )
-        taken = [name for name in binding.parameters if name in own_keys]
+        clashes = [name for name in binding.parameters if name in own_keys]
         problems.extend(
-            Problem(f"backends.{role}.{name}", f"is set by the query ({literal(own_keys[name])})") for name in taken
+            Problem(f"backends.{role}.{name}", f"is set by the query ({literal(own_keys[name])})") for name in clashes
         )
         unknown = _unknown_parameters(binding, own_keys)
         if unknown:
@@ -65,7 +65,7 @@ def _unable(query: Query, binding: Binding, name: str, value: Any) -> str:
     )
 
 
-def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _unknown_parameters(binding: Binding, values: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """What a query gives that its backend does not know: only some backends can answer such a query."""
     try:
         cls = binding.backend_class
@@ -73,8 +73,8 @@ def _unknown_parameters(binding: Binding, given: Mapping[str, Any]) -> list[tupl
         return []  # told when it is made
     if not attrs.has(cls):
         return []
-    known = {*(parameter.name for parameter in parameters_of(cls)), *getattr(cls, "renamed", {})}
-    return [(name, value) for name, value in given.items() if name not in known]
+    names = {*(parameter.name for parameter in parameters_of(cls)), *getattr(cls, "renamed", {})}
+    return [(name, value) for name, value in values.items() if name not in names]
 
 
 def column_problems(query: Query, schema: pa.Schema) -> list[Problem]:

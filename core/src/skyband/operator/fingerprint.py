@@ -22,7 +22,7 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
         for entry in attrs.fields(type(query))
         if entry.init and entry.name not in (*query.evolvable, *FREE)
     }
-    chosen = {
+    own_keys = {
         f"backends.{role}": json.dumps({"name": binding.info.name, **binding.parameters}, sort_keys=True, default=str)
         for role, binding in bindings.items()
     }
@@ -30,7 +30,7 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
     time = schema.field(query.time).type
     if pa.types.is_timestamp(time):  # the zone in which instants are shown may change, and their unit
         types[f"column {query.time}"] = "timestamp" if time.tz else "timestamp_ntz"
-    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **types, **chosen}
+    return {"query.kind": query.kind, "windows": "rows" if query.rows else "time", **keys, **types, **own_keys}
 
 
 def defaults_of(query: Query) -> dict[str, str]:
@@ -44,39 +44,41 @@ def defaults_of(query: Query) -> dict[str, str]:
     return defaults
 
 
-def check_same(held: Any, wanted: Mapping[str, str], defaults: Mapping[str, str]) -> None:
+def check_same(recorded: Any, expected: Mapping[str, str], defaults: Mapping[str, str]) -> None:
     """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed.
 
     Keys that an older Skyband did not know it had left at their `defaults`; column types it did not write down.
     """
-    if not isinstance(held, dict):
+    if not isinstance(recorded, dict):
         raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
-    changed = differences(held, wanted, defaults)
+    changed = differences(recorded, expected, defaults)
     if changed:
         message = "; ".join(changed.values())
         remedy = "change it back, or give the changed job a new checkpoint"
         raise SnapshotError(f"the checkpoint was made by another job ({message}): {remedy}")
 
 
-def differences(held: Mapping[str, Any], wanted: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+def differences(
+    recorded: Mapping[str, Any], expected: Mapping[str, str], defaults: Mapping[str, str]
+) -> dict[str, str]:
     """What is other in `wanted` than in what made a state, each by its name as a sentence."""
-    before = {**{name: defaults[name] for name in wanted if name in defaults}, **held}
+    before = {**{name: defaults[name] for name in expected if name in defaults}, **recorded}
     return {
-        name: f"{name} was {before.get(name)}, is {wanted.get(name)}"
-        for name in sorted({*before, *wanted})
-        if before.get(name) != wanted.get(name) and (name in before or not name.startswith("column "))
+        name: f"{name} was {before.get(name)}, is {expected.get(name)}"
+        for name in sorted({*before, *expected})
+        if before.get(name) != expected.get(name) and (name in before or not name.startswith("column "))
     }
 
 
-def check_parameters(binding: Binding, held: Mapping[str, str], given: Mapping[str, Any]) -> None:
+def check_parameters(binding: Binding, recorded: Mapping[str, str], own: Mapping[str, Any]) -> None:
     """Raise SnapshotError unless a backend has the parameters its state was made with, or takes more than those."""
     key = binding.info.key
     try:
-        build(binding.backend_class, {**{name: json.loads(value) for name, value in held.items()}, **given})
+        build(binding.backend_class, {**{name: json.loads(value) for name, value in recorded.items()}, **own})
     except ConfigError as error:
         raise SnapshotError(f"of {key} does not fit the installed version: {error}") from error
-    here = binding.create(**given).parameters()
-    for name, value in held.items():
+    here = binding.create(**own).parameters()
+    for name, value in recorded.items():
         if snapshot.text(here[name]) != value:
             message = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
             raise SnapshotError(f"of {key} does not fit the installed version: {message}")

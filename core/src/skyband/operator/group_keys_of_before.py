@@ -21,14 +21,14 @@ def with_keys_of_now(arrays: Mapping[str, Array], values: pa.RecordBatch) -> Map
     A key changes in its lower bits only, those that no shard is chosen by: the group stays in its shard, and, but by a
     coincidence that the reader of the arrays refuses, at its place in their order.
     """
-    known = arrays.get("key")
-    if not any(column.null_count for column in values.columns) or known is None or len(known) != len(values):
+    keys = arrays.get("key")
+    if not any(column.null_count for column in values.columns) or keys is None or len(keys) != len(values):
         return arrays
     now = _keys(values.columns)
-    changed = np.flatnonzero(known != now)
+    changed = np.flatnonzero(keys != now)
     if not len(changed):
         return arrays
-    before, after = known[changed], now[changed]
+    before, after = keys[changed], now[changed]
     renamed = dict(arrays)
     for name, array in arrays.items():
         if name == _CARRIED:

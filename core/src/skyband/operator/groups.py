@@ -86,10 +86,10 @@ class Groups:
 
     def take_dropped(self) -> Mapping[str, int]:
         """Rows that processors left out, by reason, since this was last called."""
-        taken, self._dropped = self._dropped, Counter()
+        dropped, self._dropped = self._dropped, Counter()
         if self._small_groups is not None:
-            taken.update(self._small_groups.take_dropped())
-        return taken
+            dropped.update(self._small_groups.take_dropped())
+        return dropped
 
     def run(self, ready: pa.RecordBatch | None, until: Bound) -> pa.RecordBatch | None:
         """The answers to rows (in the order of `frames.ordered`) and at the moments due, after their groups' values."""
@@ -111,26 +111,28 @@ class Groups:
         Rows of groups without a processor go to the small groups, as do those that find their windows run empty.
         """
         small = self._small_groups
-        fed = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
-        span_of = dict(zip(keys[fed].tolist(), spans[fed].tolist(), strict=True))
-        left = np.ones(len(rows), bool)
-        for key, processor in self._processors.each(distinct(keys[fed], self._processors.due(turn.until.moment))):
+        has_processor = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
+        span_of = dict(zip(keys[has_processor].tolist(), spans[has_processor].tolist(), strict=True))
+        remaining = np.ones(len(rows), bool)
+        for key, processor in self._processors.each(
+            distinct(keys[has_processor], self._processors.due(turn.until.moment))
+        ):
             start, stop = span_of.get(key, (0, 0))
             own = rows.slice(start, stop)
             count = len(own) if small is None else processor.rows_in_session(own.times)
-            left[start : start + count] = False
+            remaining[start : start + count] = False
             ends = turn.until if count == len(own) else Bound(int(own.times[count]), silent=turn.until.silent)
             turn.advance(key, processor, own.slice(0, count), ends)
             if processor.empty and count == len(own):
                 turn.emptied.append(np.array([key], np.uint64))
         if small is not None:
-            small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[left], rows.pick(left))
+            small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[remaining], rows.pick(remaining))
 
-    def _take(self, turn: "_MicroBatch", given: SmallGroupAnswers) -> None:
+    def _take(self, turn: "_MicroBatch", answers: SmallGroupAnswers) -> None:
         """Answers of the small groups, and the groups that leave them."""
-        turn.write(given.answers, given.owners)
-        turn.emptied.append(given.emptied)
-        for key, processor, rows in given.promoted:
+        turn.write(answers.answers, answers.owners)
+        turn.emptied.append(answers.emptied)
+        for key, processor, rows in answers.promoted:
             turn.advance(key, processor, rows, turn.until)
             if not processor.empty:
                 self._processors.begin(key, processor)
@@ -184,12 +186,12 @@ class Groups:
         self._pick(np.argsort(self._key))
         self._processors.rest()
 
-    def absorb(self, other: "Groups", chosen: Array) -> None:
+    def absorb(self, other: "Groups", selected: Array) -> None:
         """Take over another's groups (`chosen`: bool, one for each), none of which is here. Both are as loaded."""
-        keys = other._key[chosen]
+        keys = other._key[selected]
         self._key = np.concatenate([self._key, keys])
         if len(self._by):
-            self._values = pa.concat_batches([self._values, other._values.filter(pa.array(chosen))])
+            self._values = pa.concat_batches([self._values, other._values.filter(pa.array(selected))])
         self._pick(np.argsort(self._key))
         self._processors.absorb(other._processors, keys)
         if self._small_groups is not None and other._small_groups is not None:

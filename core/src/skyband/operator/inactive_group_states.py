@@ -91,12 +91,12 @@ class PackedStates:
 
     def load_state(self, state: Mapping[str, Array]) -> None:
         """Take over a `dump_state`, without a look at the groups one by one. Raises SnapshotError where it has gaps."""
-        read = StateReader(state)
-        self._heap = read.column("heap", np.uint8)
-        self._key = read.ascending("key", dtype=np.uint64, strictly=True)
-        self._size = read.sizes("size", len(self._key), len(self._heap))
-        self._next = read.column("next", np.int64, len(self._key))
-        self._retained = read.column("retained", np.int64, len(self._key), at_least=0, at_most=2**40)
+        reader = StateReader(state)
+        self._heap = reader.column("heap", np.uint8)
+        self._key = reader.ascending("key", dtype=np.uint64, strictly=True)
+        self._size = reader.sizes("size", len(self._key), len(self._heap))
+        self._next = reader.column("next", np.int64, len(self._key))
+        self._retained = reader.column("retained", np.int64, len(self._key), at_least=0, at_most=2**40)
         self._start = np.cumsum(self._size) - self._size
         self._used = len(self._heap)
 

@@ -270,9 +270,9 @@ class Operator:
         """That of a group without rows."""
         return self._state.fresh_processor()
 
-    def logged_batch(self, given: Sequence[bytes]) -> bytes:
+    def logged_batch(self, pieces: Sequence[bytes]) -> bytes:
         """The turn just done, in which it was given these frames, for another to `replay` with."""
-        return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._finished).encode(given)
+        return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._finished).encode(pieces)
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""

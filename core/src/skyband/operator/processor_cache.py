@@ -77,12 +77,12 @@ class ProcessorCache:
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
             inactive = some[self._inactive.has(some)]
-            taken = dict(zip(inactive.tolist(), self._inactive.take(inactive), strict=True))
+            states = dict(zip(inactive.tolist(), self._inactive.take(inactive), strict=True))
             resting: list[_Resting] = []
             for key in some.tolist():
                 processor = self._active.pop(key, None)
                 if processor is None:
-                    processor = self._activated(taken.pop(key)) if key in taken else self._make()
+                    processor = self._activated(states.pop(key)) if key in states else self._make()
                 self._active[key] = processor
                 yield key, processor
                 if processor.empty:

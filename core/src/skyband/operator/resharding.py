@@ -83,26 +83,26 @@ def _of_shard(groups: UInt64, shards: int, number: int) -> Array:
     return by_hash(groups, shards).shards == number
 
 
-def _check_mergeable(query: Query, bindings: Mapping[str, Binding], there: int, wanted: int) -> None:
+def _check_mergeable(query: Query, bindings: Mapping[str, Binding], there: int, shards: int) -> None:
     """Raise ConfigError unless so many shards without `by` can become so many."""
     reason = query.one_shard or execution_of(query).unmerged(bindings)
-    if reason is None and wanted > there:
+    if reason is None and shards > there:
         reason = "a state without `by` cannot be cut into several"
-    if reason is None and there % wanted:
+    if reason is None and there % shards:
         reason = "without `by` shards are merged, to a number that divides theirs"
     if reason is not None:
-        message = f"the savepoint has {there} and they cannot become {wanted}: {reason}"
+        message = f"the savepoint has {there} and they cannot become {shards}: {reason}"
         raise ConfigError(Problem("shards", f"{message}; set shards = {there}, or begin with history"))
 
 
 def _with_open_keys(blob: bytes, before: Query, operator: Operator) -> bytes:
     """A snapshot as one of this operator's query, which differs from that `before` only in keys that may change."""
     state = snapshot.decode(blob)
-    made = state.header.get("operator")
-    if not isinstance(made, dict):
+    recorded = state.header.get("operator")
+    if not isinstance(recorded, dict):
         raise SnapshotError("the savepoint holds no operator of Skyband")
     here = fingerprint(operator.query, operator.bindings, operator.schema)
-    changed = differences(made, here, defaults_of(operator.query))
+    changed = differences(recorded, here, defaults_of(operator.query))
     free = {f"query.{key}" for key in operator.query.open_keys(before)}
     refused = [
         f"{text}: {reason}" if (reason := _reason(name)) else text for name, text in changed.items() if name not in free

@@ -131,15 +131,15 @@ def _spans(times: Int64, ahead: int, source: int) -> list[tuple[int, int, int]]:
 def _numbered(query: Query, column: pa.Array) -> Int64:
     """int64[n]: each row's source by its place in `sources`; 0 where it is null."""
     column = decoded(column)
-    found = pc.index_in(column, value_set=pa.array(query.sources).cast(column.type))
-    unknown = is_null(found) & ~is_null(column)
+    places = pc.index_in(column, value_set=pa.array(query.sources).cast(column.type))
+    unknown = is_null(places) & ~is_null(column)
     if unknown.any():
         row = int(unknown.argmax())
         name = column[row].as_py()
-        known = suggest(str(name), map(str, query.sources or ()))
-        message = f"{name!r} is not in sources; {known}"
+        hint = suggest(str(name), map(str, query.sources or ()))
+        message = f"{name!r} is not in sources; {hint}"
         raise InputError(str(query.source), message, row, rows=np.flatnonzero(unknown), reason="is not in sources")
-    numbers: Int64 = found.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers: Int64 = places.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     return numbers
 
 

@@ -32,9 +32,9 @@ class Boundaries:
 
     def number(self, times: Int64) -> Int64:
         """int64[n]: the last boundary at most each time."""
-        shown = self._zone.clock(times) - self._origin
-        number = (shown.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) // self._months
-                  if self._months else shown // self._step)  # fmt: skip
+        clock_times = self._zone.clock(times) - self._origin
+        number = (clock_times.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) // self._months
+                  if self._months else clock_times // self._step)  # fmt: skip
         # An hour that comes twice may be before a boundary that has been.
         return np.where(self.moment(number + 1) <= times, number + 1, number)
 
@@ -128,8 +128,8 @@ class CalendarSchedule(Schedule):
             return starts.last(at - 1)
         if isinstance(length, Duration):
             return at - length.length
-        shown = self._every.shown_at(at)
-        return time_zone(length.zone).moment(_earlier(shown, length))
+        clock_times = self._every.shown_at(at)
+        return time_zone(length.zone).moment(_earlier(clock_times, length))
 
     def empty_at(self, last: Any) -> Any:
         lasts = np.atleast_1d(np.asarray(last, np.int64))
@@ -183,12 +183,12 @@ class AnewSchedule(CalendarSchedule):
         return self._begins.last(at - 1)[:, None]
 
 
-def _earlier(shown: Int64, length: CalendarLength, sign: int = 1) -> Int64:
+def _earlier(clock_times: Int64, length: CalendarLength, sign: int = 1) -> Int64:
     """int64[n]: times of the clock so much earlier (later with sign = -1); of a day that a month lacks, its last."""
     months = _MONTHS.get(length.unit, 0) * length.count
     if not months:
-        return shown - sign * length.count * _DAY * (7 if length.unit == "week" else 1)
-    dates = shown.astype("datetime64[us]")
+        return clock_times - sign * length.count * _DAY * (7 if length.unit == "week" else 1)
+    dates = clock_times.astype("datetime64[us]")
     month = dates.astype("datetime64[M]")
     within = dates.astype(np.int64) - month.astype("datetime64[us]").astype(np.int64)
     target = month - sign * months

@@ -40,9 +40,9 @@ def _check(value: Any) -> str | None:
 
 def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:
     """Columns of the source named by `key`, to be in the answers, that are called as others there are."""
-    known = set(taken)
+    names = set(taken)
     message = "is what another column of the answers is called: rename it in the source"
-    return [Problem(key, f"{name!r} {message}") for name in columns if name in known]
+    return [Problem(key, f"{name!r} {message}") for name in columns if name in names]
 
 
 def carry_inputs(carry: tuple[str, ...], key: str = "carry") -> tuple[Input, ...]:
@@ -60,9 +60,9 @@ def _is_carried(kind: pa.DataType) -> bool:
 
 def carry_columns(carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """The frame columns of what is carried; none where nothing is."""
-    given = [batch.column(name) for name in carry]
+    carried_arrays = [batch.column(name) for name in carry]
     columns = {carried(number): column.cast(carry_type(column.type)) if _is_list(column.type) else column
-               for number, column in enumerate(given)}  # fmt: skip
+               for number, column in enumerate(carried_arrays)}  # fmt: skip
     hashes = [pa.array(_hash_lists(column)) if _is_list(column.type) else column for column in columns.values()]
     return {**columns, TIE: pa.array(hash_columns(hashes))} if columns else {}
 

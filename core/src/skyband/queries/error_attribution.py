@@ -57,8 +57,8 @@ def check_answers(query: "Query", answers: pa.RecordBatch, declared: pa.Schema) 
     """Raise PluginError where a query answers with other columns than it declares."""
     if answers.schema == declared:
         return
-    got, wanted = (", ".join(f"{field.name}: {field.type}" for field in one) for one in (answers.schema, declared))
-    raise PluginError(f"{of(query)} answers with the columns {got}; its `answer_fields` declares {wanted}")
+    got, expected = (", ".join(f"{field.name}: {field.type}" for field in one) for one in (answers.schema, declared))
+    raise PluginError(f"{of(query)} answers with the columns {got}; its `answer_fields` declares {expected}")
 
 
 def _culprit(error: BaseException, query: "Query | type[Query]", bindings: "Mapping[str, Binding]") -> str:

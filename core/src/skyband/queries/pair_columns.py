@@ -30,16 +30,16 @@ def pair_names(named: Columns) -> tuple[str, ...]:
 
 def name_problems(named: Columns, carry: tuple[str, ...], taken: Sequence[str]) -> list[Problem]:
     """Columns of the source that would come under names which others in the answers have."""
-    problems, known = [], set(taken)
+    problems, all_names = [], set(taken)
     for key, names in (("id", several(named)), ("carry", carry)):
         for name in names:
-            made = _of_both([name])
-            if not known.isdisjoint(made):
+            both = _of_both([name])
+            if not all_names.isdisjoint(both):
                 message = (
-                    f"{name!r} would be in the answers as {made[0]!r} and {made[1]!r}, and one of these is another"
+                    f"{name!r} would be in the answers as {both[0]!r} and {both[1]!r}, and one of these is another"
                 )
                 problems.append(Problem(key, f"{message} column of them: rename it in the source"))
-            known.update(made)
+            all_names.update(both)
     return problems
 
 

@@ -206,7 +206,7 @@ class Query(ABC):
     def columns(self) -> tuple[str, ...]:
         """The columns of the source that it reads, each once."""
         named = [] if self.source is None else [self.source]
-        return tuple(dict.fromkeys([self.time, *self.by, *(wanted.column for wanted in self.inputs()), *named]))
+        return tuple(dict.fromkeys([self.time, *self.by, *(column.column for column in self.inputs()), *named]))
 
     @property
     def subqueries(self) -> tuple[str, ...]:
@@ -293,19 +293,19 @@ class Query(ABC):
         if not problems:
             problems += zone_problems(self.lengths, schema.field(self.time).type)
         problems += self._check_by(schema)
-        for wanted in self.inputs():
-            if wanted.column not in schema.names:
-                problems.append(Problem(wanted.key, no_column(wanted.column, schema), NO_COLUMN))
-            elif not wanted.accepts(schema.field(wanted.column).type):
-                found = schema.field(wanted.column).type
-                message = f"column {wanted.column!r} must be {wanted.what} (it is {found})"
-                problems.append(Problem(wanted.key, message, _code_of(found)))
+        for column in self.inputs():
+            if column.column not in schema.names:
+                problems.append(Problem(column.key, no_column(column.column, schema), NO_COLUMN))
+            elif not column.accepts(schema.field(column.column).type):
+                kind = schema.field(column.column).type
+                message = f"column {column.column!r} must be {column.what} (it is {kind})"
+                problems.append(Problem(column.key, message, _code_of(kind)))
         if not problems:
             names = [field.name for field in self.answer_fields(schema)]
             problems += output_problems(self, names)
             answers = {*names, *([] if self.answers == ALL else [CHANGE.name])}
-            said = "is also what a column of the answers is called: rename it in the source"
-            problems += [Problem("by", f"{name!r} {said}") for name in self.by if name in answers]
+            clash = "is also what a column of the answers is called: rename it in the source"
+            problems += [Problem("by", f"{name!r} {clash}") for name in self.by if name in answers]
         return problems
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:
@@ -314,8 +314,8 @@ class Query(ABC):
             if name not in schema.names:
                 problems.append(Problem("by", no_column(name, schema), NO_COLUMN))
             elif not is_plain(schema.field(name).type):
-                found = f"column {name!r} must be {PLAIN} (it is {schema.field(name).type})"
-                problems.append(Problem("by", found))
+                message = f"column {name!r} must be {PLAIN} (it is {schema.field(name).type})"
+                problems.append(Problem("by", message))
         return problems
 
     def _check_time(self, schema: pa.Schema) -> list[Problem]:

@@ -43,11 +43,11 @@ class Schedule:
 
     def after(self, time: Any) -> Any:
         """The first moment of any query later than `time`, an int or int64[n]."""
-        found = None
+        earliest = None
         for slide, phase, _ in self.slides_with_longest_window.tolist():
             moment = (time - phase) // slide * slide + (phase + slide)
-            found = moment if found is None else np.minimum(found, moment)
-        return found
+            earliest = moment if earliest is None else np.minimum(earliest, moment)
+        return earliest
 
     def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - others look at it
         """When groups answered up to `reached` have something to do; lasts: int64[g], the times of their last rows."""
@@ -72,22 +72,22 @@ class Schedule:
 
     def empty_at(self, last: Any) -> Any:
         """The watermark at which no answer to come depends on rows up to `last`, an int or int64[n], any more."""
-        reach, found = last + self.horizon, last + 1
+        reach, moment = last + self.horizon, last + 1
         for slide, phase, _ in self.slides_with_longest_window.tolist():
-            found = np.maximum(found, (reach - phase) // slide * slide + phase)
-        return found
+            moment = np.maximum(moment, (reach - phase) // slide * slide + phase)
+        return moment
 
     def has_ended(self, last: Int64, watermark: Any) -> Array:
         """bool[n]: which sessions, the last row of each so far at `last`, have ended at a watermark (one or int64[n]).
 
         A row there begins another.
         """
-        found: Array = watermark >= last + self._shortest_silence
-        where = np.flatnonzero(found)
+        ended: Array = watermark >= last + self._shortest_silence
+        where = np.flatnonzero(ended)
         if len(where):
             then = np.broadcast_to(watermark, last.shape)[where]
-            found[where] = self.empty_at(last[where]) <= then
-        return found
+            ended[where] = self.empty_at(last[where]) <= then
+        return ended
 
     def cannot_end(self, last: int, watermark: int) -> bool:
         """Whether no session whose last row is at `last` or later has ended at a watermark: a quick look."""
@@ -99,8 +99,8 @@ class Schedule:
 
     def starts(self, at: int) -> list[int]:
         """Where each window begins that ends at the moment `at`."""
-        found: list[int] = self.starts_at(np.array([at]))[0].tolist()
-        return found
+        first_starts: list[int] = self.starts_at(np.array([at]))[0].tolist()
+        return first_starts
 
     def starts_at(self, at: Int64) -> Int64:
         """int64[m, w]: where each window begins that ends at these moments."""
@@ -108,11 +108,11 @@ class Schedule:
 
     def oldest(self, time: Any) -> Any:
         """No answer after `time`, an int or int64[n], depends on rows before this."""
-        found = None
+        earliest = None
         for slide, phase, window in self.slides_with_longest_window.tolist():
             start = (time - phase) // slide * slide + (phase + slide - window)
-            found = start if found is None else np.minimum(found, start)
-        return found
+            earliest = start if earliest is None else np.minimum(earliest, start)
+        return earliest
 
     def between(self, begin: int, end: int) -> Int64:
         """int64[m]: the moments in (begin, end], each once."""
@@ -130,11 +130,11 @@ class Schedule:
             count = np.maximum((ends - phase) // slide + 1 - first, 0)
             due = _ragged(first, count) * slide + phase
             columns.append((due, np.full(len(due), query), np.repeat(np.arange(len(count)), count)))
-        at, asked, span = (np.concatenate(column) for column in zip(*columns, strict=True))
+        at, parts, span = (np.concatenate(column) for column in zip(*columns, strict=True))
         if len(columns) > 1:
-            order = np.lexsort((asked, at, span))
-            at, asked, span = at[order], asked[order], span[order]
-        return Moments(at, asked), span
+            order = np.lexsort((parts, at, span))
+            at, parts, span = at[order], parts[order], span[order]
+        return Moments(at, parts), span
 
 
 class Regular(Schedule):

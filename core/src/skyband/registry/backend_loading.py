@@ -40,26 +40,26 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
     Raises PluginError where it is not there or not what its plugin says; `brought_by` and `role_brought_by` are the
     distributions to name then.
     """
-    said = named(info, brought_by)
+    label = named(info, brought_by)
     module, _, name = info.factory.partition(":")
     try:
         cls = getattr(import_plugin(module), name)
     except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{said}: {info.factory} could not be imported: {cause(error)}") from error
+        raise PluginError(f"{label}: {info.factory} could not be imported: {cause(error)}") from error
     if isinstance(cls, type) and _SOUND.get(cls) == (info.role, info.name):
         return cls
     base = load_interface_at(interface, info.role, role_brought_by)
     if not (isinstance(cls, type) and issubclass(cls, base)):
-        raise PluginError(f"{said}: {info.factory} is not a subclass of {base.__name__}")
+        raise PluginError(f"{label}: {info.factory} is not a subclass of {base.__name__}")
     if getattr(cls, "name", None) != info.name:
-        raise PluginError(f"{said}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
+        raise PluginError(f"{label}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
-        raise PluginError(f"{said}: {info.factory} has no {', '.join(missing)}")
+        raise PluginError(f"{label}: {info.factory} has no {', '.join(missing)}")
     undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
     if undone:
         lost = f"so that its field {undone[0]} would be no parameter"
-        raise PluginError(f"{said}: {info.factory} is not made by attrs.define, {lost}")
+        raise PluginError(f"{label}: {info.factory} is not made by attrs.define, {lost}")
     if "numba" in sys.modules:
         import_module("skyband.kernels.numba_compiler_patches")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
@@ -84,17 +84,17 @@ def revive(cls: type[Backend], blob: bytes) -> Backend:
     return revive_decoded(cls, state)
 
 
-def revive_decoded(cls: type[Backend], held: snapshot.Snapshot) -> Backend:
+def revive_decoded(cls: type[Backend], decoded: snapshot.Snapshot) -> Backend:
     """The same from a snapshot that is decoded already."""
     try:
-        backend = build(cls, held.header["parameters"])
+        backend = build(cls, decoded.header["parameters"])
     except Exception as error:  # parameters that another version wrote
-        said = error if isinstance(error, ConfigError) else cause(error)
-        raise SnapshotError(f"of {key_of(held)} does not fit the installed version: {said}") from error
-    backend.load_state(held.arrays)
+        reason = error if isinstance(error, ConfigError) else cause(error)
+        raise SnapshotError(f"of {key_of(decoded)} does not fit the installed version: {reason}") from error
+    backend.load_state(decoded.arrays)
     return backend
 
 
-def key_of(held: snapshot.Snapshot) -> str:
+def key_of(decoded: snapshot.Snapshot) -> str:
     """`role/name` of the backend a snapshot was taken of."""
-    return f"{held.header.get('role')}/{held.header.get('name')}"
+    return f"{decoded.header.get('role')}/{decoded.header.get('name')}"

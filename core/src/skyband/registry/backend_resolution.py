@@ -11,14 +11,14 @@ from skyband.registry.binding import Binding
 from skyband.registry.registry import installed
 
 
-def choose(roles: Iterable[str], chosen: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+def choose(roles: Iterable[str], choices: Mapping[str, Any] | None = None) -> dict[str, Binding]:
     """A binding for each role, from what the user chose: a name, a table with `name` and parameters, or nothing.
 
     Raises ConfigError with every problem at once, each under its role.
     """
-    if not isinstance(chosen, Mapping | None):
-        raise ConfigError(Problem("", f"must be a mapping of roles to backends (got {literal(chosen)})"))
-    names, bindings = dict(chosen or {}), {}
+    if not isinstance(choices, Mapping | None):
+        raise ConfigError(Problem("", f"must be a mapping of roles to backends (got {literal(choices)})"))
+    names, bindings = dict(choices or {}), {}
     problems: list[Problem] = []
     roles = tuple(roles)
     unknown = sorted(names.keys() - set(roles))
@@ -39,13 +39,13 @@ def _such(role: str, roles: tuple[str, ...]) -> str:
     return f"such role; {suggest(role, roles)}" if roles else "role, and so no backends: leave it out"
 
 
-def _binding(role: str, chosen: Any) -> Binding:
-    if isinstance(chosen, Binding):
-        return chosen
-    if chosen is None or isinstance(chosen, str):
-        return installed().bind(role, chosen)
-    if not isinstance(chosen, Mapping):
-        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {literal(chosen)})'))
-    parameters = dict(chosen)
+def _binding(role: str, choice: Any) -> Binding:
+    if isinstance(choice, Binding):
+        return choice
+    if choice is None or isinstance(choice, str):
+        return installed().bind(role, choice)
+    if not isinstance(choice, Mapping):
+        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {literal(choice)})'))
+    parameters = dict(choice)
     name, distribution = parameters.pop("name", None), parameters.pop("distribution", None)
     return evolve(installed().bind(role, name, distribution), parameters=parameters)

@@ -45,13 +45,13 @@ class Plugin:
 def discover() -> tuple[Plugin, ...]:
     """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those and core."""
     names = _restriction()
-    found = [
+    plugins = [
         plugin
         for name, distribution in _installed()
         if _is_wanted(name, names)
         for plugin in _plugins_of(name, distribution)
     ]
-    return tuple(sorted(found, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
+    return tuple(sorted(plugins, key=lambda plugin: (plugin.distribution, plugin.entry_point)))
 
 
 def core() -> Plugin:
@@ -76,9 +76,9 @@ def tools() -> tuple[Plugin, ...]:
 def absent() -> list[str]:
     """Each name in `SKYBAND_PLUGINS` that is no installed plugin, with the closest that is one."""
     names = (_restriction() or set()) - {OURS}
-    known = [name for name, distribution in _installed() if _is_ours(distribution)] if names else []
+    ours = [name for name, distribution in _installed() if _is_ours(distribution)] if names else []
     message = f"is named in {RESTRICT}, and is no installed plugin"
-    return [f"{name} {message}; {suggest(name, known)}" for name in sorted(names - set(known))]
+    return [f"{name} {message}; {suggest(name, ours)}" for name in sorted(names - set(ours))]
 
 
 def _is_ours(distribution: Distribution) -> bool:
@@ -111,9 +111,9 @@ def _check_hooks(manager: pluggy.PluginManager) -> None:
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
-        known = [name for name in dir(hookspecs) if name.startswith("skyband_")]
+        hooks = [name for name in dir(hookspecs) if name.startswith("skyband_")]
         name = (re.findall(r"unknown hook '(\w+)'", str(error)) or [""])[0]
-        message = f"unknown hook {name!r}; {suggest(name, known)}; if a later Skyband has it, upgrade skyband"
+        message = f"unknown hook {name!r}; {suggest(name, hooks)}; if a later Skyband has it, upgrade skyband"
         raise pluggy.PluginValidationError(error.plugin, message) from error
 
 
@@ -131,13 +131,13 @@ def _installed() -> Iterator[tuple[str, Distribution]]:
 
     What others are called is not read: parsing the metadata of an environment's hundreds takes longer than all else.
     """
-    seen = set()
+    names = set()
     for distribution in distributions():
         if not _may_be_ours(distribution):
             continue
         name = _name(distribution)
-        if name and name not in seen:
-            seen.add(name)
+        if name and name not in names:
+            names.add(name)
             yield name, next((first for first in distributions(name=name) if _name(first) == name), distribution)
 
 
@@ -156,8 +156,8 @@ def _name(distribution: Distribution) -> str | None:
 
 
 def _plugins_of(name: str, distribution: Distribution) -> list[Plugin]:
-    said: Any = distribution.metadata
-    version = said.get("Version") or "unknown"
+    metadata: Any = distribution.metadata
+    version = metadata.get("Version") or "unknown"
     try:
         entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
     except Exception as error:  # the file is text that anyone may have written
@@ -182,18 +182,18 @@ def _entries(hook: Callable[[], list[Any]], kind: type[T], key: Callable[[T], st
         entries.extend(islice(answer, MOST_ENTRIES + 1))
     if len(entries) > MOST_ENTRIES:
         raise ValueError(f"a hook returned more than {MOST_ENTRIES} entries")
-    known = set()
+    names = set()
     for entry in entries:
         if not isinstance(entry, kind):
             raise TypeError(f"a hook must return a list of {kind.__name__} (it holds {entry!r:.80})")
-        if key(entry) in known:
+        if key(entry) in names:
             raise ValueError(f"{key(entry)} is listed twice")
-        known.add(key(entry))
+        names.add(key(entry))
     return tuple(entries)
 
 
-def _is_wanted(distribution: str, wanted: set[str] | None) -> bool:
-    return wanted is None or distribution in wanted or distribution == OURS
+def _is_wanted(distribution: str, names: set[str] | None) -> bool:
+    return names is None or distribution in names or distribution == OURS
 
 
 def _restriction() -> set[str] | None:

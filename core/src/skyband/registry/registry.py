@@ -64,8 +64,8 @@ class Registry:
         listing = self.query_listing()
         entries = [entry for entry in listing if entry.info.kind == kind]
         if not entries:
-            known = list(dict.fromkeys(entry.info.kind for entry in listing))
-            raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, known)}{comes_with(kind)}"))
+            kinds = list(dict.fromkeys(entry.info.kind for entry in listing))
+            raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, kinds)}{comes_with(kind)}"))
         return pick(entries, "distribution", kind, distribution, _outdated)
 
     def format(self, name: str, distribution: str | None = None) -> Listed[FormatInfo]:
@@ -73,8 +73,8 @@ class Registry:
         listing = self.format_listing()
         entries = [entry for entry in listing if entry.info.name == name]
         if not entries:
-            known = list(dict.fromkeys(entry.info.name for entry in listing))
-            near = f"; {suggest(name, known)}" if known else ""
+            names = list(dict.fromkeys(entry.info.name for entry in listing))
+            near = f"; {suggest(name, names)}" if names else ""
             raise ConfigError(Problem("format", f"unknown {name!r}{near}{format_comes_with(name)}"))
         return pick(entries, "distribution", name, distribution, _outdated)
 
@@ -92,9 +92,9 @@ class Registry:
         if not entries:
             raise ConfigError(Problem(role, self._unknown(role, name)))
         entry = pick(entries, role, name, distribution, self._unusable)
-        chosen = self.role(role)
-        brought_by = self._brought_by(chosen)
-        return Binding(entry.info, entry.distribution, entry.version, parameters, chosen.interface, brought_by)
+        info = self.role(role)
+        brought_by = self._brought_by(info)
+        return Binding(entry.info, entry.distribution, entry.version, parameters, info.interface, brought_by)
 
     def interface_of(self, role: str) -> type[Any]:
         """The class that every backend of a role extends. Raises as `role`, PluginError where it cannot be imported."""
@@ -126,12 +126,12 @@ class Registry:
             return str(error)
         except ConfigError:
             pass
-        known = suggest(name, self.roles)
-        return f"unknown role {name!r}; {known}; no installed plugin brings it{comes_with(name)}"
+        hint = suggest(name, self.roles)
+        return f"unknown role {name!r}; {hint}; no installed plugin brings it{comes_with(name)}"
 
     def _unknown(self, role: str, name: str) -> str:
-        known = [info.name for info in self.backends(role)]
-        message = f"unknown backend {name!r}; {suggest(name, known)}"
+        names = [info.name for info in self.backends(role)]
+        message = f"unknown backend {name!r}; {suggest(name, names)}"
         if name == self.role(role).default:
             home = self.role(role).distribution
             message += f"; it comes with {home}: pip install {home}"

@@ -29,8 +29,8 @@ def _as_weights(value: Any) -> Any:
     return value
 
 
-def _check_aggregate(given: Any) -> str | None:
-    value = _as_weights(given)
+def _check_aggregate(aggregate: Any) -> str | None:
+    value = _as_weights(aggregate)
     if callable(value) or value in AGGREGATES:
         return None
     if isinstance(value, str):
@@ -167,8 +167,8 @@ class ObjectRanker(Clocked):
         aggregate = self.aggregate
         message = None
         if self.lower < 0 and self.repeats not in REDUCTIONS:
-            said = f"must be 0 where repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
-            raise ConfigError(Problem("lower", f"{said} (got {self.lower})"))
+            problem = f"must be 0 where repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
+            raise ConfigError(Problem("lower", f"{problem} (got {self.lower})"))
         if callable(aggregate):
             message = _check_function(aggregate, self.streams, self.lower, self.upper * self.occurrences)
         elif not isinstance(aggregate, str) and len(aggregate) != self.streams:

@@ -59,8 +59,8 @@ class Sketch(Backend):
         "never"), a value that is NaN, or times that go back in an `ordered` sketch.
         """
         moments: Int64 = column("times", times, np.int64)
-        seen: UInt64 = column("keys", keys, np.uint64, len(moments))
-        had = self._checked_values(values, len(moments)) if values is not None or self.keeps_values else None
+        hashes: UInt64 = column("keys", keys, np.uint64, len(moments))
+        numbers = self._checked_values(values, len(moments)) if values is not None or self.keeps_values else None
         if not len(moments):
             return
         from skyband.kernels.minmax import minmax  # on use, because it loads numba
@@ -70,10 +70,10 @@ class Sketch(Backend):
             raise InputError("times", f"{TIME_MIN} is kept for never", int(moments.argmin()))
         if self.ordered:
             never_back("times", moments, self._now)
-        if had is None:
-            self._update(moments, seen)
+        if numbers is None:
+            self._update(moments, hashes)
         else:
-            self._update_with_values(moments, seen, had)
+            self._update_with_values(moments, hashes, numbers)
         self._now = last if self._now is None else max(self._now, last)
 
     def _checked_values(self, values: npt.ArrayLike | None, rows: int) -> Float64:
@@ -81,10 +81,10 @@ class Sketch(Backend):
             raise InputError("values", f"{self.name} keeps none: {_KEEPING}, or drop them")
         if values is None:
             raise InputError("values", f"are missing: {self.name} was made to keep the latest of each key")
-        had: Float64 = column("values", values, np.float64, rows)
-        if np.isnan(had).any():
-            raise InputError("values", "must be a number (got nan)", int(np.isnan(had).argmax()))
-        return had + 0.0  # one zero
+        numbers: Float64 = column("values", values, np.float64, rows)
+        if np.isnan(numbers).any():
+            raise InputError("values", "must be a number (got nan)", int(np.isnan(numbers).argmax()))
+        return numbers + 0.0  # one zero
 
     @abstractmethod
     def _update(self, times: Int64, keys: UInt64) -> None: ...

@@ -107,30 +107,30 @@ def _slot(cls: type) -> Any:
 def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionType:
     names = {"get_ident": get_ident, "method": method, "refuse": refuse, "own": own}
     names["refusals"] = (InputError, ConfigError) if method.__name__ in _CHECKED_FIRST else InputError
-    made = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
-    made.__kwdefaults__ = method.__kwdefaults__
-    wraps(method)(made)
-    made._guarded = method  # type: ignore[attr-defined]
-    return made
+    guarded = FunctionType(_code(*_calls(method)), names, method.__name__, method.__defaults__)
+    guarded.__kwdefaults__ = method.__kwdefaults__
+    wraps(method)(guarded)
+    guarded._guarded = method  # type: ignore[attr-defined]
+    return guarded
 
 
 def _calls(method: FunctionType) -> tuple[str, str]:
     """How the parameters of a method are declared, and passed on."""
     declared: list[str] = []
-    given: list[str] = []
+    arguments: list[str] = []
     for parameter in signature(method).parameters.values():
         name, kind = parameter.name, parameter.kind
         name = "*" * (kind is Parameter.VAR_POSITIONAL) + "**" * (kind is Parameter.VAR_KEYWORD) + name
         if kind is Parameter.KEYWORD_ONLY and not any(entry.startswith("*") for entry in declared):
             declared.append("*")
         declared.append(name)
-        given.append(f"{name}={name}" if kind is Parameter.KEYWORD_ONLY else name)
-    return ", ".join(declared), ", ".join(given)
+        arguments.append(f"{name}={name}" if kind is Parameter.KEYWORD_ONLY else name)
+    return ", ".join(declared), ", ".join(arguments)
 
 
 @lru_cache(maxsize=256)
-def _code(declared: str, given: str) -> CodeType:
-    module = compile(_TEMPLATE.format(declared=declared, given=given), __file__, "exec")
+def _code(declared: str, arguments: str) -> CodeType:
+    module = compile(_TEMPLATE.format(declared=declared, given=arguments), __file__, "exec")
     return next(constant for constant in module.co_consts if isinstance(constant, CodeType))
 
 

@@ -64,8 +64,10 @@ class Window(Backend):
 
     def presence(self) -> Float64:
         """float64[end − start], oldest first: P(fewer than `size` younger tuples exist)."""
-        kept = self._kept()
-        return self._presence(kept, np.arange(len(kept)), np.full(len(kept), len(kept)))
+        probabilities = self._kept()
+        return self._presence(
+            probabilities, np.arange(len(probabilities)), np.full(len(probabilities), len(probabilities))
+        )
 
     def presence_among(self, probabilities: npt.ArrayLike, positions: npt.ArrayLike, ends: npt.ArrayLike) -> Float64:
         """float64[r]: P(fewer than `size` of the tuples after positions[i] and before ends[i] exist).

@@ -54,14 +54,14 @@ class Answers(Sequence[Answer]):
         """Any sequence of answers as flat arrays; one that is flat already is returned as it is."""
         if type(answers) is cls:
             return answers
-        given = list(answers)
-        sizes = np.array([0, *(len(answer.objects) for answer in given)], np.int64)
+        each = list(answers)
+        sizes = np.array([0, *(len(answer.objects) for answer in each)], np.int64)
         return cls(
-            np.array([answer.query for answer in given], np.int64),
-            np.array([answer.at for answer in given], np.int64),
+            np.array([answer.query for answer in each], np.int64),
+            np.array([answer.at for answer in each], np.int64),
             np.cumsum(sizes),
-            np.concatenate([np.empty(0, np.int64), *(answer.objects for answer in given)]),
-            np.concatenate([np.empty(0), *(answer.scores for answer in given)]),
+            np.concatenate([np.empty(0, np.int64), *(answer.objects for answer in each)]),
+            np.concatenate([np.empty(0), *(answer.scores for answer in each)]),
         )
 
     def __len__(self) -> int:
@@ -83,15 +83,15 @@ _MOST = 2**62
 """No window, slide, k or phase is above this, so that 64-bit sums of two of them cannot overflow."""
 
 
-def _as_queries(given: Any) -> Any:
+def _as_queries(values: Any) -> Any:
     """Plain tuples (or TopKQuery) as TopKQuery; what does not fit stays as it is, for the check to name."""
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        return given
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        return values
     return tuple(
         TopKQuery(*(int(value) if isinstance(value, np.integer) else value for value in entry))
         if isinstance(entry, Sequence) and 3 <= len(entry) <= 4
         else entry
-        for entry in given
+        for entry in values
     )
 
 

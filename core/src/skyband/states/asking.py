@@ -33,9 +33,11 @@ def _question(reader: type[AnsweringReader], place: str) -> type[Question]:
     question = load_named(owner, place)
     if not (isinstance(question, type) and issubclass(question, Question)):
         raise PluginError(f"{owner}: {place} is not a subclass of Question")
-    taken = [parameter.name for parameter in question.parameters() if parameter.name in RESERVED]
-    if taken:
-        raise PluginError(f"{owner}: {place} calls a parameter {taken[0]}, which all questions have: name it otherwise")
+    clashes = [parameter.name for parameter in question.parameters() if parameter.name in RESERVED]
+    if clashes:
+        raise PluginError(
+            f"{owner}: {place} calls a parameter {clashes[0]}, which all questions have: name it otherwise"
+        )
     return question
 
 
@@ -46,11 +48,11 @@ def reader_class_of(state: State) -> Any:
 
 def ask_states(name: str, states: Sequence[State], window: WindowRequest, values: Mapping[str, Any]) -> Any:
     """The answer to a question by its name and parameters. Raises SnapshotError where the states answer no such one."""
-    known = questions_of(reader_class_of(states[0]))
-    if name not in known:
+    questions = questions_of(reader_class_of(states[0]))
+    if name not in questions:
         message = f"holds the state of {states[0].key}, which does not answer {name}"
-        raise SnapshotError(f"{message} (it answers {', '.join(known) or 'nothing'})")
-    question = known[name].make(values)
+        raise SnapshotError(f"{message} (it answers {', '.join(questions) or 'nothing'})")
+    question = questions[name].make(values)
     argument = "last" if window.since is None else "since"
     if question.of_pairs:
         check_alike(states, "right")
@@ -70,11 +72,11 @@ def answer(question: Question, states: Sequence[State], since: Sequence[int], ar
     return _table(question, states, answers) if pa.types.is_list(question.result) else answers
 
 
-def row_of(question: Question, found: Any) -> dict[str, Any]:
+def row_of(question: Question, answer: Any) -> dict[str, Any]:
     """An answer that is one row, or one value, by column."""
     if not pa.types.is_struct(question.result):
-        return {question.name: found}
-    return dict(found) if isinstance(found, Mapping) else dict(zip(question.columns, found, strict=True))
+        return {question.name: answer}
+    return dict(answer) if isinstance(answer, Mapping) else dict(zip(question.columns, answer, strict=True))
 
 
 def _table(question: Question, states: Sequence[State], columns: Mapping[str, Any]) -> pa.Table:

@@ -59,9 +59,9 @@ def ask(
     for name in by:
         if name not in table.grouping:
             raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
-    chosen, groups = table.as_of(None if at is None else moment_named("at", at))
-    asked = _made(_chosen(groups[0].state, question, values), values)
-    moment = _moment_of([each.state for each in groups], chosen)
+    at_moment, groups = table.as_of(None if at is None else moment_named("at", at))
+    questions = _questions_with(_question_class(groups[0].state, question, values), values)
+    moment = _moment_of([each.state for each in groups], at_moment)
     named = list(by) if by else table.grouping
     parts: dict[tuple[Any, ...], list[State]] = {}
     if by or not united:
@@ -74,29 +74,29 @@ def ask(
         Row(group, str(window.last or moment.length), numbers)
         for group, states in answered
         for window in windows
-        for one, which in asked
+        for one, which in questions
         for numbers in _answers(one, which, states, window, moment)
     )
-    whole = asked[0][0].whole_numbers
+    whole = questions[0][0].whole_numbers
     return Answers(moment.show(moment.at), tuple(named) if parts else (), answers, whole)
 
 
-def _chosen(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
+def _question_class(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
     """The question that is meant: the first that takes these parameters, unless it has a name."""
-    known = {one.name: one for one in questions_of(reader_class_of(state)).values() if _has_columns(one)}
+    by_name = {one.name: one for one in questions_of(reader_class_of(state)).values() if _has_columns(one)}
     if name is not None:
-        if name not in known:
-            raise InputError("question", f"states of {state.key} do not answer {name!r}; {suggest(name, known)}")
-        return known[name]
-    for question in known.values():
+        if name not in by_name:
+            raise InputError("question", f"states of {state.key} do not answer {name!r}; {suggest(name, by_name)}")
+        return by_name[name]
+    for question in by_name.values():
         if values.keys() <= {*question.names()}:
             return question
-    if not known:
+    if not by_name:
         raise InputError("states", f"of {state.key} answer no question that gives columns")
-    first = next(iter(known.values()))
+    first = next(iter(by_name.values()))
     wrong = next((one for one in values if one not in first.names()), next(iter(values)))
     others = [one.name for one in questions().values() if wrong in one.names()]
-    message = f"these are of {state.key}, which answer {', '.join(known)} (got {literal(values[wrong])})"
+    message = f"these are of {state.key}, which answer {', '.join(by_name)} (got {literal(values[wrong])})"
     raise InputError(wrong, f"is of the question {' or '.join(others)}, and {message}")
 
 
@@ -105,13 +105,13 @@ def _has_columns(question: type[Question]) -> bool:
     return not (question.of_pairs or pa.types.is_binary(question.result))
 
 
-def _made(question: type[Question], values: Mapping[str, Any]) -> list[tuple[Question, dict[str, str]]]:
+def _questions_with(question: type[Question], values: Mapping[str, Any]) -> list[tuple[Question, dict[str, str]]]:
     """The question as often as its parameters were given, each with the columns that tell these apart."""
-    made: list[dict[str, Any]] = [{}]
+    combinations: list[dict[str, Any]] = [{}]
     for name, value in values.items():
         several = value if name in question.each else [value]
-        made = [{**before, name: one} for before in made for one in several]
-    questions = [question.make(one) for one in made]
+        combinations = [{**before, name: one} for before in combinations for one in several]
+    questions = [question.make(one) for one in combinations]
     each = [name for name in question.each if name in values]
     return [(one, {name: str(getattr(one, name)) for name in each}) for one in questions]
 
@@ -128,7 +128,7 @@ def _answers(
     return [{**which, **row} for row in rows]
 
 
-def _moment_of(states: Sequence[State], chosen: int) -> Coverage:
+def _moment_of(states: Sequence[State], moment: int) -> Coverage:
     covers = [state.covers for state in states if state.covers is not None]
     length = min(each.at - each.since for each in covers)
-    return Coverage(chosen, chosen - length, covers[0].rows, covers[0].changed)
+    return Coverage(moment, moment - length, covers[0].rows, covers[0].changed)

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN
-from skyband.config.durations import written
+from skyband.config.durations import length_text
 from skyband.errors import InputError, SnapshotError
 from skyband.instants import instant
 
@@ -51,7 +51,7 @@ class Coverage:
     @property
     def length(self) -> str:
         """The longest window, as a user writes it."""
-        return written(self.at - self.since, self.rows)
+        return length_text(self.at - self.since, self.rows)
 
     def check(self, name: str, since: int) -> int:
         """`since`, if the state answers from then on. Raises InputError that says from when it does."""

@@ -32,17 +32,17 @@ class Description:
 
 def describe(state: Any, *, readers: Readers | None = None) -> Description:
     """What a state (bytes) is. Raises SnapshotError where it is damaged, or of a backend that is not installed."""
-    read = read_state(state, readers)
-    covers = read.covers
-    floor = read.earliest
+    decoded = read_state(state, readers)
+    covers = decoded.covers
+    floor = decoded.earliest
     return Description(
-        backend=read.key,
-        parameters=read.parameters,
+        backend=decoded.key,
+        parameters=decoded.parameters,
         unit="" if covers is None else "rows" if covers.rows else "time",
         at=None if covers is None else covers.at,
         since=covers.since if covers is not None else floor if floor > -(2**63) else None,
-        latest=read.latest,
-        retained=read.retained,
-        nbytes=read.nbytes,
+        latest=decoded.latest,
+        retained=decoded.retained,
+        nbytes=decoded.nbytes,
         changed=covers is not None and covers.changed,
     )

@@ -38,14 +38,14 @@ def merged(answers: pa.Table) -> pa.Table:
 
 def summarised(answers: pa.Table) -> pa.Table:
     """Answers for a person to read: of each state its backend and its size."""
-    said = [_summary(state.as_py()) for state in answers.column("state")]
+    texts = [_summary(state.as_py()) for state in answers.column("state")]
     place = answers.column_names.index("state")
-    return answers.set_column(place, "state", pa.array(said, pa.string()))
+    return answers.set_column(place, "state", pa.array(texts, pa.string()))
 
 
 def _summary(state: bytes) -> str:
-    told = describe(state)
-    return f"{told.backend}, {told.retained:,} retained, {told.nbytes:,} bytes"
+    description = describe(state)
+    return f"{description.backend}, {description.retained:,} retained, {description.nbytes:,} bytes"
 
 
 def _runs(column: pa.Array) -> list[tuple[int, int]]:

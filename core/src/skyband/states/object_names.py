@@ -22,9 +22,9 @@ def values_of(frames: Sequence[pa.RecordBatch], ids: Int64) -> pa.Array:
     if is_integer_id(kind):
         return integers_of(ids, kind)
     frame = together(frames)
-    known = _ids(frame)
-    places = np.minimum(np.searchsorted(known, ids), max(len(known) - 1, 0))
-    if len(ids) and (not len(known) or (known[places] != ids).any()):
+    own_ids = _ids(frame)
+    places = np.minimum(np.searchsorted(own_ids, ids), max(len(own_ids) - 1, 0))
+    if len(ids) and (not len(own_ids) or (own_ids[places] != ids).any()):
         raise SnapshotError("contradicts itself: the state has no name for an object that it ranks")
     return frame.column("name").take(numbers_column(places))
 

@@ -44,8 +44,8 @@ class Readers:
         """The class that reads a backend's states. Raises PluginError where it cannot be imported."""
         if info.reader is not None:
             return _reader_class(info.key, info.reader)
-        made: type[AnsweringReader] = load_named(info.key, self.restoring[info.role]).of(info)  # loads the backend
-        return made
+        restoring: type[AnsweringReader] = load_named(info.key, self.restoring[info.role]).of(info)  # loads the backend
+        return restoring
 
 
 def load_named(owner: str, place: str) -> Any:

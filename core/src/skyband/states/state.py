@@ -8,7 +8,7 @@ from attrs import define
 
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array
-from skyband.config.durations import written
+from skyband.config.durations import length_text
 from skyband.errors import ConfigError, InputError, PluginError, SnapshotError
 from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo
@@ -69,7 +69,7 @@ class State:
         moment = since - self.phase
         grain: int = self.reader.grain
         if moment % grain:
-            step = written(grain, self.covers is not None and self.covers.rows)
+            step = length_text(grain, self.covers is not None and self.covers.rows)
             message = f"{self.key} answers windows that begin at multiples of {step}, the common divisor of its query's"
             finer = f", or take {self.reader.finer}" if self.reader.finer else ""
             raise InputError(name, f"{message} `every` and `windows`: ask for one{finer}")
@@ -84,14 +84,14 @@ class State:
 
 def read_state(blob: Any, readers: Readers | None = None) -> State:
     """A state from its bytes. Raises SnapshotError where they are damaged, newer, or of a backend that is not read."""
-    decoded, known = snapshot.decode(blob), readers or installed_readers()
+    decoded, own_readers = snapshot.decode(blob), readers or installed_readers()
     if "role" not in decoded.header:
         raise SnapshotError("holds the state of no backend: it cannot be asked")
-    info = known.info(decoded.header["role"], decoded.header.get("name"))
+    info = own_readers.info(decoded.header["role"], decoded.header.get("name"))
     parameters = decoded.header.get("parameters")
     if not isinstance(parameters, dict):
         raise SnapshotError(f"of {info.key} does not fit the installed version: its parameters are {parameters!r:.80}")
-    cls = known.reader(info)
+    cls = own_readers.reader(info)
     reader = _read_arrays(cls, info, parameters, decoded.arrays)
     covers, nbytes = Coverage.from_header(decoded.header), len(memoryview(blob).cast("B"))
     if cls.object_ids is None:
@@ -139,5 +139,5 @@ def _read_arrays(
     except PluginError:
         raise
     except Exception as error:  # parameters that another version wrote
-        said = error if isinstance(error, ConfigError) else cause(error)
-        raise SnapshotError(f"of {info.key} does not fit the installed version: {said}") from error
+        reason = error if isinstance(error, ConfigError) else cause(error)
+        raise SnapshotError(f"of {info.key} does not fit the installed version: {reason}") from error

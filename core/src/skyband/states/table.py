@@ -74,24 +74,24 @@ class StatesTable:
         moments = sorted({moment for rows in parts for moment in set(rows.times.tolist())})
         if not moments:
             raise InputError("states", f"{self._path!r} holds no state yet")
-        chosen = moments[-1] if at is None else at
-        if not moments[0] <= chosen <= moments[-1]:
-            raise self._refusal(chosen, moments)
-        below = max(moment for moment in moments if moment <= chosen)
+        at_moment = moments[-1] if at is None else at
+        if not moments[0] <= at_moment <= moments[-1]:
+            raise self._refusal(at_moment, moments)
+        below = max(moment for moment in moments if moment <= at_moment)
         states = self._read(self._groups(parts, below, below))
         covers = states[0].state.covers
         assert covers is not None
         if covers.changed:
-            return chosen, self._read(self._groups(parts, chosen - (covers.at - covers.since) + 1, chosen))
-        if below != chosen:
-            raise self._refusal(chosen, moments)
-        return chosen, states
+            return at_moment, self._read(self._groups(parts, at_moment - (covers.at - covers.since) + 1, at_moment))
+        if below != at_moment:
+            raise self._refusal(at_moment, moments)
+        return at_moment, states
 
-    def _refusal(self, chosen: int, moments: Sequence[int]) -> InputError:
-        near = sorted(sorted(moments, key=lambda moment: abs(moment - chosen))[:2])
+    def _refusal(self, at_moment: int, moments: Sequence[int]) -> InputError:
+        near = sorted(sorted(moments, key=lambda moment: abs(moment - at_moment))[:2])
         show = Coverage(0, 0, pa.types.is_integer(self._files[0].schema_arrow.field(AT).type)).show
-        said = f"there is no state of {show(chosen)}; the nearest are of {' and '.join(map(show, near))}"
-        return InputError("at", said)
+        message = f"there is no state of {show(at_moment)}; the nearest are of {' and '.join(map(show, near))}"
+        return InputError("at", message)
 
     def _row_groups(self) -> Iterator[_Rows]:
         for place, file in enumerate(self._files):
@@ -106,13 +106,13 @@ class StatesTable:
         """By group its newest row from moment `first` to `last`: the moment, and where the row is."""
         newest: dict[tuple[Any, ...], tuple[int, _Rows, int]] = {}
         for rows in parts:
-            chosen = np.flatnonzero((rows.times >= first) & (rows.times <= last)).tolist()
-            if chosen:
+            places = np.flatnonzero((rows.times >= first) & (rows.times <= last)).tolist()
+            if places:
                 folders = self._folders[rows.file]
                 inside = [name for name in self.grouping if name not in folders]
                 table = self._files[rows.file].read_row_group(rows.number, columns=inside, use_threads=False)
                 columns = {name: table.column(name) for name in inside}
-                for row in chosen:  # a scalar each, as `take` would import pyarrow.compute
+                for row in places:  # a scalar each, as `take` would import pyarrow.compute
                     values = {**{name: column[row].as_py() for name, column in columns.items()}, **folders}
                     group = tuple(values[name] for name in self.grouping)
                     moment = int(rows.times[row])

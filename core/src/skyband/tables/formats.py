@@ -98,8 +98,8 @@ def open_table(
 def _required(name: str, distribution: str | None, ability: str) -> InstalledFormat:
     bound = format_named(name, distribution)
     if bound is None:
-        known = ", ".join(names_of_formats()) or "none"
-        raise EngineError(f"no plugin brings the format {name!r} ({known} installed){format_comes_with(name)}")
+        names = ", ".join(names_of_formats()) or "none"
+        raise EngineError(f"no plugin brings the format {name!r} ({names} installed){format_comes_with(name)}")
     if ability not in bound.info.can and not (ability == "writes" and "streams" in bound.info.can):
         others = ", ".join(names_of_formats(ability)) or "none"
         does = "hold the newest answers" if ability == "current" else ability[:-1]

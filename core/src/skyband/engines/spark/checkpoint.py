@@ -120,9 +120,9 @@ class _States:
         """The head of each shard, by its key. Raises SnapshotError where they are of another format."""
         reader = self._reader("head")
         names = tuple(reader.schema["value"].dataType.fieldNames())
-        written = {row[0] for row in reader.select("value.format").collect()} if "format" in names else {"none"}
-        if names != Head._fields or written - {FORMAT}:
-            other = next(iter(written - {FORMAT}), "another")
+        formats = {row[0] for row in reader.select("value.format").collect()} if "format" in names else {"none"}
+        if names != Head._fields or formats - {FORMAT}:
+            other = next(iter(formats - {FORMAT}), "another")
             raise SnapshotError(
                 f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads {FORMAT}: use the Skyband "
                 "that made it, or give the job a new checkpoint"

@@ -57,7 +57,7 @@ def build_of(package: str) -> str | None:
     return build
 
 
-def _here(distribution: str, wanted: str, module: str) -> str | None:
+def _here(distribution: str, expected: str, module: str) -> str | None:
     """What is installed here instead of the version wanted; None where it is the same."""
     from importlib import import_module
     from importlib.metadata import PackageNotFoundError, version
@@ -69,15 +69,15 @@ def _here(distribution: str, wanted: str, module: str) -> str | None:
         here = version(distribution)
     except PackageNotFoundError:
         here = None  # code on a path without metadata, or none at all
-    if here is not None and here != wanted:
+    if here is not None and here != expected:
         return here
     try:
         if find_spec(module) is None:
             return f"has no module {module} of it" if here else "has none"
-        here = here or getattr(import_module(package), "__version__", wanted)
+        here = here or getattr(import_module(package), "__version__", expected)
     except ImportError as error:
         return "has none" if error.name == package else f"cannot import it ({error})"
-    return None if here == wanted else here
+    return None if here == expected else here
 
 
 def _error() -> type[Exception]:

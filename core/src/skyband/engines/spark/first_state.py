@@ -57,14 +57,14 @@ def write_checkpoint(session: Any, plan: ShardedPlan, snapshots: list[bytes], fo
     from pyspark.sql.pandas.types import from_arrow_schema
 
     checkpoint = folder / "checkpoint"
-    states = session.read.schema(from_arrow_schema(_STATES)).parquet(str(_written(snapshots, folder / "states")))
+    states = session.read.schema(from_arrow_schema(_STATES)).parquet(str(_snapshot_file(snapshots, folder / "states")))
     empty = session.readStream.schema(from_arrow_schema(SHUFFLE_SCHEMA)).option("maxFilesPerTrigger", 1)
     nothing = empty.parquet(str(_empty_files(folder / "source")))
     rows = _without_ticks(nothing, plan).selectExpr("CAST(shard AS BIGINT) AS shard", "first")
-    written = rows.groupBy("shard").transformWithStateInPandas(
+    paths = rows.groupBy("shard").transformWithStateInPandas(
         FirstStates(plan.shards), "shard bigint", "append", "None", initialState=states.groupBy("shard")
     )
-    writer = written.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
+    writer = paths.writeStream.format("noop").option("checkpointLocation", str(checkpoint))
     writer.trigger(availableNow=True).start().awaitTermination()
     if not all((checkpoint / "commits" / str(batch)).is_file() for batch in SEEDS):
         raise EngineError(f"Spark did not write the first states into {str(checkpoint)!r}")
@@ -113,7 +113,7 @@ def _without_ticks(packed: Any, plan: ShardedPlan) -> Any:
     return packed if plan.ticking is None else with_ticks(packed, plan).where(sql.col("first") < sql.lit(-(2**63)))
 
 
-def _written(snapshots: list[bytes], folder: Path) -> Path:
+def _snapshot_file(snapshots: list[bytes], folder: Path) -> Path:
     """The snapshots as files that Spark reads, a file a shard."""
     folder.mkdir()
     for number, (key, snapshot) in enumerate(zip(keys_of(len(snapshots)), snapshots, strict=True)):

@@ -25,11 +25,11 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     load_and_freeze(plan)
     shard = number_of(key, plan.shards)
     operator = store.load(plan, shard)
-    end, given, late = TaskEnds(plan.query), [], list[pa.RecordBatch]()
+    end, log_pieces, late = TaskEnds(plan.query), [], list[pa.RecordBatch]()
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
-                given.append(row.frame)
+                log_pieces.append(row.frame)
                 frame = keyed_frames.from_bytes(row.frame)
                 late += late_rows_of(operator, frame, row.source)
                 operator.add(frame)
@@ -37,7 +37,7 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     answers = operator.step(end.progress, plan.ticking)
-    size = store.commit(operator, given)
+    size = store.commit(operator, log_pieces)
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     end.check(metrics.rows_in)

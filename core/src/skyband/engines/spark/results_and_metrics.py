@@ -121,5 +121,5 @@ def observed(plan: ShardedPlan, df: Any, observe: Any) -> Any:
     inside = sql.col(METRICS)
     sums = [sql.sum(inside[name]).alias(name) for name in [*metric_names(plan), "seconds"]]
     latest = [sql.max(inside[field.name]).alias(field.name) for field in _LATEST]
-    seen = df.observe(observe, *sums, *latest)
-    return seen.where(inside.isNull()).drop(METRICS)
+    with_metrics = df.observe(observe, *sums, *latest)
+    return with_metrics.where(inside.isNull()).drop(METRICS)

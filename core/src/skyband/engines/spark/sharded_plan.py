@@ -164,9 +164,9 @@ def _by_shard(shards: Array, count: int) -> Iterator[tuple[int, Array]]:
     if count <= _FEW_SHARDS:
         narrow = shards.astype(np.uint8)
         for shard in range(count):
-            chosen = np.flatnonzero(narrow == shard)
-            if len(chosen):
-                yield shard, chosen
+            members = np.flatnonzero(narrow == shard)
+            if len(members):
+                yield shard, members
         return
     order = np.argsort(shards.astype(np.uint16), kind="stable")  # of few bits by their digits
     cuts = np.append(0, np.cumsum(np.bincount(shards, minlength=count)))

@@ -90,18 +90,18 @@ def describe_udf() -> Any:
     return arrow_udf(describe, DESCRIPTION)
 
 
-def functions(known: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
+def functions(kinds: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
     """What makes each function, by the name under which SQL knows it.
 
     known: names besides, each a function that says what to install where nothing that is installed brings it.
     """
-    made: dict[str, Callable[[], Any]] = {
+    by_name: dict[str, Callable[[], Any]] = {
         "skyband_union": union_udf, "skyband_union_list": union_list_udf, "skyband_describe": describe_udf,
     }  # fmt: skip
     for question in questions().values():
         for name in (question.name, *question.sql_names):
-            made.setdefault(PREFIX + name, partial(question_udf, question))
-    return {**{name: partial(_missing_udf, name) for name in known}, **made}
+            by_name.setdefault(PREFIX + name, partial(question_udf, question))
+    return {**{name: partial(_missing_udf, name) for name in kinds}, **by_name}
 
 
 def _missing_udf(name: str) -> Any:
@@ -134,20 +134,20 @@ def _window(window: pa.Array) -> tuple[str, pa.Array | None]:
     raise InputError("window", f'must be a length such as "37 minutes", a timestamp or a number (it is {kind})')
 
 
-def _values(parameters: Sequence[tuple[str, bool]], given: Sequence[Any]) -> dict[str, Any]:
+def _values(parameters: Sequence[tuple[str, bool]], arguments: Sequence[Any]) -> dict[str, Any]:
     """The parameters by name, out of the arguments of a row."""
     values: dict[str, Any] = {}
-    left = list(given)
+    remaining = list(arguments)
     for name, ends in parameters:
-        if not left:
+        if not remaining:
             break
-        if ends and len(left) == 1:
+        if ends and len(remaining) == 1:
             raise InputError(name, "has two ends: give both, null for no end")
-        value: Any = (left.pop(0), left.pop(0)) if ends else left.pop(0)
+        value: Any = (remaining.pop(0), remaining.pop(0)) if ends else remaining.pop(0)
         if value not in (None, (None, None)):
             values[name] = value
-    if left:
-        raise InputError("arguments", f"there are {len(left)} more than the question has parameters")
+    if remaining:
+        raise InputError("arguments", f"there are {len(remaining)} more than the question has parameters")
     return values
 
 
@@ -169,10 +169,10 @@ def _union(column: pa.Array, readers: Readers) -> bytes | None:
 
 
 def _described(blob: bytes, readers: Readers) -> dict[str, Any]:
-    said = states.describe(blob, readers=readers)
+    description = states.describe(blob, readers=readers)
     return {
-        "backend": said.backend,
-        "parameters": [(name, str(value)) for name, value in said.parameters.items()],
-        "unit": said.unit, "at": said.at, "since": said.since, "latest": said.latest,
-        "retained": said.retained, "bytes": said.nbytes, "changed": said.changed,
+        "backend": description.backend,
+        "parameters": [(name, str(value)) for name, value in description.parameters.items()],
+        "unit": description.unit, "at": description.at, "since": description.since, "latest": description.latest,
+        "retained": description.retained, "bytes": description.nbytes, "changed": description.changed,
     }  # fmt: skip

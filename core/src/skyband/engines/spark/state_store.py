@@ -79,12 +79,12 @@ class StateStore:
         self._began = time.thread_time()
         if self._anew:
             return plan.operator(number)
-        held = _CACHE.pop(self._head.shard_id, None)
-        if held is not None and plan.made(held.operator) and self._follows(held):
-            operator, step, self._writing = held.operator, held.step, held.writing
+        cached = _CACHE.pop(self._head.shard_id, None)
+        if cached is not None and plan.made(cached.operator) and self._follows(cached):
+            operator, step, self._writing = cached.operator, cached.step, cached.writing
             steps = [*self._steps(step + 1)]
             if step > self._head.base:
-                self._work = held.work
+                self._work = cached.work
         else:
             operator, steps = plan.operator(number), [*self._steps(self._head.base + 1)]
             count = -(-self._head.base_size // CHUNK)
@@ -108,15 +108,15 @@ class StateStore:
             self._log.updateValue((head.step,), (token, entry))
             head = head._replace(logged=head.logged + len(entry))
         self._state.update(tuple(head))
-        _CACHE[head.shard_id] = _Held(operator, head.step, token, self._work, self._writing)
+        _CACHE[head.shard_id] = _CachedOperator(operator, head.step, token, self._work, self._writing)
         while len(_CACHE) > MOST_CACHED:
             _CACHE.popitem(last=False)
         return head.base_size + head.logged
 
-    def _is_to_be_whole(self, head: Head, given: int) -> bool:
+    def _is_to_be_whole(self, head: Head, log_bytes: int) -> bool:
         """Whether the state is written rather than the step that was given so many bytes, whose work is added."""
         self._work += time.thread_time() - self._began
-        if self._anew or head.logged + given > head.base_size or head.step - head.base > MOST_LOGGED:
+        if self._anew or head.logged + log_bytes > head.base_size or head.step - head.base > MOST_LOGGED:
             return True
         return self._work > max(MOST_TO_CATCH_UP, self._writing)
 
@@ -133,8 +133,8 @@ class StateStore:
     def _read_head(self, shards: int) -> Head:
         if not self._state.exists():
             return Head(FORMAT, os.urandom(16), b"", b"", 0, 0, 0, 0, shards)
-        found: Iterable[Any] = self._state.get()
-        head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in found)
+        rows: Iterable[Any] = self._state.get()
+        head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in rows)
         if head.format != FORMAT:
             message = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
             raise SnapshotError(f"{message}: run the Skyband that made it, or give the job a new checkpoint")
@@ -145,14 +145,14 @@ class StateStore:
             )
         return head
 
-    def _follows(self, held: "_Held") -> bool:
+    def _follows(self, cached: "_CachedOperator") -> bool:
         """Whether the state's last step follows from one that the operator held here has come to."""
-        if held.step == self._head.step:
-            return held.token == self._head.token
-        if held.step == self._head.base:
-            return held.token == self._head.base_token
-        return self._head.base < held.step < self._head.step and held.token == bytes(
-            self._log.getValue((held.step,))[0]
+        if cached.step == self._head.step:
+            return cached.token == self._head.token
+        if cached.step == self._head.base:
+            return cached.token == self._head.base_token
+        return self._head.base < cached.step < self._head.step and cached.token == bytes(
+            self._log.getValue((cached.step,))[0]
         )
 
     def _steps(self, first: int) -> Iterator["LoggedBatch"]:
@@ -171,7 +171,7 @@ class StateStore:
         return head._replace(base=head.step, base_token=head.token, base_size=len(snapshot), logged=0)
 
 
-class _Held(NamedTuple):
+class _CachedOperator(NamedTuple):
     operator: "Operator"
     step: int
     token: bytes
@@ -181,5 +181,5 @@ class _Held(NamedTuple):
     """Seconds that the last snapshot took; 0 where another worker wrote it."""
 
 
-_CACHE: OrderedDict[bytes, _Held] = OrderedDict()
+_CACHE: OrderedDict[bytes, _CachedOperator] = OrderedDict()
 """The operators left in this worker, by shard_id: at most one of each shard."""

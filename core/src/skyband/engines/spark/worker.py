@@ -44,8 +44,8 @@ def load_and_freeze(plan: ShardedPlan) -> None:
     operator is alive yet: an operator refers to itself, and frozen it would never be freed.
     """
     if not _settled.is_set():  # asking the collector whether it is frozen would count all that is
-        read = pa.schema([plan.schema.field(name) for name in plan.query.columns])
-        nothing = pa.RecordBatch.from_pylist([], schema=read)
+        read_schema = pa.schema([plan.schema.field(name) for name in plan.query.columns])
+        nothing = pa.RecordBatch.from_pylist([], schema=read_schema)
         for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
             continue
         gc.freeze()

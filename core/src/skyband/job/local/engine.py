@@ -57,15 +57,15 @@ class LocalEngine(Engine):
         return run_local.run(job, self, progress)
 
 
-def _unknown(table: str, does: str, known: tuple[str, ...], format: str) -> list[Problem]:
+def _unknown(table: str, does: str, formats: tuple[str, ...], format: str) -> list[Problem]:
     """A format that is none of these, where nothing is known of what to install for it, which is told else."""
-    if format in known or (format not in names_of_formats() and format_comes_with(format)):
+    if format in formats or (format not in names_of_formats() and format_comes_with(format)):
         return []
     if format == SPARK_TABLE:
         message = "a table of Spark's catalogue: use --engine spark, or the format of a plugin that reads it"
         return [Problem(f"{table}.format", message)]
-    listed = f"{', '.join(known[:-1])} and {known[-1]}"
-    return [Problem(f"{table}.format", f"the local engine {does} {listed} (got {format!r})")]
+    choices = f"{', '.join(formats[:-1])} and {formats[-1]}"
+    return [Problem(f"{table}.format", f"the local engine {does} {choices} (got {format!r})")]
 
 
 def _unreadable(source: Source) -> list[Problem]:

@@ -27,12 +27,12 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     the sink holds answers already, InputError where a row breaks the query's contract.
     """
     totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
-    held, steps = begin(job, totals, progress)
-    writer = open_writer(job, engine, held.operator.result_schema, progress)
+    local_run, steps = begin(job, totals, progress)
+    writer = open_writer(job, engine, local_run.operator.result_schema, progress)
     if writer is None:
         totals.may_be_empty = True
         return totals
-    writer = with_rows_aside(writer, job, engine, held, progress, totals)
+    writer = with_rows_aside(writer, job, engine, local_run, progress, totals)
     try:
         with announced(progress, totals):
             for answers in steps:
@@ -62,32 +62,32 @@ def begin(job: CheckedJob, totals: Totals, progress: Progress) -> tuple[LocalRun
 
 
 def _answers(
-    job: Job, held: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
+    job: Job, local_run: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
     files = _files_a_step(job)
     waiting, step = None, 0
     for batch in batches:
         if waiting is not None and batches.file // (files or 1) != step:
-            yield _sorted(job, held.operator.step(waiting))
+            yield _sorted(job, local_run.operator.step(waiting))
             waiting = None
-            _take(held, totals, progress)
+            _take(local_run, totals, progress)
         step = batches.file // (files or 1)
         with batches.placing():
-            added = held.add(batch)
+            added = local_run.add(batch)
         if files is not None:
             added.add(waiting or added)
             waiting = added
             continue
         if job.source.stream:
-            yield _sorted(job, held.step(added))
-        _take(held, totals, progress)
+            yield _sorted(job, local_run.step(added))
+        _take(local_run, totals, progress)
     if waiting is not None:
-        yield _sorted(job, held.operator.step(waiting))
-        _take(held, totals, progress)
+        yield _sorted(job, local_run.operator.step(waiting))
+        _take(local_run, totals, progress)
     if not job.source.stream or job.source.finish:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
-        yield _sorted(job, held.flush() if job.source.stream else held.finish())
-        _take(held, totals, progress)
+        yield _sorted(job, local_run.flush() if job.source.stream else local_run.finish())
+        _take(local_run, totals, progress)
 
 
 def _batches(rows: Files | Table, job: CheckedJob, run: LocalRun) -> PlacedBatches:
@@ -103,12 +103,12 @@ def _files_a_step(job: Job) -> int | None:
 
     None: it answers after each batch of rows.
     """
-    given = {name.lower(): value for name, value in job.source.options.items()}.get("maxfilespertrigger")
-    return int(given) if job.source.stream and job.source.of_files and given is not None else None
+    option = {name.lower(): value for name, value in job.source.options.items()}.get("maxfilespertrigger")
+    return int(option) if job.source.stream and job.source.of_files and option is not None else None
 
 
-def _take(held: LocalRun, totals: Totals, progress: Progress) -> None:
-    metrics = held.operator.take_metrics()
+def _take(local_run: LocalRun, totals: Totals, progress: Progress) -> None:
+    metrics = local_run.operator.take_metrics()
     totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
     totals.late_by = max(totals.late_by, metrics.late_by)
@@ -116,7 +116,7 @@ def _take(held: LocalRun, totals: Totals, progress: Progress) -> None:
     totals.retained, totals.groups = metrics.retained, metrics.groups
     if totals.micro_batches is not None and metrics.rows_in:
         totals.micro_batches += 1
-    totals.watermark = None if held.operator.watermark == -(2**63) else held.operator.watermark
+    totals.watermark = None if local_run.operator.watermark == -(2**63) else local_run.operator.watermark
     progress.micro_batch(totals)
 
 

@@ -14,10 +14,10 @@ NAME = "_skyband.sha256"
 
 def own_files(folder: Path) -> list[Path]:
     """The files that were written here and are as they were written. O(their bytes)."""
-    written = _read(folder)
-    names = {name for name, _ in written}
+    manifest = _read(folder)
+    names = {name for name, _ in manifest}
     here = [folder / name for name in sorted(names) if (folder / name).is_file()]
-    return [path for path in here if (path.name, _digest(path)) in written]
+    return [path for path in here if (path.name, _digest(path)) in manifest]
 
 
 def foreign_files(folder: Path, suffix: str) -> list[Path]:
@@ -34,8 +34,8 @@ def record(folder: Path, path: Path, name: str) -> None:
 
 def forget_replaced(folder: Path, name: str) -> None:
     """Drop what is noted of files that are there no more, and of earlier files of this name."""
-    kept = {(other, digest) for other, digest in _read(folder) if other != name and (folder / other).exists()}
-    _write(folder, kept | {(name, _digest(folder / name))})
+    others = {(other, digest) for other, digest in _read(folder) if other != name and (folder / other).exists()}
+    _write(folder, others | {(name, _digest(folder / name))})
 
 
 def _read(folder: Path) -> set[tuple[str, str]]:

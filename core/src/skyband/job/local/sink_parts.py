@@ -107,12 +107,12 @@ class PartFile(Writer):
     def _named(self, replaced: set[str]) -> str:
         """The name under which the answers are in the folder now: of the first number that nobody else has."""
         suffix = f".{self._sink.format}"
-        taken = {path.name for path in self._folder.iterdir()} - replaced
+        names = {path.name for path in self._folder.iterdir()} - replaced
         number = 0
         while True:
             name = f"part-{number:05}{suffix}"
             number += 1
-            if name in taken:
+            if name in names:
                 continue
             local_sink_manifest.record(self._folder, self._partial, name)
             if name in replaced:

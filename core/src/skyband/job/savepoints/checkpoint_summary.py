@@ -68,9 +68,9 @@ def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = 
             raise EngineError(f"the checkpoint {str(where)!r} holds no state yet: run the job first")
         plan = plan_for(job, source_frame(session, job), shards[0].head.shards)
         operators = [shard.restore(plan) for shard in shards]
-    seen = EventTimeProgress.nowhere(job.query.source_count)
+    event_time = EventTimeProgress.nowhere(job.query.source_count)
     for operator in operators:
-        seen.add(operator.progress)
+        event_time.add(operator.progress)
     marks = [operator.watermark for operator in operators if operator.watermark is not None]
     groups = [
         Group(values, retained, nbytes)
@@ -78,18 +78,18 @@ def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = 
         for values, retained, nbytes in operator.largest_groups(largest)
     ]
     header = shards[0].snapshot.header
-    said = {key: value for key, value in header["operator"].items() if key.startswith("backends.")}
+    backends = {key: value for key, value in header["operator"].items() if key.startswith("backends.")}
     return CheckpointState(
         made_by=str(header.get("skyband")),
-        backends={key.removeprefix("backends."): value for key, value in said.items()},
+        backends={key.removeprefix("backends."): value for key, value in backends.items()},
         shards=shards[0].head.shards,
         steps=max(shard.head.step for shard in shards),
         groups=sum(len(operator.groups) for operator in operators),
         retained=sum(operator.groups.retained for operator in operators),
         nbytes=sum(shard.nbytes for shard in shards),
         waiting=sum(operator.waiting for operator in operators),
-        earliest=None if seen.newest is None else seen.earliest,
-        latest=seen.newest,
+        earliest=None if event_time.newest is None else event_time.earliest,
+        latest=event_time.newest,
         watermark=min(marks, default=None),
         largest=tuple(sorted(groups, key=lambda group: -group.nbytes)[:largest]),
     )

@@ -52,12 +52,12 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
     plan = evolve(plan, ticking=ticking)
     states = take_over(contents.snapshots(), contents.query, lambda shared: _operator(plan, shared), plan.shards)
     with _partial_folder(checkpoint) as partial:
-        made = _write(session, plan, [operator.snapshot() for operator in states], contents, partial, checkpoint)
+        path = _write(session, plan, [operator.snapshot() for operator in states], contents, partial, checkpoint)
         if sink is not None:
             spark_sink_log.seed(sink, SEEDS)
         if checkpoint.exists():
             checkpoint.rmdir()  # it is empty
-        made.rename(checkpoint)
+        path.rename(checkpoint)
 
 
 def check_shards(checkpoint: Path, query: Query, shards: int) -> None:
@@ -92,7 +92,7 @@ def _partial_folder(checkpoint: Path) -> Iterator[Path]:
 
 
 def _write(
-    session: Any, plan: ShardedPlan, snapshots: list[bytes], held: Savepoint, partial: Path, checkpoint: Path
+    session: Any, plan: ShardedPlan, snapshots: list[bytes], savepoint: Savepoint, partial: Path, checkpoint: Path
 ) -> Path:
     """The checkpoint, complete but for its place."""
     from skyband.engines.spark.first_state import set_place, set_position, write_checkpoint
@@ -101,19 +101,19 @@ def _write(
         folder = partial / str(starts)
         folder.mkdir()
         try:
-            made = write_checkpoint(session, plan, snapshots, folder)
+            path = write_checkpoint(session, plan, snapshots, folder)
             break
         except Exception as error:
             if starts == _STARTS or not python_was_late(error):
                 raise
-    set_place(made, checkpoint)
-    if held.position is None:
-        set_position(made)
+    set_place(path, checkpoint)
+    if savepoint.position is None:
+        set_position(path)
     else:
-        set_position(made, held.position.offset, held.position.log)
-    mark = {"savepoint": held.id, "skyband": __version__, "shards": len(snapshots)}
-    (made / MARK).write_text(json.dumps(mark), "utf-8")
-    return made
+        set_position(path, savepoint.position.offset, savepoint.position.log)
+    mark = {"savepoint": savepoint.id, "skyband": __version__, "shards": len(snapshots)}
+    (path / MARK).write_text(json.dumps(mark), "utf-8")
+    return path
 
 
 def _operator(plan: ShardedPlan, shared: bool) -> Any:
@@ -122,12 +122,12 @@ def _operator(plan: ShardedPlan, shared: bool) -> Any:
     return Operator(plan.query, plan.bindings, plan.schema, shared and not plan.query.by)
 
 
-def _is_begun(checkpoint: Path, held: Savepoint) -> bool:
+def _is_begun(checkpoint: Path, savepoint: Savepoint) -> bool:
     """Whether the checkpoint began with this savepoint. Raises EngineError where it began with anything else."""
     if not checkpoint.exists() or (checkpoint.is_dir() and not any(checkpoint.iterdir())):
         return False
     mark = _mark(checkpoint)
-    if mark is not None and mark.get("savepoint") == held.id:
+    if mark is not None and mark.get("savepoint") == savepoint.id:
         return True
     raise EngineError(
         f"the checkpoint {str(checkpoint)!r} is of a stream that has begun otherwise: run the job without --from to go "
@@ -147,11 +147,11 @@ def _mark(checkpoint: Path) -> dict[str, Any] | None:
     return mark if isinstance(mark, dict) else {}
 
 
-def _check_source(job: Job, held: Savepoint) -> None:
+def _check_source(job: Job, contents: Savepoint) -> None:
     """Raise ConfigError where the position in the savepoint's source means nothing in the job's."""
-    if held.position is None:
+    if contents.position is None:
         return
-    before, here = held.position.source, savepoint.source_facts(job.source)
+    before, here = contents.position.source, savepoint.source_facts(job.source)
     problems = [
         Problem(
             f"source.{name}",

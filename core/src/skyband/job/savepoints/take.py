@@ -92,13 +92,13 @@ def save_states(
     """
     savepoint.check_free(folder)
     table = StatesTable(str(states))
-    chosen = None if at is None else moment_named("at", at)
+    own_moment = None if at is None else moment_named("at", at)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.job.spark.source import plan_for, source_frame
 
         plan = plan_for(job, source_frame(session, job), 1)
         operator = plan.operator(0)
-        moment = begin_with_states(operator, table, chosen)
+        moment = begin_with_states(operator, table, own_moment)
         versions = _versions(session, plan)
         return savepoint.write(folder, job.query, [operator.snapshot()], moment, versions, None)
 

@@ -55,5 +55,5 @@ COLUMN_FUNCTIONS = {
 
 def problem_of(function: str, column: str, kind: Any) -> str | None:
     """What is wrong with a column of this type, for a function of `COLUMN_FUNCTIONS`."""
-    known = COLUMN_FUNCTIONS[function]
-    return None if known.accepts(kind) else f"{function} is of {known.of} here, and column {column!r} is {kind}"
+    entry = COLUMN_FUNCTIONS[function]
+    return None if entry.accepts(kind) else f"{function} is of {entry.of} here, and column {column!r} is {kind}"

@@ -73,8 +73,8 @@ def read(
     for batch in batches:
         if layout.format == "arrow":  # the other formats are decoded, and so checked
             check_whole(batch, list(there))
-        given = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = [_column(given.get(field.name), field, len(batch), dictionaries) for field in schema]
+        by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
+        columns = [_column(by_name.get(field.name), field, len(batch), dictionaries) for field in schema]
         yield pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 

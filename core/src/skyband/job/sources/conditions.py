@@ -46,10 +46,10 @@ class Test:
         if self.operator == "between":
             return pc.and_kleene(_compared(column, ">=", self.values[0]), _compared(column, "<=", self.values[1]))
         if self.operator == "in":
-            found = _compared(column, "=", self.values[0])
+            mask = _compared(column, "=", self.values[0])
             for value in self.values[1:]:
-                found = pc.or_kleene(found, _compared(column, "=", value))
-            return found
+                mask = pc.or_kleene(mask, _compared(column, "=", value))
+            return mask
         return _compared(column, self.operator, self.values[0])
 
 
@@ -67,10 +67,10 @@ class Both:
     def evaluate(self, batch: pa.RecordBatch) -> Any:
         """As `Test.of`."""
         join = pc.and_kleene if self.how == "and" else pc.or_kleene
-        found = self.parts[0].evaluate(batch)
+        mask = self.parts[0].evaluate(batch)
         for part in self.parts[1:]:
-            found = join(found, part.evaluate(batch))
-        return found
+            mask = join(mask, part.evaluate(batch))
+        return mask
 
 
 @frozen
@@ -118,7 +118,7 @@ _COMPARE = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, "
 def _compared(column: Any, operator: str, value: Any) -> Any:
     if pa.types.is_floating(column.type):
         column, value = column.cast(pa.float64()), float(value)
-    found = _COMPARE[operator](column, pa.scalar(value))
+    mask = _COMPARE[operator](column, pa.scalar(value))
     if pa.types.is_floating(column.type) and operator in (">", ">="):
-        found = pc.or_kleene(found, pc.is_nan(column))
-    return found
+        mask = pc.or_kleene(mask, pc.is_nan(column))
+    return mask

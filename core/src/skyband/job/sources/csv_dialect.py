@@ -38,16 +38,16 @@ class Dialect:
 
 def dialect_of(source: Source) -> Dialect:
     """That of a source whose options have no `problems`."""
-    given = {name.lower(): option_text(value) for name, value in source.options.items()}
+    options = {name.lower(): option_text(value) for name, value in source.options.items()}
     return Dialect(
-        separator=_unescaped(given.get("sep", given.get("delimiter", ","))),
-        quote=_unescaped(given.get("quote", '"')),
-        escape=_unescaped(given.get("escape", "")),
-        multi_line=given.get("multiline") != "false",
-        header=given.get("header") == "true",
-        by_position=given.get("enforceschema") == "true",
-        infers=given.get("inferschema") == "true",
-        null=given.get("nullvalue", ""),
+        separator=_unescaped(options.get("sep", options.get("delimiter", ","))),
+        quote=_unescaped(options.get("quote", '"')),
+        escape=_unescaped(options.get("escape", "")),
+        multi_line=options.get("multiline") != "false",
+        header=options.get("header") == "true",
+        by_position=options.get("enforceschema") == "true",
+        infers=options.get("inferschema") == "true",
+        null=options.get("nullvalue", ""),
     )
 
 
@@ -56,20 +56,20 @@ def dialect_problems(source: Source) -> list[Problem]:
     problems = []
     for name, value in source.options.items():
         key, text = name.lower(), _unescaped(option_text(value))
-        said = None
+        message = None
         if key in ("sep", "delimiter") and not _is_mark(text):
-            said = f"the local engine takes one ASCII character between values (got {text!r})"
+            message = f"the local engine takes one ASCII character between values (got {text!r})"
         elif key in ("quote", "escape") and text and not _is_mark(text, '"'):
-            said = f"the local engine takes one ASCII character, or nothing (got {text!r})"
+            message = f"the local engine takes one ASCII character, or nothing (got {text!r})"
         elif key in ("header", "multiline", "enforceschema", "inferschema") and text not in ("true", "false"):
-            said = f"must be true or false (got {text!r})"
-        if said is not None:
-            problems.append(Problem(f"options.{name}", said))
+            message = f"must be true or false (got {text!r})"
+        if message is not None:
+            problems.append(Problem(f"options.{name}", message))
     if problems:
         return problems
-    found = dialect_of(source)
-    if found.separator in (found.quote, found.escape):
-        problems.append(Problem("options", f"values and quotes cannot have one mark (got {found.separator!r})"))
+    dialect = dialect_of(source)
+    if dialect.separator in (dialect.quote, dialect.escape):
+        problems.append(Problem("options", f"values and quotes cannot have one mark (got {dialect.separator!r})"))
     return problems
 
 

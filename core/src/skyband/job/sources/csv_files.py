@@ -39,7 +39,7 @@ def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
 
 
 def read_csv(
-    path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema, within: ByteRange | None = None
+    path: Path, source: Source, schema: pa.Schema, columns: pa.Schema, within: ByteRange | None = None
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted` of a schema.
 
@@ -48,9 +48,9 @@ def read_csv(
     file = CsvFile(path, dialect_of(source), within)
     if not file.names:
         return
-    places = file.places(wanted.names, schema)
+    places = file.places(columns.names, schema)
     for block in file.records():
-        yield file.parsed(block, wanted, places)
+        yield file.parsed(block, columns, places)
 
 
 def read_csv_texts(
@@ -184,17 +184,17 @@ class CsvFile:
             return pa.schema([(name, _kind(kind)) for name, kind in zip(self.names, table.schema.types, strict=True)])
         return pa.schema([(name, pa.string()) for name in self.names])
 
-    def parsed(self, block: Block, wanted: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
+    def parsed(self, block: Block, columns: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
         if not self._as_text:
             try:
-                return self._typed(block, wanted, places, [as_read(kind) for kind in wanted.types])
+                return self._typed(block, columns, places, [as_read(kind) for kind in columns.types])
             except pa.ArrowInvalid as error:
                 if "parse error" in str(error):
                     raise self._not_read(block, error) from error
             self._as_text = True
         try:
-            return self._typed(block, wanted, places, [pa.string()] * len(wanted))
+            return self._typed(block, columns, places, [pa.string()] * len(columns))
         except pa.ArrowInvalid as error:
             raise self._not_read(block, error) from error
 
@@ -208,11 +208,11 @@ class CsvFile:
         values = self._parse(Block(record, 1), [pa.string()] * count, range(count)).to_pylist()
         return [text or "" for row in values[:1] for text in row.values()]
 
-    def _typed(self, block: Block, wanted: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
-        table = self._parse(block, kinds, places).rename_columns(wanted.names)
+    def _typed(self, block: Block, columns: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
+        table = self._parse(block, kinds, places).rename_columns(columns.names)
         (batch,) = table.combine_chunks().to_batches()
         try:
-            return typed(batch, wanted)
+            return typed(batch, columns)
         except InputError as error:
             hint = _HEADER if block.is_first and error.row == 0 and not self.dialect.header else ""
             raise InputError(error.argument, error.message + hint, error.row) from error
@@ -223,7 +223,7 @@ class CsvFile:
         data = block.data if block.data.endswith((b"\n", b"\r")) else block.data + b"\n"
         separator, quote, escape = (chr(mark) if mark < 128 else False for mark in self.dialect.bytes)
         names = [] if places is None else [str(place) for place in range(max(len(self._names or ()), len(places)))]
-        asked = [] if places is None else [str(place) for place in places]
+        place_names = [] if places is None else [str(place) for place in places]
         options = (
             pyarrow.csv.ReadOptions(
                 column_names=names,
@@ -235,8 +235,8 @@ class CsvFile:
                 delimiter=separator, quote_char=quote, escape_char=escape, newlines_in_values=self.dialect.multi_line
             ),
             pyarrow.csv.ConvertOptions(
-                column_types=None if kinds is None else dict(zip(asked, kinds, strict=True)),
-                include_columns=asked,
+                column_types=None if kinds is None else dict(zip(place_names, kinds, strict=True)),
+                include_columns=place_names,
                 null_values=["", self.dialect.null],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
@@ -251,16 +251,16 @@ class CsvFile:
 
     def _not_read(self, block: Block, error: pa.ArrowInvalid) -> InputError:
         check_utf8(self.path)
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         try:
             self._parse(block, None, range(len(self.names)), threads=False)  # which numbers the rows
         except pa.ArrowInvalid as numbered:
-            said = " ".join(str(numbered).split())
-        row = _ROW.match(said)
+            message = " ".join(str(numbered).split())
+        row = _ROW.match(message)
         if row is None:
-            return InputError(str(self.path), f"cannot be read: {said}")
+            return InputError(str(self.path), f"cannot be read: {message}")
         before = self.end_of(block.data, int(row[1]) - 1) if int(row[1]) > 1 else 0
-        return InputError(str(self.path), f"line {block.line_at(before)}: {said[row.end() :]}")
+        return InputError(str(self.path), f"line {block.line_at(before)}: {message[row.end() :]}")
 
     def _blocks(self, size: int | None = None, within: ByteRange | None = None) -> Iterator[Block]:
         for block in blocks(self.path, self._cut, SIZE if size is None else size, within):

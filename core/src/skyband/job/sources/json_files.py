@@ -39,20 +39,20 @@ def json_schema_of(paths: Sequence[Path]) -> pa.Schema:
         schemas = [_parsed(path, block, None).schema for block in _blocks(path)]
         if schemas:
             try:
-                found = pa.unify_schemas(schemas, promote_options="permissive")
+                schema = pa.unify_schemas(schemas, promote_options="permissive")
             except pa.ArrowTypeError as error:
                 raise InputError(str(path), f"{error}: say the columns' types with source.schema") from error
-            return pa.schema([pa.field(field.name, _kind(field.type)) for field in found])
+            return pa.schema([pa.field(field.name, _kind(field.type)) for field in schema])
     raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
 
 
-def read_json(path: Path, wanted: pa.Schema, within: ByteRange | None = None) -> Iterator[pa.RecordBatch]:
+def read_json(path: Path, columns: pa.Schema, within: ByteRange | None = None) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted`, null where a row has none of that name.
 
     Raises InputError.
     """
     for block in _blocks(path, within):
-        yield from (typed(batch, wanted) for batch in _parsed(path, block, wanted).combine_chunks().to_batches())
+        yield from (typed(batch, columns) for batch in _parsed(path, block, columns).combine_chunks().to_batches())
 
 
 def read_json_texts(texts: Iterable[bytes], fields: pa.Schema) -> pa.RecordBatch | None:
@@ -78,10 +78,10 @@ def json_ends(path: Path, size: int) -> Iterator[int]:
             yield end
 
 
-def json_rows_of(lines: bytes, wanted: pa.Schema) -> pa.Table:
+def json_rows_of(lines: bytes, columns: pa.Schema) -> pa.Table:
     """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
-    batches = [typed(batch, wanted) for batch in _rows(lines, wanted).combine_chunks().to_batches()]
-    return pa.Table.from_batches(batches, wanted)
+    batches = [typed(batch, columns) for batch in _rows(lines, columns).combine_chunks().to_batches()]
+    return pa.Table.from_batches(batches, columns)
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
@@ -93,29 +93,29 @@ def _blocks(path: Path, within: ByteRange | None = None) -> Iterator[Block]:
     return (block for block in cut if block.data.strip())
 
 
-def _parsed(path: Path, block: Block, wanted: pa.Schema | None) -> pa.Table:
+def _parsed(path: Path, block: Block, columns: pa.Schema | None) -> pa.Table:
     if not is_utf8(block.data):
         check_utf8(path)
     try:
-        return _rows(block.data, wanted)
+        return _rows(block.data, columns)
     except NoObjectError as error:
         raise InputError(str(path), f"line {block.line_at(error.place)} {error}") from error
     except pa.ArrowInvalid as error:
-        said, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
+        message, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
         line = "" if row is None else f"line {_line(block, int(row))}: "
-        raise InputError(str(path), f"{line}{said.removeprefix('JSON parse error: ').rstrip('.')}") from error
+        raise InputError(str(path), f"{line}{message.removeprefix('JSON parse error: ').rstrip('.')}") from error
 
 
-def _rows(lines: bytes, wanted: pa.Schema | None) -> pa.Table:
+def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
     what, place = json_lines(np.frombuffer(lines, np.uint8))
     if what != FINE:
         raise NoObjectError(what, place)
-    read = None if wanted is None else pa.schema([(field.name, as_read(field.type)) for field in wanted])
+    parsed_schema = None if columns is None else pa.schema([(field.name, as_read(field.type)) for field in columns])
     return pyarrow.json.read_json(
         pa.BufferReader(lines),
         pyarrow.json.ReadOptions(block_size=len(lines) + 1),
         pyarrow.json.ParseOptions(
-            explicit_schema=read, unexpected_field_behavior="infer" if wanted is None else "ignore"
+            explicit_schema=parsed_schema, unexpected_field_behavior="infer" if columns is None else "ignore"
         ),
     )
 

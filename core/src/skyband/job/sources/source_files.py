@@ -61,14 +61,14 @@ class Files:
         """
         import pyarrow as pa
 
-        wanted = list(columns)
-        read = pa.schema([self.raw.field(name) for name in self.shape.reads(wanted)])
-        given = pa.schema([self.schema.field(name) for name in wanted])
+        names = list(columns)
+        raw_schema = pa.schema([self.raw.field(name) for name in self.shape.reads(names)])
+        schema = pa.schema([self.schema.field(name) for name in names])
         return PlacedBatches(
             map(FilePart, self.paths) if parts is None else parts,
-            lambda part: self._read(part, read, dictionaries and self.shape.is_plain),
-            lambda batch: self.shape.apply(batch, given),
-            (lambda parts: self._read_together(parts, read)) if together else None,
+            lambda part: self._read(part, raw_schema, dictionaries and self.shape.is_plain),
+            lambda batch: self.shape.apply(batch, schema),
+            (lambda parts: self._read_together(parts, raw_schema)) if together else None,
             refuse=refuse,
         )
 
@@ -90,17 +90,17 @@ class Files:
             return rows
         return next(with_keys([rows], keys, fields, parts[0].path))
 
-    def _read(self, part: FilePart, wanted: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
+    def _read(self, part: FilePart, columns: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
         from skyband.job.sources.key_folders import keys_of, with_keys
 
         keys = keys_of(part.path, base_of(self.source))
-        if not keys.keys() & set(wanted.names):
-            return self._read_file(part, self.raw, wanted, dictionaries)
+        if not keys.keys() & set(columns.names):
+            return self._read_file(part, self.raw, columns, dictionaries)
         own = pa.schema([field for field in self.raw if field.name not in keys])
-        inside = pa.schema([field for field in wanted if field.name not in keys])
-        return with_keys(self._read_file(part, own, inside, False), keys, wanted, part.path)
+        inside = pa.schema([field for field in columns if field.name not in keys])
+        return with_keys(self._read_file(part, own, inside, False), keys, columns, part.path)
 
     def _read_file(
         self, part: FilePart, raw: "pa.Schema", fields: "pa.Schema", dictionaries: bool

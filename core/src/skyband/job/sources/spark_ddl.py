@@ -80,20 +80,20 @@ def _word(kind: Any) -> str:
 
 class _Tokens:
     def __init__(self, text: str) -> None:
-        found = [match for match in _TOKEN.finditer(text) if match.lastgroup != "space"]
-        strange = [match.group() for match in found if match.lastgroup == "other"]
+        matches = [match for match in _TOKEN.finditer(text) if match.lastgroup != "space"]
+        strange = [match.group() for match in matches if match.lastgroup == "other"]
         if strange:
             raise ValueError(f"cannot read {strange[0]!r} in {text!r}")
-        self._words = [match.group("quoted") or match.group() for match in found]
+        self._words = [match.group("quoted") or match.group() for match in matches]
         self._text = text
 
     def peek(self) -> str:
         return self._words[0] if self._words else ""
 
-    def take(self, wanted: str = "") -> str:
+    def take(self, expected: str = "") -> str:
         word = self.peek()
-        if (wanted and word != wanted) or not word:
-            raise ValueError(f"expected {wanted or 'a word'!r}, found {word or 'the end'!r} in {self._text!r}")
+        if (expected and word != expected) or not word:
+            raise ValueError(f"expected {expected or 'a word'!r}, found {word or 'the end'!r} in {self._text!r}")
         return self._words.pop(0)
 
     def take_text(self) -> None:
@@ -103,10 +103,10 @@ class _Tokens:
             raise ValueError(f"expected a comment in quotes, found {word!r} in {self._text!r}")
 
     def skip(self, word: str) -> bool:
-        found = self.peek().lower() == word
-        if found:
+        matches = self.peek().lower() == word
+        if matches:
             self._words.pop(0)
-        return found
+        return matches
 
 
 def _fields(pa: Any, tokens: _Tokens, end: str) -> list[Any]:
@@ -155,11 +155,11 @@ def _numbers(tokens: _Tokens) -> tuple[int, ...]:
     if tokens.peek() != "(":
         return ()
     tokens.take("(")
-    found = [_number(tokens)]
+    numbers = [_number(tokens)]
     while tokens.skip(","):
-        found.append(_number(tokens))
+        numbers.append(_number(tokens))
     tokens.take(")")
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _number(tokens: _Tokens) -> int:

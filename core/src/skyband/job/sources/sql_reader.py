@@ -68,9 +68,9 @@ class Projection:
 def parse_condition(text: str) -> Any:
     """The condition that is written so. Raises UnknownSqlError, naming what is beyond the common part."""
     reader = _Reader(text)
-    found = reader.any_of()
+    condition = reader.any_of()
     reader.end()
-    return found
+    return condition
 
 
 def parse_column(text: str) -> Projection:
@@ -103,12 +103,12 @@ class _Reader:
         self._tokens: list[tuple[str, str]] = []
         place = 0
         while text[place:].strip():
-            found = _TOKEN.match(text, place)
-            if found is None:
+            match = _TOKEN.match(text, place)
+            if match is None:
                 raise UnknownSqlError(f"`{text[place:].strip()}` is beyond what the local engine knows: {KNOWN}")
-            kind = str(found.lastgroup)
-            self._tokens.append((found[kind].lower() if kind == "key" else kind, found[kind]))
-            place = found.end()
+            kind = str(match.lastgroup)
+            self._tokens.append((match[kind].lower() if kind == "key" else kind, match[kind]))
+            place = match.end()
         self._next = self._depth = 0
 
     def _peek(self) -> tuple[str, str]:
@@ -190,14 +190,14 @@ class _Reader:
         if self._depth > MOST_DEPTH:
             raise UnknownSqlError(f"is nested deeper than {MOST_DEPTH} brackets and NOTs")
         if self.taken("not"):
-            found = Not(self._negated())
+            condition = Not(self._negated())
         elif self.taken("("):
-            found = self.any_of()
+            condition = self.any_of()
             self._expect(")")
         else:
-            found = self._test()
+            condition = self._test()
         self._depth -= 1
-        return found
+        return condition
 
     def _test(self) -> Any:
         column = self.column()

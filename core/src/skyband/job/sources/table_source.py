@@ -40,13 +40,13 @@ class Table:
         """
         import pyarrow as pa
 
-        wanted = list(columns)
-        read = self.shape.reads(wanted)
-        given = pa.schema([self.schema.field(name) for name in wanted])
+        names = list(columns)
+        raw_names = self.shape.reads(names)
+        schema = pa.schema([self.schema.field(name) for name in names])
         return PlacedBatches(
             (FilePart(Path(self.place)),),
-            lambda _: self.rows.batches(read) if refuse is None else self.rows.readable(read, refuse),
-            lambda batch: self.shape.apply(batch, given),
+            lambda _: self.rows.batches(raw_names) if refuse is None else self.rows.readable(raw_names, refuse),
+            lambda batch: self.shape.apply(batch, schema),
         )
 
 

@@ -67,11 +67,11 @@ def blocks(
 
     `cut` gives where the last whole record of bytes ends, 0 where none does.
     """
-    rest, line, wanted = b"", 1, size
+    rest, line, block_size = b"", 1, size
     is_first = within is None or within.begin == 0
     with pa.input_stream(str(path), compression="detect") if within is None else within.open() as file:
         while True:
-            chunk = file.read(wanted if within is None else min(wanted, within.end - file.tell()))
+            chunk = file.read(block_size if within is None else min(block_size, within.end - file.tell()))
             data = (rest + chunk).removeprefix(MARK) if is_first else rest + chunk
             end = cut(data) if chunk else len(data)
             if end:
@@ -81,7 +81,7 @@ def blocks(
             if not chunk:
                 return
             rest = data[end:]
-            wanted = max(size, len(rest))  # so that a long record is looked at a few times, not often
+            block_size = max(size, len(rest))  # so that a long record is looked at a few times, not often
             if len(rest) > MOST:
                 message = f"is longer than {MOST:,} bytes: break the file into records by line ends"
                 begun = Block(b"", line, range=within).line_at(0)

@@ -34,9 +34,9 @@ def beyond_readers(source: Source) -> str | None:
     """The option of text files that only Spark's own readers know, if there is one."""
     if source.format not in OPTIONS:
         return None
-    known = {name.lower() for name in OPTIONS[source.format]} | set(FILE_OPTIONS)
+    options = {name.lower() for name in OPTIONS[source.format]} | set(FILE_OPTIONS)
     problems = [problem.field.partition(".")[2] for problem in text_option_problems(source)]
-    unknown = [name for name in source.options if name.lower() not in known and not name.lower().startswith("max")]
+    unknown = [name for name in source.options if name.lower() not in options and not name.lower().startswith("max")]
     return next(iter([*unknown, *problems]), None)
 
 
@@ -46,15 +46,15 @@ def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
 
 
 def read(
-    path: Path, source: Source, schema: pa.Schema, wanted: pa.Schema, within: ByteRange | None = None
+    path: Path, source: Source, schema: pa.Schema, columns: pa.Schema, within: ByteRange | None = None
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted` of its `schema`.
 
     Raises InputError where a value is not of its type.
     """
     if source.format == "json":
-        return read_json(path, wanted, within)
-    return read_csv(path, source, schema, wanted, within)
+        return read_json(path, columns, within)
+    return read_csv(path, source, schema, columns, within)
 
 
 def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fields: pa.Schema) -> pa.RecordBatch | None:

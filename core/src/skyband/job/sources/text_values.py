@@ -14,9 +14,9 @@ _DAY_ONLY = r"^\d{4}-\d\d-\d\d$"
 _BEYOND_MICROSECONDS = r"([.]\d{6})\d+"
 
 
-def typed(batch: pa.RecordBatch, wanted: pa.Schema) -> pa.RecordBatch:
+def typed(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
     """The columns with the types `wanted`. Raises InputError with the first row that has another value."""
-    return pa.RecordBatch.from_arrays([_cast(batch.column(field.name), field) for field in wanted], schema=wanted)
+    return pa.RecordBatch.from_arrays([_cast(batch.column(field.name), field) for field in columns], schema=columns)
 
 
 def as_read(kind: Any) -> Any:
@@ -47,14 +47,14 @@ def _far_instants(texts: Any) -> Any:
 
     Each is read in a year of the same calendar, whole cycles of it away.
     """
-    written = pc.struct_field(pc.extract_regex(texts, _FAR), "year")
-    years = pc.replace_substring(written, "+", "").cast(pa.int64())
+    year_texts = pc.struct_field(pc.extract_regex(texts, _FAR), "year")
+    years = pc.replace_substring(year_texts, "+", "").cast(pa.int64())
     cycles = pc.subtract(pc.floor(pc.divide(years.cast(pa.float64()), CYCLE_YEARS)).cast(pa.int64()), _NEAR_CYCLES)
     near = pc.subtract(years, pc.multiply(cycles, CYCLE_YEARS)).cast(pa.string())
     plain = pc.binary_join_element_wise(near, pc.replace_substring_regex(texts, _FAR, "-"), "")
-    read = pc.coalesce(plain, texts).cast(pa.timestamp("us", ZONE)).cast(pa.int64())
+    instants = pc.coalesce(plain, texts).cast(pa.timestamp("us", ZONE)).cast(pa.int64())
     moved = pc.multiply_checked(pc.fill_null(cycles, 0), CYCLE)
-    return pc.add_checked(read, moved).cast(pa.timestamp("us", ZONE))
+    return pc.add_checked(instants, moved).cast(pa.timestamp("us", ZONE))
 
 
 _FAR = r"^(?P<year>[+-]\d{4,6}|\d{5,6})-"
@@ -69,8 +69,8 @@ def _cast(column: Any, field: Any) -> Any:
         return _converted(column, field.type)
     except pa.ArrowInvalid as error:
         row = _first_other(column, field.type)
-        said = str(error).partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
-        raise InputError(field.name, f"cannot be read as {field.type}: {said}", row) from error
+        message = str(error).partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
+        raise InputError(field.name, f"cannot be read as {field.type}: {message}", row) from error
 
 
 def _converted(column: Any, kind: Any) -> Any:

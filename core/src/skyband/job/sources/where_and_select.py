@@ -63,17 +63,17 @@ class Shape:
         only_spark: list[Problem] = []
         names = set(source.names)
         alike = {name.casefold() for name in names}
-        said = None if self.where is None else self.where.problem(source)
-        if said is not None:
-            known = all(name.casefold() in alike for name in columns_of(self.where))
-            (only_spark if known else problems).append(Problem("where", said))
-        for number, made in enumerate(self.select or ()):
-            if made.column is not None and made.column not in names:
-                told = only_spark if made.column.casefold() in alike else problems
-                told.append(Problem(f"select[{number}]", no_column(made.column, source)))
-            elif (problem := made.problem(source)) is not None:
+        message = None if self.where is None else self.where.problem(source)
+        if message is not None:
+            all_there = all(name.casefold() in alike for name in columns_of(self.where))
+            (only_spark if all_there else problems).append(Problem("where", message))
+        for number, projection in enumerate(self.select or ()):
+            if projection.column is not None and projection.column not in names:
+                target = only_spark if projection.column.casefold() in alike else problems
+                target.append(Problem(f"select[{number}]", no_column(projection.column, source)))
+            elif (problem := projection.problem(source)) is not None:
                 only_spark.append(Problem(f"select[{number}]", problem))
-        counts = Counter(made.name for made in self.select or ())
+        counts = Counter(projection.name for projection in self.select or ())
         twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
             problems.append(Problem("select", f"makes two columns called {twice!r}"))
@@ -83,43 +83,43 @@ class Shape:
             raise OnlySparkError(*only_spark)
         if self.select is None:
             return source
-        return pa.schema([pa.field(made.name, made.type_in(source)) for made in self.select])
+        return pa.schema([pa.field(projection.name, projection.type_in(source)) for projection in self.select])
 
     def reads(self, columns: Sequence[str]) -> list[str]:
         """The columns of the source that it needs for these of its own."""
-        by_name = {made.name: made.column for made in self.select or ()}
-        wanted = [by_name.get(name, name) if self.select is not None else name for name in columns]
+        by_name = {projection.name: projection.column for projection in self.select or ()}
+        names = [by_name.get(name, name) if self.select is not None else name for name in columns]
         tested = [] if self.where is None else columns_of(self.where)
-        return list(dict.fromkeys([name for name in wanted if name is not None] + tested))
+        return list(dict.fromkeys([name for name in names if name is not None] + tested))
 
     def apply(self, batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
         """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay."""
         if self.is_plain:
             return batch.select(schema.names), None
-        kept = None
+        selected = None
         if self.where is not None:
             mask = self.where.evaluate(batch).fill_null(False)
-            kept = pc.indices_nonzero(mask).to_numpy().astype("int64")
-            batch = batch.take(pa.array(kept))
-        by_name = {made.name: made for made in self.select or ()}
+            selected = pc.indices_nonzero(mask).to_numpy().astype("int64")
+            batch = batch.take(pa.array(selected))
+        by_name = {projection.name: projection for projection in self.select or ()}
         columns = []
         for field in schema:
-            made = by_name.get(field.name, Projection(field.name, field.name))
-            if made.column is None:
-                columns.append(pa.repeat(pa.scalar(made.value, field.type), len(batch)))
-            elif made.function is None:
-                columns.append(batch.column(made.column))
+            projection = by_name.get(field.name, Projection(field.name, field.name))
+            if projection.column is None:
+                columns.append(pa.repeat(pa.scalar(projection.value, field.type), len(batch)))
+            elif projection.function is None:
+                columns.append(batch.column(projection.column))
             else:
-                columns.append(_evaluated(made, batch, kept))
-        return pa.RecordBatch.from_arrays(columns, schema=schema), kept
+                columns.append(_evaluated(projection, batch, selected))
+        return pa.RecordBatch.from_arrays(columns, schema=schema), selected
 
 
-def _evaluated(projection: Projection, batch: pa.RecordBatch, kept: Any) -> pa.Array:
+def _evaluated(projection: Projection, batch: pa.RecordBatch, mask: Any) -> pa.Array:
     """A function of a column. Raises InputError with the row as it stood before `where`."""
     assert projection.function is not None and projection.column is not None
     try:
         return COLUMN_FUNCTIONS[projection.function].evaluate(projection.column, batch.column(projection.column))
     except InputError as error:
-        if kept is None or error.row is None:
+        if mask is None or error.row is None:
             raise
-        raise InputError(error.argument, error.message, int(kept[error.row])) from error
+        raise InputError(error.argument, error.message, int(mask[error.row])) from error

@@ -44,10 +44,10 @@ def is_current(job: Job) -> bool:
 
 
 def _path(job: Job) -> Path | None:
-    asked = repr((job.query, sorted((job.backends or {}).items())))
-    if " at 0x" in asked:  # a function or an object that is another one in each process
+    identity = repr((job.query, sorted((job.backends or {}).items())))
+    if " at 0x" in identity:  # a function or an object that is another one in each process
         return None
-    named = (asked, sys.version, version("numba"), version("numpy"), os.environ.get("NUMBA_CACHE_DIR"))
+    named = (identity, sys.version, version("numba"), version("numpy"), os.environ.get("NUMBA_CACHE_DIR"))
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     except RuntimeError:  # there is no home
@@ -77,5 +77,5 @@ def _used() -> tuple[list[Path], list[Path]]:
 
 
 def _stamp(file: Path) -> list[int]:
-    known = file.stat()
-    return [known.st_mtime_ns, known.st_size]
+    status = file.stat()
+    return [status.st_mtime_ns, status.st_size]

@@ -20,17 +20,17 @@ def nanosecond_problems(source: Source) -> list[Problem]:
         return []
     try:
         files = data_files(path)[-_FILES:]
-        asked = None if source.schema is None else _declared_times(source.schema)
+        declared = None if source.schema is None else _declared_times(source.schema)
         for file in reversed(files):
-            columns = [name for name in _nanosecond_columns(file) if asked is None or name in asked]
+            columns = [name for name in _nanosecond_columns(file) if declared is None or name in declared]
             if columns:
-                return [Problem("source.path", _said(file, columns))]
+                return [Problem("source.path", _message(file, columns))]
     except (OSError, ValueError):  # others say what is wrong with a path, a schema or a file
         return []
     return []
 
 
-def _said(file: Path, columns: list[str]) -> str:
+def _message(file: Path, columns: list[str]) -> str:
     named = ", ".join(map(repr, columns))
     remedy = 'write microseconds (of pandas: to_parquet(…, coerce_timestamps="us")), or use --engine local'
     return f"{file}: {named} {'has' if len(columns) == 1 else 'have'} nanoseconds, which Spark does not read: {remedy}"

@@ -39,8 +39,8 @@ class Warming:
 
     def wait(self, progress: Progress) -> None:
         """Until it is done."""
-        asked = time.monotonic()
-        while self._process is not None and self._process.poll() is None and time.monotonic() < asked + _PATIENCE:
+        start = time.monotonic()
+        while self._process is not None and self._process.poll() is None and time.monotonic() < start + _PATIENCE:
             seconds = time.monotonic() - self._started
             progress.waiting(f"compiling kernels, once on this machine: {seconds:.0f} s")
             time.sleep(0.05)

@@ -234,8 +234,8 @@ def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
 def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
     """As they are given out: by Spark's log in a stream, else by tasks that share the work."""
     source = files.source
-    known = () if source.format not in OPTIONS else tuple(name.lower() for name in OPTIONS[source.format])
-    options = {name: option_text(value) for name, value in source.options.items() if name.lower() not in known}
+    option_names = () if source.format not in OPTIONS else tuple(name.lower() for name in OPTIONS[source.format])
+    options = {name: option_text(value) for name, value in source.options.items() if name.lower() not in option_names}
     reader = session.readStream if source.stream else session.read
     plain = evolve(files, paths=())
     if source.stream or any(name.lower() in FILE_OPTIONS for name in options):

@@ -35,13 +35,13 @@ def rehearse(job: CheckedJob) -> bool:
 
 
 def _pieces(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    taken, size = 0, _ROWS // _PUSHES
+    offset, size = 0, _ROWS // _PUSHES
     for batch in batches:
-        for start in range(0, min(len(batch), _ROWS - taken), size):
-            piece = batch.slice(start, min(size, _ROWS - taken))
-            taken += len(piece)
+        for start in range(0, min(len(batch), _ROWS - offset), size):
+            piece = batch.slice(start, min(size, _ROWS - offset))
+            offset += len(piece)
             yield piece
-        if taken >= _ROWS:
+        if offset >= _ROWS:
             return
 
 

@@ -273,8 +273,8 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 def _answers(update: Any) -> int:
-    seen = update["observedMetrics"].get("skyband_answers")
-    return 0 if seen is None else int(_plain(seen)["answers"] or 0)
+    metrics = update["observedMetrics"].get("skyband_answers")
+    return 0 if metrics is None else int(_plain(metrics)["answers"] or 0)
 
 
 def _in_order(job: Job, answers: pa.Table) -> pa.Table:
@@ -314,18 +314,18 @@ def _signals(stop: threading.Event) -> Iterator[None]:
 @contextmanager
 def _watched(session: Any, progress: Progress) -> Iterator[None]:
     """Say how many tasks are done while Spark works on a batch."""
-    done = threading.Event()
+    finished = threading.Event()
 
     def watch() -> None:
         tracker = session.sparkContext.statusTracker()
-        while not done.wait(_POLL):
+        while not finished.wait(_POLL):
             try:
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
             except Exception:  # Java has ended, of which the run itself tells
                 return
-            found = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
-            if found and not done.is_set():
-                tasks = f"{sum(ended for ended, _ in found)} of {sum(tasks for _, tasks in found)} tasks"
+            counts = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
+            if counts and not finished.is_set():
+                tasks = f"{sum(ended for ended, _ in counts)} of {sum(tasks for _, tasks in counts)} tasks"
                 progress.waiting(f"{tasks} · {progress.seconds():.0f} s")
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -333,5 +333,5 @@ def _watched(session: Any, progress: Progress) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
+        finished.set()
         watcher.join()

@@ -167,13 +167,13 @@ def _output_to(log: Any) -> Iterator[None]:
     """What is started meanwhile (Java, and the workers it starts) writes to `log` for as long as it runs."""
     sys.stderr.flush()
     sys.stdout.flush()
-    kept = os.dup(1), os.dup(2)
+    originals = os.dup(1), os.dup(2)
     os.dup2(log.fileno(), 1)
     os.dup2(log.fileno(), 2)
     try:
         yield
     finally:
-        for number, held in enumerate(kept, 1):
-            os.dup2(held, number)
-            os.close(held)
+        for number, original in enumerate(originals, 1):
+            os.dup2(original, number)
+            os.close(original)
         log.close()

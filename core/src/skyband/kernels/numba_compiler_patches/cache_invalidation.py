@@ -78,8 +78,8 @@ def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
 
 
 def _uses_core(module: ModuleType) -> bool:
-    seen = [value for value in list(vars(module).values()) if isinstance(value, _NAMED)]
-    names = (value.__name__ if inspect.ismodule(value) else str(value.__module__) for value in seen)
+    values = [value for value in list(vars(module).values()) if isinstance(value, _NAMED)]
+    names = (value.__name__ if inspect.ismodule(value) else str(value.__module__) for value in values)
     return any(name.startswith(_CORE) for name in names)
 
 
@@ -89,9 +89,9 @@ def _callees(module: ModuleType) -> set[ModuleType]:
     waiting = [module]
     while waiting:
         looked = waiting.pop()
-        seen = {value for value in list(vars(looked).values()) if inspect.ismodule(value) and any(_kernels(value))}
+        imported = {value for value in list(vars(looked).values()) if inspect.ismodule(value) and any(_kernels(value))}
         homes = {sys.modules.get(kernel.py_func.__module__) for kernel in _kernels(looked)}
-        fresh = (seen | {home for home in homes if home is not None}) - modules - {module}
+        fresh = (imported | {home for home in homes if home is not None}) - modules - {module}
         modules |= fresh
         waiting.extend(fresh)
     return modules

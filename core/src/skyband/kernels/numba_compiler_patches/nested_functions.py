@@ -72,7 +72,7 @@ class _Nested(CPUDispatcher):
                     self.add_overload(self._compiler.compile(args, return_type))
                 except errors.ForceLiteralArg as demand:  # numba asks again with the constant
                     fold = self._compiler.fold_argument_types
-                    raise demand.bind_fold_arguments(lambda *given: fold(*given)[1]) from None
+                    raise demand.bind_fold_arguments(lambda *arguments: fold(*arguments)[1]) from None
         return self.overloads[tuple(args)].entry_point
 
     def add_overload(self, compiled: Any) -> None:
@@ -162,8 +162,8 @@ class _Compiler(CompilerBase):
     vectorized = False
     lowering = _Lowering
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self.state.flags = LeanFlags(self.state.flags)
 
     def define_pipelines(self) -> list[Any]:

@@ -12,7 +12,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.state_frame_checks import check_numbers, check_whole
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
-from skyband.config.durations import Duration, written
+from skyband.config.durations import Duration, length_text
 from skyband.config.half_open_ranges import ValueRange, ranges_parameter
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
@@ -222,7 +222,7 @@ class DistinctCount(Query):
         grain = cast(Sketch, backend).grain
         if grain == 1:
             return []
-        message = f"must be a multiple of {written(grain, self.rows)}, the pane of {backend.name}"
+        message = f"must be a multiple of {length_text(grain, self.rows)}, the pane of {backend.name}"
         other = f"is of the calendar, and {backend.name} lacks any-since: take a sketch that answers since any moment"
 
         return [
