@@ -18,12 +18,12 @@ class Border:
     """
 
     def __init__(
-        self, backend: Any, before: Call | None = None, after: Call | None = None, given: Given | None = None
+        self, backend: Any, before: Call | None = None, after: Call | None = None, arguments: Given | None = None
     ) -> None:
         self._backend = backend
         self._before = before
         self._after = after
-        self._given = given
+        self._given = arguments
 
     def __len__(self) -> int:
         return len(self._backend)

@@ -35,13 +35,13 @@ class Check:
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        for value, known in (
+        for value, valid in (
             (self.group, GROUPS),
             *((need, CAPABILITIES) for need in self.needs),
             (self.tries, (None, *OPTIONAL)),
         ):
-            if value not in known:
-                raise ValueError(f"{self.body.__name__}: {value!r} is none of {known}")
+            if value not in valid:
+                raise ValueError(f"{self.body.__name__}: {value!r} is none of {valid}")
         unknown = set(self.guarantees) - set(GUARANTEES)
         if unknown or not self.body.__name__.startswith("check_"):
             raise ValueError(f"{self.body.__name__}: must be called check_… and name known guarantees (got {unknown})")
@@ -70,27 +70,27 @@ def expect(condition: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def expect_equal(got: Any, wanted: Any, what: str) -> None:
+def expect_equal(got: Any, expected: Any, what: str) -> None:
     """Fail the running check unless the two are equal."""
-    if not bool(got == wanted):  # what differs is said, and looked for, only then
-        raise AssertionError(f"{what}: {difference(got, wanted)}")
+    if not bool(got == expected):  # what differs is said, and looked for, only then
+        raise AssertionError(f"{what}: {difference(got, expected)}")
 
 
-def difference(got: Any, wanted: Any) -> str:
+def difference(got: Any, expected: Any) -> str:
     """Where two pieces of plain data differ first: the smallest list or tuple of plain values that is not the same."""
     place = ""
-    while _same_shape(got, wanted):
-        index = next(i for i, pair in enumerate(zip(got, wanted, strict=True)) if pair[0] != pair[1])
-        if not isinstance(wanted[index], list | tuple | bytes):
+    while _same_shape(got, expected):
+        index = next(i for i, pair in enumerate(zip(got, expected, strict=True)) if pair[0] != pair[1])
+        if not isinstance(expected[index], list | tuple | bytes):
             break
-        got, wanted, place = got[index], wanted[index], f"{place}[{index}]"
-    message = f"got {brief(got)}, expected {brief(wanted)}"
+        got, expected, place = got[index], expected[index], f"{place}[{index}]"
+    message = f"got {brief(got)}, expected {brief(expected)}"
     return f"at {place}, {message}" if place else message
 
 
-def _same_shape(got: Any, wanted: Any) -> bool:
-    alike = isinstance(got, list | tuple) and isinstance(wanted, list | tuple) and len(got) == len(wanted)
-    return alike and any(left != right for left, right in zip(got, wanted, strict=True))
+def _same_shape(got: Any, expected: Any) -> bool:
+    alike = isinstance(got, list | tuple) and isinstance(expected, list | tuple) and len(got) == len(expected)
+    return alike and any(left != right for left, right in zip(got, expected, strict=True))
 
 
 def brief(value: Any, most: int = 400) -> str:

@@ -46,8 +46,8 @@ def holds_for(case: Case, streams: Iterable[Stream], law: Law) -> None:
         error = _failure(law, stream)
         if error is not None:
             shortest = shrink(stream, partial(_fails_alike, law, type(error)))
-            found = _failure(law, shortest) or error
-            raise Counterexample(_reason(found), snippet(case, shortest)) from found
+            failure = _failure(law, shortest) or error
+            raise Counterexample(_reason(failure), snippet(case, shortest)) from failure
 
 
 def shrink(stream: T, fails: Callable[[T], bool], seconds: float = SECONDS) -> T:
@@ -73,13 +73,13 @@ def shrink(stream: T, fails: Callable[[T], bool], seconds: float = SECONDS) -> T
 
 def snippet(case: Case, stream: Stream) -> str:
     """Python that makes the case's backend and feeds it the stream, from the calls its driver really makes."""
-    given = "".join(f", {name}={value!r}" for name, value in case.parameters.items())
-    create = f'backend = skyband.create("{case.info.role}", "{case.info.name}"{given})'
+    parameters = "".join(f", {name}={value!r}" for name, value in case.parameters.items())
+    create = f'backend = skyband.create("{case.info.role}", "{case.info.name}"{parameters})'
     calls: list[str] = []
 
     def write_down(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        given = [_code(arg) for arg in args] + [f"{key}={_code(arg)}" for key, arg in kwargs.items()]
-        calls.append(f"backend.{name}({', '.join(given)})")
+        parameters = [_code(arg) for arg in args] + [f"{key}={_code(arg)}" for key, arg in kwargs.items()]
+        calls.append(f"backend.{name}({', '.join(parameters)})")
 
     backend = Border(case.make(), before=write_down)
     _failure(lambda rows: case.driver.feed(backend, rows, 0, len(rows)), stream)

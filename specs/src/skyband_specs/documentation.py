@@ -10,22 +10,22 @@ from skyband.docstrings import SECTIONS, parameters_section, read_docstring
 
 def documentation_problems(cls: type) -> list[str]:
     """What is wrong with the docstring of a backend's class; nothing if it keeps to the layout of `SECTIONS`."""
-    written = read_docstring(cls)
+    sections = read_docstring(cls)
     problems = []
-    if not written.summary.endswith("."):
-        problems.append(f"must begin with a sentence that says what it is (begins with {written.summary!r})")
-    missing = [heading for heading in SECTIONS if not written.sections.get(heading)]
+    if not sections.summary.endswith("."):
+        problems.append(f"must begin with a sentence that says what it is (begins with {sections.summary!r})")
+    missing = [heading for heading in SECTIONS if not sections.sections.get(heading)]
     if missing:
         message = ", ".join(missing)
         problems.append(f"lacks {message}: each a heading underlined with dashes, with something under it")
-    order = [heading for heading in written.sections if heading in SECTIONS]
+    order = [heading for heading in sections.sections if heading in SECTIONS]
     if order != sorted(order, key=SECTIONS.index):
         problems.append(f"has its sections in the order {', '.join(order)}: must be {', '.join(SECTIONS)}")
     expected = parameters_section(parameters_of(cls))
-    if "Parameters" not in missing and _words(written.sections["Parameters"]) != _words(expected):
+    if "Parameters" not in missing and _words(sections.sections["Parameters"]) != _words(expected):
         problems.append(f"differs from the fields of the class; what stands under Parameters must be\n\n{expected}\n")
     if "Examples" not in missing:
-        problems += _failing_steps(cls, written.example)
+        problems += _failing_steps(cls, sections.example)
     return problems
 
 

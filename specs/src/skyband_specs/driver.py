@@ -151,8 +151,8 @@ class Case:
         return capability not in self.info.lacks
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{self.info.key}({given})"
+        parameters = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.info.key}({parameters})"
 
 
 def advances(case: Case, times: Int64, stop: int, span: int) -> list[tuple[str, Callable[[Any], Any]]]:

@@ -14,12 +14,12 @@ from skyband_specs.driver import Driver
 @cache
 def driver_for(role: str) -> Driver:
     """The driver of a role. Raises ConfigError or PluginError where there is none."""
-    found = conformance_module(role, "driver")
-    given = getattr(found, "DRIVER", None)
-    if not isinstance(given, Driver) or given.role != role:
-        message = f"must be a Driver of the role {role!r} (got {given!r})"
-        raise PluginError(f"{installed().named(installed().role(role))}: {found.__name__}.DRIVER {message}")
-    return given
+    module = conformance_module(role, "driver")
+    driver = getattr(module, "DRIVER", None)
+    if not isinstance(driver, Driver) or driver.role != role:
+        message = f"must be a Driver of the role {role!r} (got {driver!r})"
+        raise PluginError(f"{installed().named(installed().role(role))}: {module.__name__}.DRIVER {message}")
+    return driver
 
 
 def conformance_module(role: str, name: str) -> ModuleType:

@@ -246,9 +246,9 @@ def faulty(info: BackendInfo, cls: type[Backend], into: dict[str, Any]) -> list[
 
     The classes are also put into the module namespace `into`, where a fresh process looks for them by name.
     """
-    made = [_with(fault, cls, into["__name__"]) for fault in FAULTS]
-    into.update({mutant.__name__: mutant for mutant in made})
-    return [(info, mutant, fault.caught_by) for mutant, fault in zip(made, FAULTS, strict=True)]
+    classes = [_with(fault, cls, into["__name__"]) for fault in FAULTS]
+    into.update({mutant.__name__: mutant for mutant in classes})
+    return [(info, mutant, fault.caught_by) for mutant, fault in zip(classes, FAULTS, strict=True)]
 
 
 def _with(fault: type[Fault], cls: type[Backend], module: str) -> type[Backend]:

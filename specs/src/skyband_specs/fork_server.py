@@ -72,14 +72,14 @@ class ForkServer:
         Raises subprocess.TimeoutExpired, with what was written until then, after `patience` seconds.
         """
         with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
-            written = Path(folder, "stdout"), Path(folder, "stderr")
+            outputs = Path(folder, "stdout"), Path(folder, "stderr")
             try:
-                _send(self._stdin, pickle.dumps(_Task(run, argument, str(Path.cwd()), *map(str, written))), lasting)
+                _send(self._stdin, pickle.dumps(_Task(run, argument, str(Path.cwd()), *map(str, outputs))), lasting)
                 returncode = self._returncode(patience)
             except subprocess.TimeoutExpired as error:
-                error.stdout = _read(written[0])
+                error.stdout = _read(outputs[0])
                 raise
-            return Ended(returncode, *map(_read, written))
+            return Ended(returncode, *map(_read, outputs))
 
     def stop(self) -> None:
         """End it and whatever it still runs."""

@@ -111,8 +111,8 @@ def _class(order: _Order) -> type[Backend]:
 
 
 def _module(order: _Order) -> ModuleType:
-    known = sys.modules.get(order.module)
-    if known is not None and getattr(known, "__file__", order.file) != order.file:  # of a task before, in a test file
+    loaded = sys.modules.get(order.module)
+    if loaded is not None and getattr(loaded, "__file__", order.file) != order.file:  # of a task before, in a test file
         del sys.modules[order.module]
     try:
         return import_module(order.module)

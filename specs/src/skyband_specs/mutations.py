@@ -93,9 +93,9 @@ def _reverse(state: State, name: str, rng: Random) -> str:  # noqa: ARG001 - cal
 
 
 def _shorter(state: State, name: str, rng: Random) -> str:
-    kept = int(rng.choice([0, 1, len(state[name]) // 2, len(state[name]) - 1]))
-    state[name] = state[name][:kept]
-    return f"cut to {kept} entries"
+    length = int(rng.choice([0, 1, len(state[name]) // 2, len(state[name]) - 1]))
+    state[name] = state[name][:length]
+    return f"cut to {length} entries"
 
 
 def _longer(state: State, name: str, rng: Random) -> str:

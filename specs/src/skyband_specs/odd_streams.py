@@ -51,5 +51,5 @@ def neighbours(seed: int, rows: int, upper: float) -> Float64:
         near.append(float(np.nextafter(near[-1], np.inf)))
     single = [middle * (1 + 2.0**-30), middle * (1 - 2.0**-30)]
     ends = [0.0, 5e-324, float(np.finfo(np.float64).tiny), float(np.nextafter(upper, 0.0)), upper]
-    chosen: Any = rng.choice([*near, *single, *ends], rows)
-    return chosen
+    values: Any = rng.choice([*near, *single, *ends], rows)
+    return values

@@ -35,8 +35,8 @@ class Report:
 
     def counts(self, group: str | None = None) -> dict[str, int]:
         """Checks by outcome, in all or of one group."""
-        found = Counter(result.outcome for result in self.results if group in (None, result.group))
-        return {outcome: found[outcome] for outcome in OUTCOMES}
+        outcomes = Counter(result.outcome for result in self.results if group in (None, result.group))
+        return {outcome: outcomes[outcome] for outcome in OUTCOMES}
 
     def groups(self) -> list[str]:
         """The groups that have checks, in order."""
@@ -56,8 +56,8 @@ class Report:
         lines = [f"{self.backend}: {len(self.results)} checks"]
         width = max(map(len, self.groups()), default=0)
         for group in self.groups():
-            said = [f"{count} {outcome}" for outcome, count in self.counts(group).items() if count]
-            lines.append(f"  {group:<{width}}  {', '.join(said)}")
+            phrases = [f"{count} {outcome}" for outcome, count in self.counts(group).items() if count]
+            lines.append(f"  {group:<{width}}  {', '.join(phrases)}")
         for result in self.results:
             if result.outcome == FAILED:
                 lines += ["", f"FAILED {result.group}: {result.check}", *self._said(result)]

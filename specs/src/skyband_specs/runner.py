@@ -69,17 +69,17 @@ def subject(
     """
     driver = driver_for(info.role)
     sets = _parameter_sets(info, factory, driver) if parameters is None else [parameters]
-    cases = (Case(info, factory, driver, chosen, place == 0, long) for place, chosen in enumerate(sets))
+    cases = (Case(info, factory, driver, values, place == 0, long) for place, values in enumerate(sets))
     return Subject(info, factory, tuple(cases))
 
 
 def _parameter_sets(info: BackendInfo, factory: type[Backend], driver: Driver) -> list[Mapping[str, Any]]:
     """The role's sets, without what the backend has no parameter for, and its plugin's; each set once."""
-    known = {parameter.name: parameter for parameter in parameters_of(factory)}
-    own = [{name: value for name, value in chosen.items() if name in known} for chosen in driver.cases(info)]
-    unique = {repr(sorted(chosen.items())): chosen for chosen in [*own, *_plugin_cases(info)]}
-    required = {name for name, parameter in known.items() if parameter.required}
-    complete = [chosen for chosen in unique.values() if required <= chosen.keys()]
+    by_name = {parameter.name: parameter for parameter in parameters_of(factory)}
+    own = [{name: value for name, value in values.items() if name in by_name} for values in driver.cases(info)]
+    unique = {repr(sorted(values.items())): values for values in [*own, *_plugin_cases(info)]}
+    required = {name for name, parameter in by_name.items() if parameter.required}
+    complete = [values for values in unique.values() if required <= values.keys()]
     if not complete:
         message = f"required by {info.key}, but no parameter set has it: add one with the hook skyband_cases"
         raise ConfigError(*(Problem(name, message) for name in sorted(required)))
@@ -119,19 +119,19 @@ def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
 
     Raises PluginError where the plugin that brings the backend cannot answer; another's fault is warned of.
     """
-    found: list[Mapping[str, Any]] = []
+    cases: list[Mapping[str, Any]] = []
     for plugin in installed().plugins:
         if plugin.manager is None:
             continue
         try:
             answers = plugin.manager.hook.skyband_cases(role=info.role, name=info.name)
-            found.extend(dict(chosen) for answer in answers for chosen in islice(answer, MOST_CASES))
+            cases.extend(dict(values) for answer in answers for values in islice(answer, MOST_CASES))
         except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
             message = f"{plugin.distribution}: skyband_cases failed: {cause(error)}"
             if info.key in (entry.key for entry in plugin.backends):
                 raise PluginError(message) from error
             warnings.warn(f"{message}; its parameter sets are left out", stacklevel=2)
-    return found
+    return cases
 
 
 def _failure(check: Check, cases: Iterable[Case]) -> Result | None:

@@ -27,11 +27,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test of each backend and check, and one of each backend's docstring."""
     if metafunc.function not in (test_conformance, test_documentation):
         return
-    chosen = _chosen(metafunc.config.getoption("--backend"), getattr(metafunc.module, "DISTRIBUTION", None))
+    entries = _chosen(metafunc.config.getoption("--backend"), getattr(metafunc.module, "DISTRIBUTION", None))
     if metafunc.function is test_documentation:
-        metafunc.parametrize("entry", chosen, ids=[entry.info.key for entry in chosen])
+        metafunc.parametrize("entry", entries, ids=[entry.info.key for entry in entries])
         return
-    pairs = [(entry, check) for entry in chosen for check in checks_for(entry.info.role)]
+    pairs = [(entry, check) for entry in entries for check in checks_for(entry.info.role)]
     ids = [f"{entry.info.key}:{check.name}" for entry, check in pairs]
     metafunc.parametrize(("entry", "check"), pairs, ids=ids)
 
@@ -58,16 +58,16 @@ def test_documentation(entry: Listed[BackendInfo]) -> None:
         pytest.fail(f"the docstring of {entry.info.factory} {message}", pytrace=False)
 
 
-def _chosen(wanted: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:
+def _chosen(names: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:
     """The installed backends asked for. Raises UsageError for one that is not there."""
-    listed = [entry for entry in installed().listing() if distribution in (None, entry.distribution)]
-    if distribution is not None and not listed:
+    entries = [entry for entry in installed().listing() if distribution in (None, entry.distribution)]
+    if distribution is not None and not entries:
         raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: {_why_missing(distribution)}")
-    known = {entry.info.key for entry in installed().listing()}
-    unknown = [key for key in wanted if key not in known]
+    keys = {entry.info.key for entry in installed().listing()}
+    unknown = [key for key in names if key not in keys]
     if unknown:
-        raise pytest.UsageError(f"--backend {unknown[0]}: not installed; known: {', '.join(sorted(known)) or 'none'}")
-    return [entry for entry in listed if not wanted or entry.info.key in wanted]
+        raise pytest.UsageError(f"--backend {unknown[0]}: not installed; known: {', '.join(sorted(keys)) or 'none'}")
+    return [entry for entry in entries if not names or entry.info.key in names]
 
 
 def _why_missing(distribution: str) -> str:

@@ -62,14 +62,14 @@ def _try_all(case: Case, budget: Budget) -> str:
     stream = case.driver.seeded(case, budget.seed)
     half = len(stream) // 2
     blob = fed(case.make, case, stream.take(np.arange(half))).snapshot()
-    held = snapshot.decode(blob)
+    contents = snapshot.decode(blob)
     _try_one(case, stream, half, blob)  # compiles what is to be compiled
     limit_memory()
-    for how, state in islice(mutations(held.arrays, budget.seed), budget.states):
+    for how, state in islice(mutations(contents.arrays, budget.seed), budget.states):
         sys.stdout.write(f"{how}\n")
         sys.stdout.flush()
         alarm(budget.seconds)
-        _try_one(case, stream, half, snapshot.encode(held.header, state))
+        _try_one(case, stream, half, snapshot.encode(contents.header, state))
         alarm(0)
     return ""
 

@@ -18,14 +18,14 @@ def weight(backend: Any) -> int:
 
     O(objects). What compiled code keeps to itself cannot be seen.
     """
-    seen: dict[int, Any] = {}
+    counted: dict[int, Any] = {}
     stack = [backend]
     total = 0
     while stack:
         one = stack.pop()
-        if id(one) in seen or isinstance(one, _SHARED):
+        if id(one) in counted or isinstance(one, _SHARED):
             continue
-        seen[id(one)] = one
+        counted[id(one)] = one
         total += sys.getsizeof(one)
         stack += [one.base] if isinstance(one, np.ndarray) and one.base is not None else gc.get_referents(one)
     return total

@@ -18,12 +18,12 @@ from skyband_specs.drivers import conformance_module, driver_for
 def checks_for(role: str) -> tuple[Check, ...]:
     """Every check of a role. Raises ConfigError for a role without driver, RuntimeError where some went missing."""
     driver_for(role)
-    found = [*_of_module(f"{__name__}.common"), *_of_role(role)]
-    names = [check.name for check in found]
+    checks = [*_of_module(f"{__name__}.common"), *_of_role(role)]
+    names = [check.name for check in checks]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise RuntimeError(f"two checks of {role} have one name: {', '.join(sorted(twice))}")
-    return tuple(found)
+    return tuple(checks)
 
 
 def _of_role(role: str) -> list[Check]:
@@ -43,7 +43,7 @@ def _of_module(name: str) -> list[Check]:
     if hasattr(module, "MODULES"):
         return [check for part in module.MODULES for check in _of_module(f"{name}.{part}")]
     values = [value for value in vars(module).values() if isinstance(value, Check)]
-    found = [check for check in values if check.body.__module__ == module.__name__]
-    if len(found) != module.COUNT:
-        raise RuntimeError(f"{module.__name__} holds {len(found)} checks and pins COUNT = {module.COUNT}")
-    return found
+    checks = [check for check in values if check.body.__module__ == module.__name__]
+    if len(checks) != module.COUNT:
+        raise RuntimeError(f"{module.__name__} holds {len(checks)} checks and pins COUNT = {module.COUNT}")
+    return checks

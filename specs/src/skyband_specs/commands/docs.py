@@ -19,8 +19,8 @@ def command(folder: Path) -> None:
     from skyband_specs.reference import all_pages
     from skyband_specs.reference.markdown import MARK
 
-    made = all_pages()
-    pages = {**made.texts, "commands.md": commands_page()}
+    generated = all_pages()
+    pages = {**generated.texts, "commands.md": commands_page()}
     foreign = [name for name in pages if os.path.lexists(folder / name) and not _starts(folder / name, MARK)]
     if foreign:
         raise Failure(
@@ -30,11 +30,11 @@ def command(folder: Path) -> None:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    left = sorted(path for path in folder.rglob("*.md") if path.relative_to(folder).as_posix() not in pages)
-    for path in left:
+    stale = sorted(path for path in folder.rglob("*.md") if path.relative_to(folder).as_posix() not in pages)
+    for path in stale:
         if _starts(path, MARK):
             click.echo(f"warning: {path} was generated once and is not any more; remove it", err=True)
-    for problem in made.problems:
+    for problem in generated.problems:
         click.echo(f"no page: {problem}", err=True)
     click.echo(f"{len(pages)} pages in {folder}", err=True)
 
@@ -57,10 +57,10 @@ def commands_page() -> str:
     context = click.Context(group, info_name="skyband", **settings)
     parts = []
     for name in group.own_commands(context):
-        found = group.get_command(context, name)
-        assert found is not None
-        below = click.Context(found, info_name=name, parent=context, max_content_width=WIDTH, terminal_width=WIDTH)
-        parts.append(section(code(f"skyband {name}"), fenced("text", found.get_help(below))))
+        command = group.get_command(context, name)
+        assert command is not None
+        below = click.Context(command, info_name=name, parent=context, max_content_width=WIDTH, terminal_width=WIDTH)
+        parts.append(section(code(f"skyband {name}"), fenced("text", command.get_help(below))))
     return page(
         "Commands",
         "Data on stdout, everything else on stderr. Exit status: 0 fine, 1 found something wrong, 2 wrong call, "

@@ -65,15 +65,15 @@ def _check_free(key: str, name: str) -> None:
 
     option = "--query" if key == QUERY else "--name"
     listing: Any = installed().query_listing() if key == QUERY else installed().listing(key)
-    taken = [entry for entry in listing if entry.info.key == f"{key}/{name}"]
-    if taken:
-        brought = f"{taken[0].distribution} {taken[0].version}"
+    clashes = [entry for entry in listing if entry.info.key == f"{key}/{name}"]
+    if clashes:
+        brought = f"{clashes[0].distribution} {clashes[0].version}"
         raise click.BadParameter(f"{key}/{name} is taken: it comes with {brought}; choose another", param_hint=option)
     try:
-        found = version(f"skyband-{name}")
+        published = version(f"skyband-{name}")
     except PackageNotFoundError:
         return
-    message = f"the distribution skyband-{name} {found} is installed already; choose another"
+    message = f"the distribution skyband-{name} {published} is installed already; choose another"
     raise click.BadParameter(message, param_hint=option)
 
 

@@ -30,13 +30,13 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
     if engine != "local" and key[0] != QUERY:
         raise click.BadParameter("goes with query/KIND: a backend never sees an engine", param_hint="'--engine'")
     verify_backend, verify_query, verify_format = _runners()
-    seen: list[Any] = []
+    reports: list[Any] = []
 
     def tick(result: Any) -> None:
-        seen.append(result)
+        reports.append(result)
         if is_terminal(sys.stderr):
             click.echo(
-                f"\r\x1b[2K{len(seen)} checks, now after {result.group}: {result.check}"[:100], nl=False, err=True
+                f"\r\x1b[2K{len(reports)} checks, now after {result.group}: {result.check}"[:100], nl=False, err=True
             )
 
     try:
@@ -49,7 +49,7 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
     except ConfigError as error:
         raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND|format/NAME'") from error
     except KeyboardInterrupt:
-        click.echo(f"\ninterrupted after {len(seen)} checks", err=True)
+        click.echo(f"\ninterrupted after {len(reports)} checks", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     finally:
         if is_terminal(sys.stderr):

@@ -83,9 +83,9 @@ def check_answers_come_back_as_they_were(subject: FormatSubject, folder: Path) -
     expect_equal(list(table.schema.names), answers.column_names, "columns")
     expect_equal(subject.rows(folder), answers.to_pylist(), "rows")
     names = answers.column_names[::-1][:2]
-    read = pa.Table.from_batches(list(table.batches(names)))
-    expect_equal(read.column_names, names, "columns of batches(names)")
-    expect_equal(read.to_pylist(), answers.select(names).to_pylist(), "rows of batches(names)")
+    table_read = pa.Table.from_batches(list(table.batches(names)))
+    expect_equal(table_read.column_names, names, "columns of batches(names)")
+    expect_equal(table_read.to_pylist(), answers.select(names).to_pylist(), "rows of batches(names)")
 
 
 @_check("rows", SHOWS, "writes")

@@ -47,15 +47,15 @@ def kill(subject: FormatSubject, folder: Path, batch: int, step: int, current: b
     """Write a micro-batch in a fresh process that is killed at a step; whether it came that far."""
     ended = _run(Moment(subject, str(folder), batch, step, current))
     if ended.returncode not in (0, -signal.SIGKILL):
-        said = ended.stderr.decode(errors="replace")[-600:]
-        raise AssertionError(f"micro-batch {batch} could not be written: {said}")
+        message = ended.stderr.decode(errors="replace")[-600:]
+        raise AssertionError(f"micro-batch {batch} could not be written: {message}")
     return ended.returncode != 0
 
 
 def spread(count: int, most: int) -> Iterator[int]:
     """At most so many of the steps 1 to count, the first and the last among them."""
-    chosen = min(count, most)
-    yield from sorted({1 + (count - 1) * at // max(chosen - 1, 1) for at in range(chosen)})
+    picks = min(count, most)
+    yield from sorted({1 + (count - 1) * at // max(picks - 1, 1) for at in range(picks)})
 
 
 def _run(moment: Moment) -> Any:

@@ -46,8 +46,8 @@ class FormatTrial(ABC):
         Raises an exception where there is no table.
         """
         table = format.read(keys)
-        read = pa.Table.from_batches(list(table.batches(list(table.schema.names))), table.schema)
-        rows: list[dict[str, Any]] = read.to_pylist()
+        answers = pa.Table.from_batches(list(table.batches(list(table.schema.names))), table.schema)
+        rows: list[dict[str, Any]] = answers.to_pylist()
         return rows
 
 
@@ -65,13 +65,13 @@ class FormatSubject:
 
     def make(self) -> Format:
         """A new object of the format."""
-        made: Format = _load(self.format)()
-        return made
+        instance: Format = _load(self.format)()
+        return instance
 
     def trials(self) -> FormatTrial:
         """A new object of what it is tried with."""
-        made: FormatTrial = _load(self.trial)()
-        return made
+        trial: FormatTrial = _load(self.trial)()
+        return trial
 
     @property
     def shows(self) -> bool:

@@ -25,12 +25,12 @@ def check_matches_are_the_share_of_worlds(make: Make, case: Case) -> None:
         backend = fed(lambda: make(beta=None), case, stream)
         for row in probes(stream)[:3]:
             positions, got = backend.match(stream.values[row], stream.probabilities[row])
-            found = dict(zip(positions.tolist(), got.tolist(), strict=True))
+            shares = dict(zip(positions.tolist(), got.tolist(), strict=True))
             for position in range(backend.start, backend.end):
                 pair = samples(stream, row), samples(stream, position)
-                wanted = float(oracle.in_worlds(*pair, case.parameters["epsilon"]))
-                close = abs(found.get(position, 0.0) - wanted) <= ROUNDING
-                expect(close, f"match of {row} and {position}: got {found.get(position)}, in the worlds {wanted}")
+                expected = float(oracle.in_worlds(*pair, case.parameters["epsilon"]))
+                close = abs(shares.get(position, 0.0) - expected) <= ROUNDING
+                expect(close, f"match of {row} and {position}: got {shares.get(position)}, in the worlds {expected}")
 
     holds_for(case, seeded(case, (1,)), law)
 
@@ -45,18 +45,18 @@ def check_decimals_on_the_boundary_match(make: Make, case: Case) -> None:
         backend.append(offsets, tenths, np.ones(len(tenths)))
         for value in (*tenths[::9].tolist(), float(np.nextafter(0.1, 1)), 1e300, -1e300):
             got = backend.match([value], [1.0])[0].tolist()
-            wanted = [place for place, other in enumerate(tenths.tolist()) if abs(value - other) <= epsilon]
-            expect_equal(got, wanted, f"tenths within {epsilon!r} of {value!r}")
+            expected = [place for place, other in enumerate(tenths.tolist()) if abs(value - other) <= epsilon]
+            expect_equal(got, expected, f"tenths within {epsilon!r} of {value!r}")
 
 
 @check("oracle", guarantees=("exact",))
 def check_beta_keeps_equality(make: Make, case: Case) -> None:
     """A match of exactly beta is wanted; one just below is not."""
-    for share, wanted in ((0.5, [0]), (float(np.nextafter(0.5, 0.0)), [])):
+    for share, expected in ((0.5, [0]), (float(np.nextafter(0.5, 0.0)), [])):
         backend = make(epsilon=0.0, beta=0.25)
         backend.append([0, 1], [1.0], [share])
         got, _ = backend.match([1.0], [0.5])
-        expect_equal(got.tolist(), wanted, f"positions with probability {share!r}·0.5, beta = 0.25")
+        expect_equal(got.tolist(), expected, f"positions with probability {share!r}·0.5, beta = 0.25")
 
 
 @check("batch-split")
@@ -67,15 +67,15 @@ def check_many_probes_are_as_many_matches(make: Make, case: Case) -> None:
         backend = fed(make, case, stream)
         rng = np.random.default_rng(3)
         bounds = np.sort(rng.integers(backend.start, backend.end + 1, (len(stream), 2)), axis=1)
-        numbers, positions, found = backend.match_all(*stream.flat(0, len(stream)), bounds[:, 0], bounds[:, 1])
-        got = list(zip(numbers.tolist(), positions.tolist(), found.tolist(), strict=True))
-        wanted = []
+        numbers, positions, probabilities = backend.match_all(*stream.flat(0, len(stream)), bounds[:, 0], bounds[:, 1])
+        got = list(zip(numbers.tolist(), positions.tolist(), probabilities.tolist(), strict=True))
+        expected = []
         for row in range(len(stream)):
             near = backend.match(stream.values[row], stream.probabilities[row])
             for position, chance in zip(near[0].tolist(), near[1].tolist(), strict=True):
                 if bounds[row, 0] <= position < bounds[row, 1]:
-                    wanted.append((row, position, chance))
-        expect_equal(got, wanted, "(probe, position, probability)")
+                    expected.append((row, position, chance))
+        expect_equal(got, expected, "(probe, position, probability)")
 
     holds_for(case, seeded(case), law)
 
@@ -108,8 +108,8 @@ def check_evicted_tuples_do_not_match(make: Make, case: Case) -> None:
         late = make()
         late.append(*stream.flat(0, len(stream)))
         late.evict(max(0, len(stream) - HELD))
-        wanted = case.driver.answers(backend, stream, len(stream))
-        expect_equal(case.driver.answers(late, stream, len(stream)), wanted, "all evicted at once")
+        expected = case.driver.answers(backend, stream, len(stream))
+        expect_equal(case.driver.answers(late, stream, len(stream)), expected, "all evicted at once")
         expect_equal((late.start, late.end, len(late)), (backend.start, backend.end, len(backend)), "bounds")
         late.evict(late.end)
         expect_equal(case.driver.answers(late, stream, len(stream))[2], [[] for _ in probes(stream)], "of none")

@@ -74,19 +74,19 @@ class MatcherDriver(Driver):
     def answers(self, backend: Any, stream: MatcherStream, stop: int) -> list[Any]:
         """Bounds, then the matches of some of the stream's tuples, those to come among them."""
         rows = probes(stream)
-        chosen = stream.take(np.array(rows, np.int64))
-        columns = backend.match_all(*chosen.flat(0, len(chosen)))
-        found: list[list[tuple[int, float]]] = [[] for _ in rows]
+        tuples = stream.take(np.array(rows, np.int64))
+        columns = backend.match_all(*tuples.flat(0, len(tuples)))
+        matches: list[list[tuple[int, float]]] = [[] for _ in rows]
         for probe, position, chance in zip(*(column.tolist() for column in columns), strict=True):
-            found[probe].append((position, chance))
-        return [backend.start, backend.end, found]
+            matches[probe].append((position, chance))
+        return [backend.start, backend.end, matches]
 
     def expected(self, case: Case, stream: MatcherStream, stop: int) -> list[Any]:
         """The same by comparing every sample with every other."""
         start = max(0, stop - HELD)
-        held = [(row, samples(stream, row)) for row in range(start, stop)]
+        window = [(row, samples(stream, row)) for row in range(start, stop)]
         limits = case.parameters["epsilon"], case.parameters.get("beta")
-        return [start, stop, [oracle.matches(samples(stream, row), held, *limits) for row in probes(stream)]]
+        return [start, stop, [oracle.matches(samples(stream, row), window, *limits) for row in probes(stream)]]
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Tuples that cannot be, ranges that are not held."""

@@ -19,11 +19,11 @@ def probability(probe: Iterable[Sample], other: Iterable[Sample], epsilon: float
 
 
 def matches(
-    probe: Sequence[Sample], held: Iterable[tuple[int, Sequence[Sample]]], epsilon: float, beta: float | None
+    probe: Sequence[Sample], window: Iterable[tuple[int, Sequence[Sample]]], epsilon: float, beta: float | None
 ) -> list[tuple[int, float]]:
     """The tuples, given with their positions, whose probability is above 0 and at least beta."""
-    found = [(position, probability(probe, other, epsilon)) for position, other in held]
-    return [(position, chance) for position, chance in found if chance > 0.0 and chance >= (beta or 0.0)]
+    probabilities = [(position, probability(probe, other, epsilon)) for position, other in window]
+    return [(position, chance) for position, chance in probabilities if chance > 0.0 and chance >= (beta or 0.0)]
 
 
 def in_worlds(probe: Sequence[Sample], other: Sequence[Sample], epsilon: float) -> Fraction:
@@ -36,13 +36,13 @@ def in_worlds(probe: Sequence[Sample], other: Sequence[Sample], epsilon: float) 
 
 
 def joined_in_worlds(
-    probe: Sequence[Sample], held: Sequence[Sequence[Sample]], size: int, epsilon: float
+    probe: Sequence[Sample], window: Sequence[Sequence[Sample]], size: int, epsilon: float
 ) -> list[Fraction]:
     """For each tuple of a stream, oldest first: the share of worlds in which it is among the `size` youngest that exist
     and matches the probe.
     """
-    totals = [Fraction(0)] * len(held)
-    for world in product(_outcomes(probe), *map(_outcomes, held)):
+    totals = [Fraction(0)] * len(window)
+    for world in product(_outcomes(probe), *map(_outcomes, window)):
         (u, chance), *others = world
         for _, share in others:
             chance *= share

@@ -37,8 +37,8 @@ def tiny() -> Iterator[MatcherStream]:
     single = [((value,), (share,)) for value in DECIMALS for share in (0.5, 1.0)]
     double = [((first, second), (0.25, 0.75)) for first in DECIMALS for second in DECIMALS]
     for length in range(TINY_ROWS + 1):
-        for chosen in product([((), ()), *single, *double], repeat=length):
-            yield stream_of(chosen)
+        for rows in product([((), ()), *single, *double], repeat=length):
+            yield stream_of(rows)
 
 
 def mixed(seed: int, rows: int = ROWS) -> MatcherStream:
@@ -49,7 +49,7 @@ def mixed(seed: int, rows: int = ROWS) -> MatcherStream:
 @lru_cache(maxsize=8)
 def _mixed(seed: int, rows: int) -> MatcherStream:
     rng = np.random.default_rng([14, seed])
-    chosen = []
+    tuples = []
     for _ in range(rows):
         count = int(rng.choice([0, 1, 2, 5, 9], p=[0.05, 0.25, 0.2, 0.3, 0.2]))
         grid = np.round(rng.integers(-20, 21, count) * 0.1, 1)
@@ -58,8 +58,8 @@ def _mixed(seed: int, rows: int) -> MatcherStream:
         if rng.random() < 0.05:
             values = values * 1e9
         shares = rng.dirichlet(np.ones(count)) if count and rng.random() < 0.5 else np.full(count, 1.0 / max(count, 1))
-        chosen.append((values, shares * rng.choice([1.0, 0.8, 0.3, 0.0], p=[0.4, 0.4, 0.15, 0.05])))
-    return stream_of(chosen)
+        tuples.append((values, shares * rng.choice([1.0, 0.8, 0.3, 0.0], p=[0.4, 0.4, 0.15, 0.05])))
+    return stream_of(tuples)
 
 
 def steady(rows: int) -> MatcherStream:

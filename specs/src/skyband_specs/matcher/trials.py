@@ -40,10 +40,10 @@ class MatcherTrial(Trial):
     def answers(self, backend: Any, stop: int) -> Any:
         """Bounds, then all matches of the probes."""
         rows, times = self._probes(stop), TIMES if self.held < FEW else 1
-        chosen = self.stream.take(np.tile(rows, times))
-        probes, positions, chances = backend.match_all(*chosen.flat(0, len(chosen)))
-        found = np.split(np.arange(len(probes)), np.searchsorted(probes, np.arange(1, times) * len(rows)))
-        turns = [(probes[part] - turn * len(rows), positions[part], chances[part]) for turn, part in enumerate(found)]
+        tuples = self.stream.take(np.tile(rows, times))
+        probes, positions, chances = backend.match_all(*tuples.flat(0, len(tuples)))
+        parts = np.split(np.arange(len(probes)), np.searchsorted(probes, np.arange(1, times) * len(rows)))
+        turns = [(probes[part] - turn * len(rows), positions[part], chances[part]) for turn, part in enumerate(parts)]
         turns = [tuple(column.tolist() for column in turn) for turn in turns]
         differs = next((turn for turn in turns if turn != turns[0]), turns[0])
         return [backend.start, backend.end, *differs]
@@ -56,16 +56,16 @@ class MatcherTrial(Trial):
 
     def _matches(self, stop: int) -> Any:
         first = max(0, stop - self.held)
-        held = [self._sorted(row) for row in range(first, stop)]
+        window = [self._sorted(row) for row in range(first, stop)]
         epsilon, beta = self.parameters["epsilon"], self.parameters["beta"] or 0.0
-        found = []
+        matches = []
         for number, row in enumerate(self._probes(stop).tolist()):
             probe = self._sorted(row)
-            sums = [_sum(probe, other, epsilon) for other in held]
-            found += [(number, first + at, s) for at, s in enumerate(sums) if s > 0.0 and s >= beta]
+            sums = [_sum(probe, other, epsilon) for other in window]
+            matches += [(number, first + at, s) for at, s in enumerate(sums) if s > 0.0 and s >= beta]
         return (
-            [first, stop, *(list(column) for column in zip(*found, strict=True))]
-            if found
+            [first, stop, *(list(column) for column in zip(*matches, strict=True))]
+            if matches
             else [first, stop, [], [], []]
         )
 
@@ -108,9 +108,9 @@ def _trials(more: int) -> list[MatcherTrial]:
 def tuples(seed: int, rows: int, fewest: int, most: int) -> MatcherStream:
     """Tuples round values that come again; some exist for certain, some hardly."""
     rng = np.random.default_rng([21, seed])
-    chosen = []
+    values = []
     for centre in rng.normal(0.0, 1.0, rows).tolist():
         count = int(rng.integers(fewest, most + 1))
         shares = rng.dirichlet(np.ones(count)) * rng.choice([1.0, 0.7, 1e-3])
-        chosen.append((centre + rng.normal(0.0, 0.2, count), shares * (1 - 1e-12)))
-    return stream_of(chosen)
+        values.append((centre + rng.normal(0.0, 0.2, count), shares * (1 - 1e-12)))
+    return stream_of(values)

@@ -156,9 +156,9 @@ def check_no_more_than_is_valid_is_retained(make: Make, case: Case) -> None:
 
     def law(stream: Any) -> None:
         for stop in prefixes(stream):
-            held = len(fed(make, case, stream.take(np.arange(stop))))
+            retained = len(fed(make, case, stream.take(np.arange(stop))))
             valid = len(ObjectOracle(case.parameters).feed(stream, 0, stop).reports)
-            expect(held <= valid, f"{held} items retained after {stop} rows, of which {valid} are valid")
+            expect(retained <= valid, f"{retained} items retained after {stop} rows, of which {valid} are valid")
 
     holds_for(case, seeded(case), law)
 

@@ -107,12 +107,12 @@ class ObjectOracle:
 
     def instances(self, now: int) -> list[Instance]:
         """One instance for each object and moment at which it has a valid report."""
-        found = []
+        living = []
         for name, reports in _by_object(self.valid(now)).items():
             for time in sorted({report.time for report in reports}):
-                left = [report for report in reports if report.time >= time]
-                found.append(Instance(name, time, self._current(left), self._best(name, left)))
-        return found
+                alive = [report for report in reports if report.time >= time]
+                living.append(Instance(name, time, self._current(alive), self._best(name, alive)))
+        return living
 
     def necessary(self, now: int) -> list[Instance]:
         """The k-dominance set: instances with fewer than k other objects later and, for good, above them."""
@@ -128,12 +128,12 @@ class ObjectOracle:
             values[report.stream].append(report.value)
         return [(self.reduce or _sum)(valid) if valid else 0.0 for valid in values]
 
-    def _best(self, name: int, left: list[Report]) -> float:
+    def _best(self, name: int, alive: list[Report]) -> float:
         if self.reduce is not None:
             return self.score([self.upper] * self.streams)
-        totals = self._totals(left)
+        totals = self._totals(alive)
         for stream in range(self.streams):
-            room = self.most - sum(report.stream == stream for report in left)
+            room = self.most - sum(report.stream == stream for report in alive)
             if not (self.once and stream in self._seen[name]):
                 totals[stream] += room * self.upper
         return self.score(totals)

@@ -36,9 +36,9 @@ def tiny(streams: int, upper: float) -> Iterator[ObjectStream]:
     half = upper / 2
     rows = [(0, 7, upper), (other, 7, half), (0, 3, upper), (other, 3, half), (0, 3, half)]
     for length in range(TINY_ROWS + 1):
-        for chosen in product(rows, repeat=length):
+        for reports in product(rows, repeat=length):
             for steps in product(TINY_STEPS, repeat=max(0, length - 1)):
-                columns = ([row[part] for row in chosen] for part in range(3))
+                columns = ([row[part] for row in reports] for part in range(3))
                 yield _stream(np.cumsum([0, *steps])[:length], *columns)
 
 
@@ -74,15 +74,15 @@ def paper(seed: int, rows: int, streams: int, *, xi: float = 0.5, recent: int = 
     rng = np.random.default_rng([10, seed])
     picks, others, places = rng.random(rows), rng.integers(1, max(2, streams), rows), rng.integers(0, recent, rows)
     last: list[deque[int]] = [deque(maxlen=recent) for _ in range(streams)]
-    seen: list[set[int]] = [set() for _ in range(streams)]
+    names: list[set[int]] = [set() for _ in range(streams)]
     objects, unused = [], 0
     for row in range(rows):
         own = row % streams
         other = last[(own + others[row]) % streams] if streams > 1 else ()
         picked = other[-1 - places[row] % len(other)] if other and picks[row] < xi else -1
-        if picked < 0 or picked in seen[own]:
+        if picked < 0 or picked in names[own]:
             picked, unused = unused, unused + 1
-        seen[own].add(picked)
+        names[own].add(picked)
         last[own].append(picked)
         objects.append(picked)
     return _stream(np.arange(rows), np.arange(rows) % streams, objects, upper * rng.random(rows))

@@ -39,11 +39,11 @@ class FastObjectOracle:
             if not self._known[gone]:
                 del self._known[gone], self._seen[gone]
         mine = self._known.setdefault(name, deque())
-        seen = self._seen.setdefault(name, set())
-        if (stream in seen) if self.once else sum(other == stream for other, _ in mine) >= self.most:
+        streams = self._seen.setdefault(name, set())
+        if (stream in streams) if self.once else sum(other == stream for other, _ in mine) >= self.most:
             self.repeated += 1
             return
-        seen.add(stream)
+        streams.add(stream)
         mine.append((stream, value))
         self._valid.append((time, name))
 
@@ -112,8 +112,10 @@ def trials(case: Case) -> Iterator[ObjectTrial]:
 @cache
 def _trials(more: int, many: int) -> list[ObjectTrial]:
     def trial(label: str, rows: int, objects: int, **parameters: Any) -> ObjectTrial:
-        chosen = {"aggregate": "sum", "repeats": "never", "by": "time", "upper": 1.0, **parameters}
-        return ObjectTrial(label, chosen, reports(len(label), rows * more, chosen["streams"], objects, chosen["upper"]))
+        options = {"aggregate": "sum", "repeats": "never", "by": "time", "upper": 1.0, **parameters}
+        return ObjectTrial(
+            label, options, reports(len(label), rows * more, options["streams"], objects, options["upper"])
+        )
 
     return [
         trial("large k", 12_000, 2500, k=300, window=6000, streams=3, aggregate=(0.3, 1.7, 1.0)),

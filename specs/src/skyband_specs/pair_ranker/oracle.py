@@ -56,7 +56,7 @@ def _compare(
     times = range(stop) if parameters.get("by") == "rows" else stream.times[:stop].tolist()
     valid = [i for i in range(stop) if times[i] >= now - parameters["window"]]
     sets = {i: set(stream.sets[i].tolist()) for i in valid}
-    found = []
+    pairs = []
     for older, newer in combinations(valid, 2):
         if two and stream.sides[older] == stream.sides[newer]:
             continue
@@ -66,8 +66,8 @@ def _compare(
         if overlap:
             left, right = (newer, older) if two and stream.sides[older] == 1 else (older, newer)
             similar = score(overlap, len(sets[older]), len(sets[newer]))
-            found.append(Pair(similar, times[older], left, right))
-    return sorted(found, key=lambda pair: (-pair.similarity, pair.left, pair.right))
+            pairs.append(Pair(similar, times[older], left, right))
+    return sorted(pairs, key=lambda pair: (-pair.similarity, pair.left, pair.right))
 
 
 _compare_once = answer_once(_compare)

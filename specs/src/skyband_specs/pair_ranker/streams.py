@@ -30,19 +30,19 @@ class PairStream(Stream):
 
     def flat(self, start: int, stop: int) -> tuple[Int64, Int64]:
         """Rows start..stop as (offsets, tokens)."""
-        chosen = self.sets[start:stop]
-        offsets = np.cumsum([0, *map(len, chosen)], dtype=np.int64)
-        return offsets, np.concatenate([np.empty(0, np.int64), *chosen])
+        sets = self.sets[start:stop]
+        offsets = np.cumsum([0, *map(len, sets)], dtype=np.int64)
+        return offsets, np.concatenate([np.empty(0, np.int64), *sets])
 
 
 def tiny(sides: int) -> Iterator[PairStream]:
     """Every stream of at most TINY_ROWS of the five tiny sets, at equal and rising times, on every side."""
     rows = list(product(TINY_SETS, range(sides)))
     for length in range(TINY_ROWS + 1):
-        for chosen in product(rows, repeat=length):
+        for picks in product(rows, repeat=length):
             for steps in product((0, 2), repeat=max(0, length - 1)):
                 times = np.cumsum([0, *steps])[:length]
-                yield stream_of(times, [side for _, side in chosen], [tokens for tokens, _ in chosen])
+                yield stream_of(times, [side for _, side in picks], [tokens for tokens, _ in picks])
 
 
 def bursts(seed: int, rows: int = ROWS) -> PairStream:
@@ -98,8 +98,8 @@ def zipf(
     levels = np.cumsum(weights) / weights.sum()
     names = rng.permutation(universe).astype(np.int64)
     sizes = 1 + rng.poisson(mean - 1, rows)
-    drawn = names[np.minimum(np.searchsorted(levels, rng.random(int(sizes.sum()))), universe - 1)]
-    sets = np.split(drawn, np.cumsum(sizes)[:-1]) if rows else []
+    tokens = names[np.minimum(np.searchsorted(levels, rng.random(int(sizes.sum()))), universe - 1)]
+    sets = np.split(tokens, np.cumsum(sizes)[:-1]) if rows else []
     again = np.flatnonzero(rng.random(rows) < near)
     for row in again[again > 0].tolist():
         copy = sets[int(rng.integers(max(0, row - back), row))].copy()
@@ -111,7 +111,7 @@ def zipf(
 
 def stream_of(times: Any, sides: Any, sets: Any) -> PairStream:
     """A stream from anything like its columns."""
-    tokens = tuple(np.array(chosen, np.int64) for chosen in sets)
+    tokens = tuple(np.array(tokens_of_set, np.int64) for tokens_of_set in sets)
     return PairStream(np.array(times, np.int64), np.array(sides, np.int8), tokens)
 
 

@@ -44,23 +44,23 @@ class PairTrial(Trial):
         return self._found[stop]
 
 
-def _best(given: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:
-    rows = given["by"] == "rows"
+def _best(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:
+    rows = parameters["by"] == "rows"
     times = np.arange(stop) if rows else stream.times[:stop]
     now = stop if rows else int(times[-1])
-    first = int(np.searchsorted(times, now - given["window"]))
+    first = int(np.searchsorted(times, now - parameters["window"]))
     overlap, sizes = overlaps(stream.sets[first:stop])
     older, newer = np.triu_indices(stop - first, 1)
     common = overlap[older, newer]
-    wanted = common > 0
-    if given["sides"] == 2:
-        wanted &= stream.sides[first:stop][older] != stream.sides[first:stop][newer]
-    older, newer, common = older[wanted], newer[wanted], common[wanted]
-    similar = similarity(given["similarity"], common, sizes[older], sizes[newer])
-    if given["sides"] == 2:
+    shares_tokens = common > 0
+    if parameters["sides"] == 2:
+        shares_tokens &= stream.sides[first:stop][older] != stream.sides[first:stop][newer]
+    older, newer, common = older[shares_tokens], newer[shares_tokens], common[shares_tokens]
+    similar = similarity(parameters["similarity"], common, sizes[older], sizes[newer])
+    if parameters["sides"] == 2:
         swapped = stream.sides[first:stop][older] == 1
         older, newer = np.where(swapped, newer, older), np.where(swapped, older, newer)
-    order = np.lexsort((newer, older, -similar))[: given["k"]]
+    order = np.lexsort((newer, older, -similar))[: parameters["k"]]
     return [now, stop, (older[order] + first).tolist(), (newer[order] + first).tolist(), similar[order].tolist()]
 
 

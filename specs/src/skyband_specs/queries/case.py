@@ -59,8 +59,8 @@ class QueryCase:
 
     def __str__(self) -> str:
         keys = ", ".join(f"{name}={value!r}" for name, value in self.example.keys.items())
-        chosen = ", ".join(binding.info.key for binding in self.bindings.values())
-        return f"query/{self.factory.kind}({keys})" + (f" on {chosen}" if chosen else "")
+        backends = ", ".join(binding.info.key for binding in self.bindings.values())
+        return f"query/{self.factory.kind}({keys})" + (f" on {backends}" if backends else "")
 
 
 def exact_backend(role: str) -> str:
@@ -100,6 +100,6 @@ def lines(answers: pa.Table) -> list[str]:
     return sorted(map(repr, answers.to_pylist()))
 
 
-def _differing(got: pa.Schema, wanted: pa.Schema) -> str:
-    here, there = ([f"{field.name}: {field.type}" for field in schema] for schema in (got, wanted))
+def _differing(got: pa.Schema, expected: pa.Schema) -> str:
+    here, there = ([f"{field.name}: {field.type}" for field in schema] for schema in (got, expected))
     return f"got {[one for one in here if one not in there] or here}, declared {there}"

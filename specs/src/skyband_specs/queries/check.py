@@ -45,13 +45,16 @@ def query_check(group: str) -> Callable[[Body], QueryCheck]:
     return lambda body: QueryCheck(body, group)
 
 
-def equal_answers(got: pa.Table, wanted: pa.Table, what: str) -> None:
+def equal_answers(got: pa.Table, expected: pa.Table, what: str) -> None:
     """Fail the running check unless both have the same rows, in any order."""
-    mine, theirs = lines(got), lines(wanted)
+    mine, theirs = lines(got), lines(expected)
     if mine != theirs:
         extra, missing = ([row for row in one if row not in set(two)] for one, two in ((mine, theirs), (theirs, mine)))
-        said = [*(f"too many: {brief(row)}" for row in extra[:2]), *(f"missing: {brief(row)}" for row in missing[:2])]
-        raise AssertionError(f"{what}: {'; '.join(said) or f'{len(mine)} answers, not {len(theirs)}'}")
+        differences = [
+            *(f"too many: {brief(row)}" for row in extra[:2]),
+            *(f"missing: {brief(row)}" for row in missing[:2]),
+        ]
+        raise AssertionError(f"{what}: {'; '.join(differences) or f'{len(mine)} answers, not {len(theirs)}'}")
 
 
 def holds(case: QueryCase, law: Callable[[pa.Table], None], rows: pa.Table | None = None) -> None:
@@ -61,13 +64,15 @@ def holds(case: QueryCase, law: Callable[[pa.Table], None], rows: pa.Table | Non
     if error is None:
         return
     fewest = shrink(_Rows(table), partial(_fails_alike, law, type(error)), SECONDS).table
-    found = _failure(law, fewest) or error
-    said = str(found) if isinstance(found, AssertionError) else f"{type(found).__name__}: {shortened(str(found))}"
+    failure = _failure(law, fewest) or error
+    reason = (
+        str(failure) if isinstance(failure, AssertionError) else f"{type(failure).__name__}: {shortened(str(failure))}"
+    )
     columns = [
         name for name in fewest.column_names if name in case.query().columns or name not in case.rows.column_names
     ]
-    shown = "\n".join(map(repr, fewest.select(columns).slice(0, 20).to_pylist()))
-    raise Counterexample(said, f"{len(fewest)} rows fail:\n{shown}") from found
+    rows_text = "\n".join(map(repr, fewest.select(columns).slice(0, 20).to_pylist()))
+    raise Counterexample(reason, f"{len(fewest)} rows fail:\n{rows_text}") from failure
 
 
 def expect_answers(answers: pa.Table, case: QueryCase) -> None:

@@ -96,11 +96,14 @@ def _try_all(halves: _Halves, states: int) -> None:
     _try_state(halves, halves.blob)  # compiles what is to be compiled
     _try_turn(halves, halves.turn)
     limit_memory()
-    held = snapshot.decode(halves.waiting)
-    for sort, mutated in (("state", mutations(held.arrays, 1)), ("waiting row", _within("waiting", held.arrays))):
+    contents = snapshot.decode(halves.waiting)
+    for sort, mutated in (
+        ("state", mutations(contents.arrays, 1)),
+        ("waiting row", _within("waiting", contents.arrays)),
+    ):
         for how, arrays in islice(mutated, states):
             _announce(f"a {sort} {'by group' if halves.query.by else ''} with {how}")
-            _try_state(halves, snapshot.encode(held.header, arrays), sort == "waiting row")
+            _try_state(halves, snapshot.encode(contents.header, arrays), sort == "waiting row")
     turn = snapshot.decode(halves.turn)
     for how, arrays in islice(_within("000000", turn.arrays), states):
         _announce(f"a log {'by group' if halves.query.by else ''} with {how}")

@@ -150,28 +150,28 @@ def _shared(what: str, names: tuple[str, ...]) -> str:
 
 def _module(name: str, names: tuple[str, ...]) -> str:
     module = import_module(name)
-    said = "" if name == "skyband" else _prose(docstring(module))
-    return section(code(name), said, *(_entry(module, one) for one in names))
+    text = "" if name == "skyband" else _prose(docstring(module))
+    return section(code(name), text, *(_entry(module, one) for one in names))
 
 
 def _entry(module: ModuleType, name: str) -> str:
     entry: Any = getattr(module, name)
     if name.isupper():
         return f"### {code(name)}\n\n{_prose(said_below(module, name))}"
-    made = made_with(entry) if isinstance(entry, type) else signature_of(entry)
-    parts = [f"### {code(name)}", fenced("python", made), _prose(docstring(entry))]
+    signature = made_with(entry) if isinstance(entry, type) else signature_of(entry)
+    parts = [f"### {code(name)}", fenced("python", signature), _prose(docstring(entry))]
     return "\n\n".join([*parts, *(_members(entry) if isinstance(entry, type) else [])])
 
 
 def _members(cls: type) -> list[str]:
     """What a subclass has to write, and what is there to be called or written anew."""
-    left: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
-    methods = [one for one in members_of(cls, object) if one.name in left or (one.public and not _magic(one))]
-    written = [code(one.name) for one in methods if one.name in left]
-    parts = [f"A subclass writes {', '.join(written)}."] if written else []
-    shown = [*constants_of(cls), *methods]
-    listed = "\n\n".join(f"{_comment(one)}{one.signature}" for one in shown)
-    return [*parts, fenced("python", listed)] if shown else parts
+    abstract: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
+    methods = [one for one in members_of(cls, object) if one.name in abstract or (one.public and not _magic(one))]
+    abstract_names = [code(one.name) for one in methods if one.name in abstract]
+    parts = [f"A subclass writes {', '.join(abstract_names)}."] if abstract_names else []
+    members = [*constants_of(cls), *methods]
+    source = "\n\n".join(f"{_comment(one)}{one.signature}" for one in members)
+    return [*parts, fenced("python", source)] if members else parts
 
 
 def _magic(member: Member) -> bool:
@@ -189,12 +189,12 @@ def _comment(member: Member) -> str:
 
 def _prose(text: str) -> str:
     """Paragraphs as Markdown; those that are code, as a session or indented, as blocks of it."""
-    shown = []
+    paragraphs = []
     for paragraph in text.split("\n\n"):
         if paragraph.startswith(">>>"):
-            shown.append(fenced("pycon", paragraph))
+            paragraphs.append(fenced("pycon", paragraph))
         elif paragraph.startswith("    "):
-            shown.append(fenced("py", textwrap.dedent(paragraph)))
+            paragraphs.append(fenced("py", textwrap.dedent(paragraph)))
         else:
-            shown.append(prose(paragraph))
-    return "\n\n".join(shown)
+            paragraphs.append(prose(paragraph))
+    return "\n\n".join(paragraphs)

@@ -21,24 +21,24 @@ def backend_page(entry: Listed[BackendInfo]) -> str:
     """The page of a backend that can be used. Raises PluginError where its class is not what its plugin says."""
     info = entry.info
     cls = load_class(info)
-    written, entries = read_docstring(cls), parameters_of(cls)
-    given = backend_facts.given_by_queries(info.role)
-    by_query = {name: ", ".join(map(code, kinds)) for name, kinds in given.items()}
+    sections, entries = read_docstring(cls), parameters_of(cls)
+    query_parameters = backend_facts.given_by_queries(info.role)
+    by_query = {name: ", ".join(map(code, kinds)) for name, kinds in query_parameters.items()}
     return page(
         code(info.key),
         line(_sentence(info.summary)),
         _facts(entry, cls),
-        section("How it works", prose(written.text)),
+        section("How it works", prose(sections.text)),
         section("Parameters", parameters(entries, ("given by", by_query)) or "It has none."),
-        section("Complexity", prose(written.complexity) or backend_facts.NOT_STATED),
+        section("Complexity", prose(sections.complexity) or backend_facts.NOT_STATED),
         section("Example", *_example(info, cls)),
         section(
             "In a job",
             _in_jobs(info.role),
-            fenced("toml", f"[backends]\n{backend_facts.job_line(info, entries, given)}"),
+            fenced("toml", f"[backends]\n{backend_facts.job_line(info, entries, query_parameters)}"),
         ),
         section("Try it", fenced("sh", f"skyband describe {info.key}\nskyband verify {info.key}")),
-        section("References", prose(written.references)),
+        section("References", prose(sections.references)),
     )
 
 
@@ -64,17 +64,17 @@ def _in_jobs(role: str) -> str:
 def _example(info: BackendInfo, cls: type) -> list[str]:
     """The example of its docstring and the role's program, both on this backend; without either, why."""
     own = _own_example(info, cls)
-    shown = [fenced("pycon", own.output)] if own is not None and own.fault is None else []
+    output = [fenced("pycon", own.output)] if own is not None and own.fault is None else []
     lead, program = role_example(info.role)
     if not program:
-        return shown
+        return output
     default = installed().role(info.role).default
     program = program.replace(f'create("{info.role}", "{default}"', f'create("{info.role}", "{info.name}"')
     ran = run_program(program)
     if ran.fault is None:
-        return [*shown, prose(lead), fenced("python", program), "It prints:", fenced("text", ran.output)]
-    if shown:
-        return shown
+        return [*output, prose(lead), fenced("python", program), "It prints:", fenced("text", ran.output)]
+    if output:
+        return output
     hint = "an example of its own, under `Examples` in its docstring, would stand here"
     return [f"The role's example does not run on it ({line(ran.fault)}); {hint}."]
 

@@ -21,8 +21,12 @@ def bound(info: BackendInfo, cls: type) -> str:
         return "exact: equal to the definition"
     if info.guarantee == "heuristic":
         return "heuristic: no bound is promised"
-    known = {parameter.name: parameter.default for parameter in parameters_of(cls)}
-    at = f" ({known['epsilon']} and {known['delta']} unless set)" if {"epsilon", "delta"} <= known.keys() else ""
+    defaults = {parameter.name: parameter.default for parameter in parameters_of(cls)}
+    at = (
+        f" ({defaults['epsilon']} and {defaults['delta']} unless set)"
+        if {"epsilon", "delta"} <= defaults.keys()
+        else ""
+    )
     return f"bounded: of the answers, at most a share delta is off by more than epsilon{at}"
 
 
@@ -46,20 +50,20 @@ def queries_of(role: str) -> list[str]:
 
 def given_by_queries(role: str) -> dict[str, list[str]]:
     """The parameters that queries set, by name, each with the kinds that do."""
-    found: dict[str, list[str]] = {}
+    queries: dict[str, list[str]] = {}
     for kind in queries_of(role):
         example = example_query(kind)
         if example is not None:
             for name in example[0].backend_parameters(role):
-                found.setdefault(name, []).append(kind)
-    return found
+                queries.setdefault(name, []).append(kind)
+    return queries
 
 
-def job_line(info: BackendInfo, parameters: tuple[Parameter, ...], given: dict[str, list[str]]) -> str:
+def job_line(info: BackendInfo, parameters: tuple[Parameter, ...], query_parameters: dict[str, list[str]]) -> str:
     """The line that chooses a backend in a job, with the parameters that are left to the user, at their defaults."""
     own: dict[str, Any] = {"name": info.name}
     for parameter in parameters:
-        if parameter.name not in given and isinstance(parameter.default, str | int | float):
+        if parameter.name not in query_parameters and isinstance(parameter.default, str | int | float):
             own[parameter.name] = parameter.default
     if len(own) == 1:
         return f'{info.role} = "{info.name}"'

@@ -15,20 +15,20 @@ def made_with(cls: type) -> str:
     """How a class is made: its fields, or the arguments of its `__init__`, as its source writes them."""
     if attrs.has(cls):
         types = {name: annotation(node.annotation) for name, node, _ in reversed(_declared(cls))}
-        given = [entry for entry in attrs.fields(cls) if entry.init and not entry.name.startswith("_")]
-        return spread(cls.__name__, [f"{one.name}: {types[one.name]}{_default_of(one)}" for one in given])
-    made = next((node for owner in cls.__mro__ for node in body_of(owner) if _is_init(node)), None)
-    return spread(cls.__name__, [] if made is None else arguments_of(made)[1:])
+        fields = [entry for entry in attrs.fields(cls) if entry.init and not entry.name.startswith("_")]
+        return spread(cls.__name__, [f"{one.name}: {types[one.name]}{_default_of(one)}" for one in fields])
+    constructor = next((node for owner in cls.__mro__ for node in body_of(owner) if _is_init(node)), None)
+    return spread(cls.__name__, [] if constructor is None else arguments_of(constructor)[1:])
 
 
 def constants_of(cls: type) -> list[Member]:
     """The class variables that say what they are, its own first."""
-    found = {
-        name: Member(name, f"{name}: {annotation(node.annotation)}", " ".join(said.split()), node.value is None, cls)
-        for name, node, said in reversed(_declared(cls))
-        if said and "ClassVar" in ast.unparse(node.annotation)
+    constants = {
+        name: Member(name, f"{name}: {annotation(node.annotation)}", " ".join(text.split()), node.value is None, cls)
+        for name, node, text in reversed(_declared(cls))
+        if text and "ClassVar" in ast.unparse(node.annotation)
     }
-    return list(reversed(found.values()))
+    return list(reversed(constants.values()))
 
 
 def said_below(module: ModuleType, name: str) -> str:
@@ -44,15 +44,15 @@ def said_below(module: ModuleType, name: str) -> str:
 
 def _declared(cls: type) -> list[tuple[str, ast.AnnAssign, str]]:
     """Each annotated name of a class and its bases, its own first, with the text that stands below it."""
-    found = []
+    constants = []
     for owner in cls.__mro__:
         body = body_of(owner)
         for node, following in zip_longest(body, body[1:]):
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 below = following.value if isinstance(following, ast.Expr) else None
-                said = below.value if isinstance(below, ast.Constant) else ""
-                found.append((node.target.id, node, str(said)))
-    return found
+                text = below.value if isinstance(below, ast.Constant) else ""
+                constants.append((node.target.id, node, str(text)))
+    return constants
 
 
 def _default_of(entry: "attrs.Attribute[Any]") -> str:

@@ -29,8 +29,8 @@ def errors_page() -> str:
 
 
 def _classes() -> list[type[Exception]]:
-    found = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
-    return [cls for cls in found if cls is not errors.SkybandError]
+    classes = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    return [cls for cls in classes if cls is not errors.SkybandError]
 
 
 def _row(cls: type[Exception]) -> list[str]:

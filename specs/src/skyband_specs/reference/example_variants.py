@@ -31,11 +31,11 @@ class Form:
 
     def query(self, **further: Any) -> Query:
         """The query, with further keys. Raises ConfigError where they do not fit it."""
-        made = make_query({**self.keys, **further})
-        problems = made.check(self.schema)
+        own = make_query({**self.keys, **further})
+        problems = own.check(self.schema)
         if problems:
             raise ConfigError(*problems)
-        return made
+        return own
 
     def grouped(self) -> Query:
         """The query by groups."""
@@ -60,7 +60,7 @@ def forms(kind: str) -> list[Form]:
         return []
     tables = tomllib.loads(example.job)
     schema = parse_ddl(tables["source"]["schema"]).append(pa.field(GROUP, pa.string()))
-    found: dict[str, Form] = {}
+    by_name: dict[str, Form] = {}
     for keys in (tables["query"], _in_rows(tables["query"])):
         try:
             unit = "rows" if make_query(keys).rows else "time"
@@ -68,8 +68,8 @@ def forms(kind: str) -> list[Form]:
             form.query()
         except ConfigError:
             continue
-        found.setdefault(unit, form)
-    return [found[unit] for unit in UNITS if unit in found]
+        by_name.setdefault(unit, form)
+    return [by_name[unit] for unit in UNITS if unit in by_name]
 
 
 def _in_rows(keys: Any) -> Any:

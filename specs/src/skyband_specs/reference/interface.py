@@ -34,14 +34,14 @@ def members_of(cls: type, root: type = Backend) -> list[Member]:
 
     root: those of classes that extend it, and its own.
     """
-    found: dict[str, Member] = {}
+    members: dict[str, Member] = {}
     for owner in cls.__mro__:
         if not issubclass(owner, root) or owner.__module__.partition(".")[0] in sys.stdlib_module_names:
             continue
         for node in body_of(owner):
-            if isinstance(node, ast.FunctionDef) and node.name not in found:
-                found[node.name] = _member(node, owner)
-    return [member for member in found.values() if member.text or member.abstract]
+            if isinstance(node, ast.FunctionDef) and node.name not in members:
+                members[node.name] = _member(node, owner)
+    return [member for member in members.values() if member.text or member.abstract]
 
 
 def described(member: Member) -> str:
@@ -51,18 +51,18 @@ def described(member: Member) -> str:
 
 def signature_of(function: Callable[..., Any]) -> str:
     """A function's signature, an argument a line where it is long; that of one without a source as Python knows it."""
-    made: inspect.Signature | None = getattr(function, "__signature__", None)
-    if made is not None:
-        return spread(function.__name__, _arguments_made(made))
+    signature: inspect.Signature | None = getattr(function, "__signature__", None)
+    if signature is not None:
+        return spread(function.__name__, _arguments_made(signature))
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)
     return _signature(node)
 
 
 def _arguments_made(signature: inspect.Signature) -> list[str]:
-    listed = list(signature.parameters.values())
-    named = [str(one) for one in listed if one.kind is inspect.Parameter.KEYWORD_ONLY]
-    return [*(str(one) for one in listed if one.kind is not inspect.Parameter.KEYWORD_ONLY), "*", *named]
+    parameters = list(signature.parameters.values())
+    named = [str(one) for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY]
+    return [*(str(one) for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY), "*", *named]
 
 
 def body_of(owner: type) -> list[ast.stmt]:
@@ -99,14 +99,14 @@ def spread(name: str, arguments: list[str], returns: str = "") -> str:
 
 def arguments_of(node: ast.FunctionDef) -> list[str]:
     """The arguments of a function, each with its type and default."""
-    given = node.args
-    defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
-    arguments = [_argument(*both) for both in zip(given.args, defaults, strict=True)]
-    if given.kwonlyargs or given.vararg is not None:
-        arguments.append("*" if given.vararg is None else f"*{_argument(given.vararg, None)}")
-        arguments += [_argument(*both) for both in zip(given.kwonlyargs, given.kw_defaults, strict=True)]
-    if given.kwarg is not None:
-        arguments.append(f"**{_argument(given.kwarg, None)}")
+    declared = node.args
+    defaults = [*[None] * (len(declared.args) - len(declared.defaults)), *declared.defaults]
+    arguments = [_argument(*both) for both in zip(declared.args, defaults, strict=True)]
+    if declared.kwonlyargs or declared.vararg is not None:
+        arguments.append("*" if declared.vararg is None else f"*{_argument(declared.vararg, None)}")
+        arguments += [_argument(*both) for both in zip(declared.kwonlyargs, declared.kw_defaults, strict=True)]
+    if declared.kwarg is not None:
+        arguments.append(f"**{_argument(declared.kwarg, None)}")
     return arguments
 
 

@@ -60,7 +60,7 @@ def job_page() -> str:
         f"with dots: {code('--set source.options.kafka.bootstrap.servers=broker:9092')}. The pages of the queries have "
         "small jobs to copy.",
         fenced("toml", STREAM),
-        section("Tables", table(["table", "says"], [[code(f"[{name}]"), said] for name, said in TABLES.items()])),
+        section("Tables", table(["table", "says"], [[code(f"[{name}]"), text] for name, text in TABLES.items()])),
         section("At the top", _top()),
         section("`[source]`", parameters(parameters_of(Source))),
         section("`[query]`", "`kind`, and the keys of that kind:", _kinds()),
@@ -138,7 +138,7 @@ def _spark() -> str:
 
 def _engines() -> str:
     functions = ", ".join(map(code, COLUMN_FUNCTIONS))
-    honoured = "; ".join(f"{name}: {', '.join(known) or 'none'}" for name, known in OPTIONS.items())
+    honoured = "; ".join(f"{name}: {', '.join(options) or 'none'}" for name, options in OPTIONS.items())
     return table(["", "spark", "local"], [
         ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads")))],
         ["writes", "any sink of Spark", ", ".join((*WRITABLE, *names_of_formats("writes")))],

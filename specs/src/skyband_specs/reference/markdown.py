@@ -51,13 +51,13 @@ def line(text: str) -> str:
 
 def parameters(entries: Iterable[Parameter], last: tuple[str, dict[str, str]] | None = None) -> str:
     """A table of parameters or keys; `last`: the heading of one more column, and its cells by name."""
-    listed = list(entries)
-    extra = last is not None and any(entry.name in last[1] for entry in listed)
+    rows = list(entries)
+    extra = last is not None and any(entry.name in last[1] for entry in rows)
     headers = ["name", "type", "default", "bounds", "meaning", *([last[0]] if last and extra else [])]
     return table(headers, [
         [code(entry.name), line(entry.type), _default(entry), line(entry.bounds), line(entry.help),
          *([last[1].get(entry.name, "")] if last and extra else [])]
-        for entry in listed
+        for entry in rows
     ])  # fmt: skip
 
 

@@ -22,19 +22,19 @@ SEVERAL = 2
 
 def matrix_page(entries: Sequence[Listed[BackendInfo]]) -> str:
     """The page of every kind of query and of the backends listed, all of which can be used."""
-    found = {kind: forms(kind) for kind in usable_queries()}
+    by_kind = {kind: forms(kind) for kind in usable_queries()}
     return page(
         "What works where",
         "Read from what is installed: each query of the examples is made in every form and asked, as are the engines "
         "and the backends.",
-        section("Queries", _queries(found), _silent(found), _keys(found)),
+        section("Queries", _queries(by_kind), _silent(by_kind), _keys(by_kind)),
         section("Engines", _engines()),
         section("Backends", _backends(entries)),
-        section("Backends that do not answer a query", _refusals(found, entries)),
+        section("Backends that do not answer a query", _refusals(by_kind, entries)),
     )
 
 
-def _queries(found: dict[str, list[Form]]) -> str:
+def _queries(by_kind: dict[str, list[Form]]) -> str:
     engines = [engine_named(name) for name in ENGINES]
     headers = ["query", "windows in", "by groups, any shards", "over all rows, several shards"]
     headers += [f"{engine.name}, {mode}" for engine in engines for mode in ("batch", "stream")]
@@ -46,7 +46,7 @@ def _queries(found: dict[str, list[Form]]) -> str:
             _shared(form.query()),
             *(_runs(engine, form) for engine in engines for _ in range(2)),
         ]
-        for kind, of_kind in found.items()
+        for kind, of_kind in by_kind.items()
         for form in of_kind
     ]
     return table(headers, rows)
@@ -67,25 +67,27 @@ def _runs(engine: Engine, form: Form) -> str:
     return line("; ".join(dict.fromkeys(problem.message for problem in problems))) or "yes"
 
 
-def _silent(found: dict[str, list[Form]]) -> str:
-    names = [code(kind) for kind, of_kind in found.items() if not of_kind]
+def _silent(by_kind: dict[str, list[Form]]) -> str:
+    names = [code(kind) for kind, of_kind in by_kind.items() if not of_kind]
     return f"Without an example, so that nothing can be said: {', '.join(names)}." if names else ""
 
 
-def _keys(found: dict[str, list[Form]]) -> str:
+def _keys(by_kind: dict[str, list[Form]]) -> str:
     """What single keys change of it."""
-    said: dict[str, None] = {}
-    for kind, of_kind in found.items():
+    phrases: dict[str, None] = {}
+    for kind, of_kind in by_kind.items():
         for form in of_kind:
             base = form.query()
             for key, word, query in form.with_each_choice():
-                written = code(f'{key} = "{word}"')
+                phrase = code(f'{key} = "{word}"')
                 if query.one_shard is not None and base.one_shard is None:
-                    said[f"- {code(kind)} with {written}: one shard over all rows, as {line(query.one_shard)}."] = None
+                    phrases[f"- {code(kind)} with {phrase}: one shard over all rows, as {line(query.one_shard)}."] = (
+                        None
+                    )
                 needs = [name for name in query.needs if name not in base.needs]
                 if needs:
-                    said[f"- {code(kind)} with {written}: its backend has to have {', '.join(needs)}."] = None
-    return "\n".join(said)
+                    phrases[f"- {code(kind)} with {phrase}: its backend has to have {', '.join(needs)}."] = None
+    return "\n".join(phrases)
 
 
 def _engines() -> str:
@@ -124,9 +126,9 @@ def _has(info: BackendInfo, capability: str) -> str:
     return "yes" if capability in installed().role(info.role).all_capabilities else ""
 
 
-def _refusals(found: dict[str, list[Form]], entries: Sequence[Listed[BackendInfo]]) -> str:
+def _refusals(by_kind: dict[str, list[Form]], entries: Sequence[Listed[BackendInfo]]) -> str:
     rows = []
-    for kind, of_kind in found.items():
+    for kind, of_kind in by_kind.items():
         for form in of_kind:
             query = form.query()
             for info in (entry.info for entry in entries if entry.info.role in query.roles):

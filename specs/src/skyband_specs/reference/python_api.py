@@ -44,9 +44,9 @@ def python_page() -> str:
 
 def _questions(home: ModuleType) -> tuple[Callable[..., Any], ...]:
     """The functions that a module has for what the states of the installed backends answer."""
-    asked = [getattr(home, name) for name in questions()]
+    functions = [getattr(home, name) for name in questions()]
     more = [getattr(home, name) for name in exported()] if home is states else []
-    return (*asked, *(one for one in more if not isinstance(one, type)))
+    return (*functions, *(one for one in more if not isinstance(one, type)))
 
 
 def _settings() -> str:
@@ -61,9 +61,9 @@ def _group(home: str, functions: tuple[Callable[..., Any], ...]) -> str:
 
 def _function(home: str, function: Callable[..., Any]) -> str:
     name = f"{home}.{function.__name__}"
-    written = read_docstring(function)
-    parts = [_section(heading, body) for heading, body in written.sections.items()]
-    return "\n\n".join([f"### {code(name)}", fenced("python", signature_of(function)), prose(written.text), *parts])
+    sections = read_docstring(function)
+    parts = [_section(heading, body) for heading, body in sections.sections.items()]
+    return "\n\n".join([f"### {code(name)}", fenced("python", signature_of(function)), prose(sections.text), *parts])
 
 
 def _section(heading: str, body: str) -> str:
@@ -71,5 +71,5 @@ def _section(heading: str, body: str) -> str:
     if heading == "Examples":
         return fenced("pycon", body)
     entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?)+)", body, re.MULTILINE)
-    listed = "\n".join(f"- {code(term)}: {line(text)}" for term, text in entries)
-    return f"**{heading}**\n\n{listed or prose(body)}"
+    entries_text = "\n".join(f"- {code(term)}: {line(text)}" for term, text in entries)
+    return f"**{heading}**\n\n{entries_text or prose(body)}"

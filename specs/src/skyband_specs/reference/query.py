@@ -68,7 +68,7 @@ def _results(kind: str) -> list[str]:
     query, schema = example
     fields = query.result_schema(schema)
     rows = [[code(field.name), code(field.type)] for field in fields]
-    given = [
+    columns = [
         [
             code(role),
             ", ".join(code(f"{name} = {value!r}") for name, value in query.backend_parameters(role).items())
@@ -80,7 +80,7 @@ def _results(kind: str) -> list[str]:
         section("Result", "The example's columns; those of `by` come before them:",
                 table(["column", "Arrow type"], rows)),
         section("Parameters of its backends", *(["Set by the query, here of the example, times in microseconds; the "
-                "rest are yours to set:", table(["role", "parameters"], given)] if given else [])),
+                "rest are yours to set:", table(["role", "parameters"], columns)] if columns else [])),
     ]  # fmt: skip
 
 

@@ -34,18 +34,18 @@ def role_page(name: str, entries: Iterable[Listed[BackendInfo]]) -> str:
 
 
 def _backends(role: str, entries: Iterable[Listed[BackendInfo]]) -> list[str]:
-    chosen, costs = [], []
+    rows, costs = [], []
     for entry in entries:
         info, cls = entry.info, load_class(entry.info)
         link = f"[{info.name}](../backends/{role}/{info.name}.md)"
         lacks = ", ".join(info.lacks) or "nothing"
         default = " (default)" if installed().role(role).default == info.name else ""
-        chosen.append([f"{link}{default}", line(info.summary), info.guarantee, lacks, entry.distribution])
+        rows.append([f"{link}{default}", line(info.summary), info.guarantee, lacks, entry.distribution])
         costs.append([link, backend_facts.complexity(cls), line(info.reference)])
-    if not chosen:
+    if not rows:
         return [f"None is installed; the usual ones come with {installed().role(role).distribution}."]
     return [
-        table(["backend", "how", "guarantee", "lacks", "from"], chosen),
+        table(["backend", "how", "guarantee", "lacks", "from"], rows),
         "What each costs, and where it is from:",
         table(["backend", "complexity", "paper"], costs),
     ]

@@ -35,17 +35,17 @@ def run_steps(steps: Iterable[str], names: Mapping[str, Any]) -> Ran:
     """Run statements as an interactive session shows them, each with what it gives; `names` are there already."""
     from skyband.registry.discovery import cause
 
-    shown = io.StringIO()
-    known = dict(names)
+    output = io.StringIO()
+    namespace = dict(names)
     for step in steps:
         first, *others = step.splitlines()
-        shown.write("\n".join([f">>> {first}", *(f"... {line}" for line in others)]) + "\n")
+        output.write("\n".join([f">>> {first}", *(f"... {line}" for line in others)]) + "\n")
         try:
-            with contextlib.redirect_stdout(shown):
-                exec(compile(step, "<example>", "single"), known)
+            with contextlib.redirect_stdout(output):
+                exec(compile(step, "<example>", "single"), namespace)
         except (Exception, SystemExit) as error:  # a backend's own fault is what the page then says
-            return Ran(shown.getvalue(), cause(error))
-    return Ran(shown.getvalue())
+            return Ran(output.getvalue(), cause(error))
+    return Ran(output.getvalue())
 
 
 def run_job_text(job: str, rows: Mapping[str, str], backends: Mapping[str, str] | None = None) -> Ran:
@@ -58,7 +58,7 @@ def run_job_text(job: str, rows: Mapping[str, str], backends: Mapping[str, str] 
     with tempfile.TemporaryDirectory() as folder:
         for name, text in {**rows, "job.toml": job}.items():
             (Path(folder) / name).write_text(text, "utf-8")
-        sets = [f"backends.{role}={chosen}" for role, chosen in (backends or {}).items()]
+        sets = [f"backends.{role}={backend}" for role, backend in (backends or {}).items()]
         try:
             with contextlib.redirect_stdout(printed):
                 run_job(Path(folder) / "job.toml", sets, engine="local", progress=Progress(io.StringIO()))

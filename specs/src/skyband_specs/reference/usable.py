@@ -32,14 +32,14 @@ def usable_queries() -> dict[str, QueryInfo]:
 def faults() -> list[str]:
     """Why other plugins, roles, backends and queries have no page, each with its distribution."""
     registry = installed()
-    found = [f"{plugin.distribution}: {plugin.problem}" for plugin in registry.plugins if plugin.problem]
+    problems = [f"{plugin.distribution}: {plugin.problem}" for plugin in registry.plugins if plugin.problem]
     for role in registry.role_listing():
-        found += _told(f"role {role.info.name}", role, role.problem or _fault(interface_of, role.info.name))
+        problems += _told(f"role {role.info.name}", role, role.problem or _fault(interface_of, role.info.name))
     for entry in registry.listing():
-        found += _told(entry.info.key, entry, _backend_fault(entry))
+        problems += _told(entry.info.key, entry, _backend_fault(entry))
     for query in registry.query_listing():
-        found += _told(query.info.key, query, query.problem or _query_fault(query.info.kind))
-    return found
+        problems += _told(query.info.key, query, query.problem or _query_fault(query.info.kind))
+    return problems
 
 
 def _told(name: str, entry: Listed[Any], fault: str | None) -> list[str]:

@@ -36,9 +36,9 @@ Examples
 
 def outline(role: str, interface: type[Any]) -> str:
     """The source of a class of the role's backend `mine`, each abstract method with its signature and docstring."""
-    written = [_method(name, interface) for name in sorted(interface.__abstractmethods__)]
+    methods = [_method(name, interface) for name in sorted(interface.__abstractmethods__)]
     imports = {"typing": {"ClassVar"}, "attrs": {"define"}, _home(interface): {interface.__name__}}
-    for owner, node in written:
+    for owner, node in methods:
         for name in _annotated(node):
             place = _imported_from(name, owner)
             if place is not None:
@@ -51,7 +51,7 @@ def outline(role: str, interface: type[Any]) -> str:
         f"{_docstring(role, interface)}\n"
         '    name: ClassVar[str] = "mine"\n'
     )
-    return "\n".join([head, *(textwrap.indent(ast.unparse(node), "    ") + "\n" for _, node in written)])
+    return "\n".join([head, *(textwrap.indent(ast.unparse(node), "    ") + "\n" for _, node in methods)])
 
 
 def _docstring(role: str, interface: type[Any]) -> str:
@@ -62,24 +62,24 @@ def _docstring(role: str, interface: type[Any]) -> str:
 def _method(name: str, interface: type[Any]) -> tuple[type[Any], ast.FunctionDef]:
     """The class that declares an abstract method, and the method with nothing in it but its docstring."""
     owner = next(cls for cls in interface.__mro__ if name in vars(cls))
-    found: Any = vars(owner)[name]
-    function: Any = found.fget if isinstance(found, property) else found
+    member: Any = vars(owner)[name]
+    function: Any = member.fget if isinstance(member, property) else member
     node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(node, ast.FunctionDef)
     node.decorator_list = [mark for mark in node.decorator_list if ast.unparse(mark) != "abstractmethod"]
-    said = ast.get_docstring(node)
-    if said and "\n" in said:
-        said = "\n".join([said.partition("\n")[0], textwrap.indent(said.partition("\n")[2], "    "), "    "])
+    text = ast.get_docstring(node)
+    if text and "\n" in text:
+        text = "\n".join([text.partition("\n")[0], textwrap.indent(text.partition("\n")[2], "    "), "    "])
     body = "raise NotImplementedError"
-    node.body = ast.parse(f"{said!r}\n{body}" if said else body).body
+    node.body = ast.parse(f"{text!r}\n{body}" if text else body).body
     return owner, node
 
 
 def _annotated(node: ast.FunctionDef) -> set[str]:
     """The names in a signature; of `npt.ArrayLike` it is `npt`."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    said = [argument.annotation for argument in arguments] + [node.returns]
-    return {one.id for part in said if part is not None for one in ast.walk(part) if isinstance(one, ast.Name)}
+    annotations = [argument.annotation for argument in arguments] + [node.returns]
+    return {one.id for part in annotations if part is not None for one in ast.walk(part) if isinstance(one, ast.Name)}
 
 
 def _imported_from(name: str, owner: type[Any]) -> str | None:

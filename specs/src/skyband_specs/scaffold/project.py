@@ -174,10 +174,10 @@ def template_of(role: str) -> Template:
     """That of the module `template` of the role's conformance package; else one with nothing in it."""
     package = installed().role(role).conformance
     if package is not None and find_spec(f"{package}.template") is not None:
-        made = getattr(import_module(f"{package}.template"), "TEMPLATE", None)
-        if not isinstance(made, Template):
-            raise PluginError(f"role {role}: {package}.template must have TEMPLATE, a Template (got {made!r})")
-        return made
+        template = getattr(import_module(f"{package}.template"), "TEMPLATE", None)
+        if not isinstance(template, Template):
+            raise PluginError(f"role {role}: {package}.template must have TEMPLATE, a Template (got {template!r})")
+        return template
     example = f'backend = skyband.create("{role}", "mine")'
     return Template("what it does, in a few words", "where it is from: a paper, or the definition", example)
 

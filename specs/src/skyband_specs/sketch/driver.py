@@ -82,8 +82,8 @@ class SketchDriver(Driver):
     def expected(self, case: Case, stream: SketchStream, stop: int) -> list[Any]:
         """The same by counting."""
         last = last_seen(stream, stop).values()
-        asked = moments(stream, case.make().grain if not case.has("any-since") else 1)
-        counts = [(since, sum(time >= since for time in last)) for since in asked]
+        instants = moments(stream, case.make().grain if not case.has("any-since") else 1)
+        counts = [(since, sum(time >= since for time in last)) for since in instants]
         return [max(last, default=None), *((since, count, count, count) for since, count in counts)]
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
@@ -120,10 +120,10 @@ def moments(stream: SketchStream, grain: int = 1) -> list[int]:
     Each is taken to the next multiple of the `grain`; those that leave int64 thereby are left out.
     """
     times = np.unique(stream.times)
-    chosen = times[np.linspace(0, len(times) - 1, min(len(times), MOMENTS)).astype(int)].tolist()
-    near = {time + step for time in chosen for step in (-1, 0, 1)}
-    asked = {-(-moment // grain) * grain for moment in near | {-(2**63), 0, 2**63 - 1}}
-    return sorted(moment for moment in asked if moment < 2**63)
+    times_near = times[np.linspace(0, len(times) - 1, min(len(times), MOMENTS)).astype(int)].tolist()
+    near = {time + step for time in times_near for step in (-1, 0, 1)}
+    multiples = {-(-moment // grain) * grain for moment in near | {-(2**63), 0, 2**63 - 1}}
+    return sorted(moment for moment in multiples if moment < 2**63)
 
 
 DRIVER = SketchDriver()

@@ -37,8 +37,8 @@ def tiny(ordered: bool) -> Iterator[SketchStream]:
         for times in product(TINY_TIMES, repeat=length):
             if ordered and list(times) != sorted(times):
                 continue
-            for chosen in product(range(2), repeat=length):
-                yield SketchStream(np.array(times, np.int64), keys[np.array(chosen, np.int64)])
+            for picks in product(range(2), repeat=length):
+                yield SketchStream(np.array(times, np.int64), keys[np.array(picks, np.int64)])
 
 
 def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:

@@ -33,8 +33,8 @@ class SketchTrial(Trial):
 
     def answers(self, backend: Any, stop: int) -> Any:
         """`now`, then each count with its bounds."""
-        asked = self._asked(stop).tolist()
-        return [backend.now, *((since, backend.estimate(since), *backend.bounds(since)) for since in asked)]
+        since_all = self._asked(stop).tolist()
+        return [backend.now, *((since, backend.estimate(since), *backend.bounds(since)) for since in since_all)]
 
     def expected(self, stop: int) -> Any:
         """The same from each key's last time: O(n log n)."""
@@ -42,10 +42,10 @@ class SketchTrial(Trial):
         order = np.lexsort((times, keys))
         youngest = np.append(keys[order][1:] != keys[order][:-1], True)
         last = np.sort(times[order][youngest])
-        asked = self._asked(stop)
-        counts = (len(last) - np.searchsorted(last, asked)).tolist()
-        found = ((since, count, count, count) for since, count in zip(asked.tolist(), counts, strict=True))
-        return [int(times.max()), *found]
+        since_all = self._asked(stop)
+        counts = (len(last) - np.searchsorted(last, since_all)).tolist()
+        answers = ((since, count, count, count) for since, count in zip(since_all.tolist(), counts, strict=True))
+        return [int(times.max()), *answers]
 
     def _asked(self, stop: int) -> Int64:
         return np.unique(np.quantile(self.stream.times[:stop], np.linspace(0, 1, ASKED), method="nearest"))

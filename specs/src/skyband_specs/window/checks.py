@@ -42,9 +42,9 @@ def check_start_never_moves_back(make: Make, case: Case) -> None:
         starts = make().append(stream.probabilities)
         expect(bool((np.diff(starts) >= 0).all()), f"starts {starts.tolist()} move back")
         arrived = np.arange(1, len(stream) + 1)
-        kept = arrived - starts
+        sizes = arrived - starts
         least = np.minimum(arrived, case.parameters["size"])
-        expect(bool((kept >= least).all()), f"kept {kept.tolist()} of {arrived.tolist()} tuples")
+        expect(bool((sizes >= least).all()), f"kept {sizes.tolist()} of {arrived.tolist()} tuples")
 
     holds_for(case, seeded(case), law)
 
@@ -56,9 +56,9 @@ def check_certainty_takes_certain_tuples(make: Make, case: Case) -> None:
     def law(stream: Any) -> None:
         size = case.parameters["size"]
         sure = np.flatnonzero(stream.probabilities == 1.0)
-        wanted = int(sure[-size]) if len(sure) >= size else 0
+        expected = int(sure[-size]) if len(sure) >= size else 0
         got = make(alpha=1.0, beta=None).append(stream.probabilities)
-        expect_equal(int(got[-1]) if len(got) else 0, wanted, "start")
+        expect_equal(int(got[-1]) if len(got) else 0, expected, "start")
 
     holds_for(case, seeded(case), law)
 
@@ -67,10 +67,10 @@ def check_certainty_takes_certain_tuples(make: Make, case: Case) -> None:
 def check_beta_is_strict(make: Make, case: Case) -> None:
     """A tuple whose presence is beta can still be part of a match at beta: it stays, and goes just below."""
     probabilities = [0.5] * 4
-    for beta, wanted in ((0.25, 1), (float(np.nextafter(0.25, 1.0)), 2)):
+    for beta, expected in ((0.25, 1), (float(np.nextafter(0.25, 1.0)), 2)):
         backend = make(size=1, alpha=1.0, beta=beta)
         backend.append(probabilities)
-        expect_equal(backend.start, wanted, f"start after four tuples at 0.5, with beta = {beta!r}")
+        expect_equal(backend.start, expected, f"start after four tuples at 0.5, with beta = {beta!r}")
     backend = make(size=1, alpha=0.75, beta=0.25)
     backend.append(probabilities)
     expect_equal(backend.start, 2, "start after four tuples at 0.5, with alpha = 0.75 and beta = 0.25")
@@ -109,19 +109,21 @@ def check_presence_among_is_presence_at_that_time(make: Make, case: Case) -> Non
         backend = make()
         positions: list[int] = []
         ends: list[int] = []
-        said: list[float] = []
+        presences: list[float] = []
         for row in range(len(stream)):
             case.driver.feed(backend, stream, row, row + 1)
             if row % 7 == 0:
                 positions.extend(range(backend.start, backend.end))
                 ends.extend([row + 1] * len(backend))
-                said.extend(backend.presence().tolist())
-        order = np.random.default_rng(0).permutation(len(said))
+                presences.extend(backend.presence().tolist())
+        order = np.random.default_rng(0).permutation(len(presences))
         other = make()
-        asked = np.array([positions, ends], np.int64)[:, order]
-        got = other.presence_among(stream.probabilities, *asked)
-        close = np.allclose(got, np.array(said)[order], rtol=0.0, atol=CLOSE)
-        expect(bool(close), f"presence among the stream: got {got.tolist()}, it was {np.array(said)[order].tolist()}")
+        questions = np.array([positions, ends], np.int64)[:, order]
+        got = other.presence_among(stream.probabilities, *questions)
+        close = np.allclose(got, np.array(presences)[order], rtol=0.0, atol=CLOSE)
+        expect(
+            bool(close), f"presence among the stream: got {got.tolist()}, it was {np.array(presences)[order].tolist()}"
+        )
         expect_equal((other.start, other.end, len(other)), (0, 0, 0), "bounds of a window that was only asked")
 
     holds_for(case, seeded(case), law)
@@ -133,16 +135,18 @@ def check_long_streams_leave_no_drift(make: Make, case: Case) -> None:
     stream: Any = case.driver.steady(case)
     backend = make()
     case.driver.feed(backend, stream, 0, len(stream))
-    kept = stream.probabilities[backend.start :].tolist()
+    probabilities = stream.probabilities[backend.start :].tolist()
     young = make()
-    young.append(kept)
+    young.append(probabilities)
     shift = backend.start - young.start
     got = backend.append(stream.probabilities[:500]) - shift
     expect_equal(got.tolist(), young.append(stream.probabilities[:500]).tolist(), "starts from then on")
     if case.info.guarantee == "exact":
-        wanted = oracle.presence(stream.probabilities[:500].tolist()[-len(backend) :], case.parameters["size"])
-        got = backend.presence()[-len(wanted) :]
-        expect(bool(np.allclose(got, wanted, rtol=0.0, atol=CLOSE)), f"presence: got {got.tolist()}, {wanted} is right")
+        expected = oracle.presence(stream.probabilities[:500].tolist()[-len(backend) :], case.parameters["size"])
+        got = backend.presence()[-len(expected) :]
+        expect(
+            bool(np.allclose(got, expected, rtol=0.0, atol=CLOSE)), f"presence: got {got.tolist()}, {expected} is right"
+        )
 
 
 @check("bad-input")

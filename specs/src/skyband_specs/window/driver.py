@@ -66,9 +66,9 @@ class WindowDriver(Driver):
 
     def expected(self, case: Case, stream: WindowStream, stop: int) -> list[Any]:
         """The same from all possible worlds."""
-        seen, given = stream.probabilities[:stop].tolist(), case.parameters
-        start = oracle.start(seen, given["size"], given["alpha"], given.get("beta"))
-        return [start, stop, oracle.presence(seen[start:], given["size"])]
+        probabilities, parameters = stream.probabilities[:stop].tolist(), case.parameters
+        start = oracle.start(probabilities, parameters["size"], parameters["alpha"], parameters.get("beta"))
+        return [start, stop, oracle.presence(probabilities[start:], parameters["size"])]
 
     def same(self, case: Case, got: list[Any], expected: list[Any]) -> bool:
         """The same bounds exactly, the same probabilities closely."""

@@ -25,8 +25,8 @@ class WindowStream(Stream):
 def tiny() -> Iterator[WindowStream]:
     """Every stream of at most TINY_ROWS tuples over a few probabilities whose products are exact, so that they tie."""
     for length in range(TINY_ROWS + 1):
-        for chosen in product(TINY, repeat=length):
-            yield WindowStream(np.array(chosen, np.float64))
+        for values in product(TINY, repeat=length):
+            yield WindowStream(np.array(values, np.float64))
 
 
 def moods(seed: int, rows: int = ROWS) -> WindowStream:
@@ -59,11 +59,11 @@ def existences(seed: int, rows: int, deviation: float, noise: str = "uniform") -
     [0, 1] is drawn again.
     """
     rng = np.random.default_rng([13, seed])
-    drawn = np.empty(0)
-    while len(drawn) < rows:
+    probabilities = np.empty(0)
+    while len(probabilities) < rows:
         more = 1.0 - np.abs(_deviates(rng, rows, deviation, noise))
-        drawn = np.concatenate([drawn, more[(more >= 0.0) & (more <= 1.0)]])
-    return drawn[:rows]
+        probabilities = np.concatenate([probabilities, more[(more >= 0.0) & (more <= 1.0)]])
+    return probabilities[:rows]
 
 
 def _deviates(rng: np.random.Generator, rows: int, deviation: float, noise: str) -> Float64:

@@ -40,9 +40,9 @@ class WindowTrial(Trial):
 
     def expected(self, stop: int) -> Any:
         """The same from the recurrence."""
-        given = self.parameters
+        parameters = self.parameters
         start, end, presence = _expected(
-            self.stream.probabilities[:stop].tobytes(), given["size"], given["alpha"], given["beta"]
+            self.stream.probabilities[:stop].tobytes(), parameters["size"], parameters["alpha"], parameters["beta"]
         )
         return [start, end, presence, presence]
 
@@ -57,8 +57,8 @@ def _expected(stream: bytes, size: int, alpha: float, beta: float | None) -> lis
     probabilities = np.frombuffer(stream)
     tails = fewer_than(size, probabilities[::-1], min(1.0 - alpha, beta or 1.0) / 2)
     enough = (tails <= np.longdouble(1) - np.longdouble(alpha)) | (tails < (beta or 0.0))
-    kept = int(enough.argmax()) if enough.any() else len(probabilities)
-    return [len(probabilities) - kept, len(probabilities), tails[:kept][::-1].astype(np.float64).tolist()]
+    count = int(enough.argmax()) if enough.any() else len(probabilities)
+    return [len(probabilities) - count, len(probabilities), tails[:count][::-1].astype(np.float64).tolist()]
 
 
 def fewer_than(size: int, youngest_first: Float64, enough: float) -> Any:

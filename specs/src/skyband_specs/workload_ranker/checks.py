@@ -41,8 +41,8 @@ def check_answers_on_the_way_equal_the_oracle(make: Make, case: Case) -> None:
             backend, passed = make(), int(stream.times[0]) if len(stream) else 0
             for start, stop in cuts_of(stream, seed):
                 got, now = update(backend, stream, start, stop), reached(case, stream, stop)
-                wanted = answers(workload_of(backend), rows_of(stream, stop), passed, now)
-                expect_equal(got, wanted, f"answers of rows {start} to {stop}")
+                expected = answers(workload_of(backend), rows_of(stream, stop), passed, now)
+                expect_equal(got, expected, f"answers of rows {start} to {stop}")
                 passed = now
 
     holds_for(case, seeded(case), law)
@@ -59,10 +59,10 @@ def check_advancing_equals_the_oracle(make: Make, case: Case) -> None:
             backend, whole = (fed(make, case, stream.take(np.arange(stop))) for _ in range(2))
             now = backend.now
             end = now + horizon(backend.queries) + 3
-            wanted = answers(workload_of(backend), rows_of(stream, stop), now, end)
+            expected = answers(workload_of(backend), rows_of(stream, stop), now, end)
             got = [plain(answer) for moment in range(now, end + 1) for answer in backend.advance(moment)]
-            expect_equal(got, wanted, f"answers from {now} to {end}, moment by moment")
-            expect_equal([plain(answer) for answer in whole.advance(end)], wanted, f"answers from {now} to {end}")
+            expect_equal(got, expected, f"answers from {now} to {end}, moment by moment")
+            expect_equal([plain(answer) for answer in whole.advance(end)], expected, f"answers from {now} to {end}")
             expect_equal(list(backend.advance(end)), [], "answers of advancing to where it was")
 
     holds_for(case, seeded(case), law)
@@ -80,8 +80,8 @@ def check_nothing_is_answered_before_the_first_row(make: Make, case: Case) -> No
         first = int(stream.times[0])
         expect_equal(list(backend.advance(first - 50)) + list(backend.advance(first)), [], "answers before any row")
         got = [at for at, *_ in update(backend, stream, 0, len(stream))]
-        wanted = [at for query in backend.queries for at in moments(query, first, backend.now)]
-        expect_equal(got, sorted(wanted), "moments answered")
+        expected = [at for query in backend.queries for at in moments(query, first, backend.now)]
+        expect_equal(got, sorted(expected), "moments answered")
 
     holds_for(case, seeded(case), law)
 
@@ -101,8 +101,8 @@ def check_silence_is_answered(make: Make, case: Case) -> None:
         broken = WorkloadStream(times, stream.objects, stream.scores)
         backend = make()
         got = update(backend, broken, 0, half) + update(backend, broken, half, len(broken))
-        wanted = answers(workload_of(backend), rows_of(broken, len(broken)), int(times[0]), int(times[-1]))
-        expect_equal(got, wanted, f"answers around a silence of {SILENCE}")
+        expected = answers(workload_of(backend), rows_of(broken, len(broken)), int(times[0]), int(times[-1]))
+        expect_equal(got, expected, f"answers around a silence of {SILENCE}")
 
     holds_for(case, seeded(case, (1,)), law)
 
@@ -117,8 +117,8 @@ def check_ends_of_time(make: Make, case: Case) -> None:
         stream = WorkloadStream(times, np.arange(6), np.array([3.0, 1.0, 2.0, 5.0, 4.0, 6.0]))
         backend, end = make(), min(start + 60, FAR - 1)
         got = update(backend, stream, 0, 6) + [plain(answer) for answer in backend.advance(end)]
-        wanted = answers(workload_of(backend), rows_of(stream, 6), start, end)
-        expect_equal(got, wanted, f"answers from {start} on")
+        expected = answers(workload_of(backend), rows_of(stream, 6), start, end)
+        expect_equal(got, expected, f"answers from {start} on")
 
 
 @check("memory", guarantees=("exact",))
@@ -133,10 +133,10 @@ def check_retains_what_it_must(make: Make, case: Case) -> None:
         for start, stop in cuts_of(stream, 1):
             update(backend, stream, start, stop)
             least = len(retained(workload_of(backend), rows_of(stream, stop), backend.now))
-            held = len(backend)
-            expect(held >= least, f"retains {held} objects after {stop} rows; {least} are needed")
+            count = len(backend)
+            expect(count >= least, f"retains {count} objects after {stop} rows; {least} are needed")
             minimal = getattr(backend, "minimal", False)
-            expect(held == least or not minimal, f"retains {held} objects after {stop} rows; it need only {least}")
+            expect(count == least or not minimal, f"retains {count} objects after {stop} rows; it need only {least}")
 
     holds_for(case, seeded(case), law)
 
@@ -184,8 +184,8 @@ def check_changed_queries_equal_the_oracle(make: Make, case: Case) -> None:
                 workload = changed
         ahead = [plain(answer) for answer in backend.advance(passed + horizon(backend.queries))] if passed else []
         until = passed + horizon(backend.queries)
-        wanted = answers(workload, rows_of(stream, len(stream)), passed, until) if passed else []
-        expect_equal(ahead, wanted, "answers to come")
+        expected = answers(workload, rows_of(stream, len(stream)), passed, until) if passed else []
+        expect_equal(ahead, expected, "answers to come")
 
     holds_for(case, seeded(case), law)
 
@@ -203,8 +203,8 @@ def check_changed_queries_are_restored(make: Make, case: Case) -> None:
             return
         restored = case.restore(backend.snapshot())
         expect_equal(list(restored.queries), list(changed), "queries restored")
-        wanted, got = update(backend, stream, half, len(stream)), update(restored, stream, half, len(stream))
-        expect_equal(got, wanted, "answers of the restored ranker")
+        expected, got = update(backend, stream, half, len(stream)), update(restored, stream, half, len(stream))
+        expect_equal(got, expected, "answers of the restored ranker")
         expect_equal(restored.snapshot() == backend.snapshot(), True, "whether both have the same bytes at the end")
 
     holds_for(case, seeded(case), law)
@@ -236,9 +236,9 @@ def check_wrong_queries_change_nothing(make: Make, case: Case) -> None:
 def _changed(workload: Workload, turn: int, joined: int) -> Workload:
     """Another list of queries: some stay, in another order, some go, two come; those run since `joined`."""
     stay = [(query, since) for query, since in zip(workload.queries, workload.since, strict=True)][turn % 2 :][::-1]
-    known = {query for query, _ in stay}
+    queries = {query for query, _ in stay}
     fresh = [TopKQuery(6 + turn, 2, 2, turn % 2), TopKQuery(3, 2 + turn, 70)]
-    both = stay + [(query, joined) for query in fresh if query not in known]
+    both = stay + [(query, joined) for query in fresh if query not in queries]
     return Workload([query for query, _ in both], [since for _, since in both], workload.repeats)
 
 

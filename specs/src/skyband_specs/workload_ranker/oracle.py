@@ -33,14 +33,14 @@ class Workload:
 
 def answers(workload: Workload, rows: Sequence[Row], after: int, until: int) -> list[SmallGroupAnswers]:
     """Every answer with after < at <= until, in order of (at, query), given all rows before each moment."""
-    found = []
+    ranking = []
     for number, (query, since) in enumerate(zip(workload.queries, workload.since, strict=True)):
         for at in moments(query, after, until):
             if at - query.window >= since:
                 best = top(rows, at - query.window, at, query.k, workload.repeats)
                 objects = tuple(rows[arrival][1] for arrival in best)
-                found.append((at, number, objects, tuple(rows[arrival][2] for arrival in best)))
-    return sorted(found, key=lambda answer: answer[:2])
+                ranking.append((at, number, objects, tuple(rows[arrival][2] for arrival in best)))
+    return sorted(ranking, key=lambda answer: answer[:2])
 
 
 def moments(query: TopKQuery, after: int, until: int) -> range:

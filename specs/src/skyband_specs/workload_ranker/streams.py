@@ -44,8 +44,8 @@ def stream_of(rows: bool, times: Int64, objects: Int64, scores: Float64) -> Work
 def tiny(rows: bool) -> Iterator[WorkloadStream]:
     """Every stream of at most TINY_ROWS rows over three times, two objects and two scores."""
     for length in range(TINY_ROWS + 1):
-        seen = [range(length)] if rows else combinations_with_replacement(TINY_TIMES, length)
-        for times in seen:
+        choices = [range(length)] if rows else combinations_with_replacement(TINY_TIMES, length)
+        for times in choices:
             for content in product(product((0, 1), (1.0, 2.0)), repeat=length):
                 objects = np.array([name for name, _ in content], np.int64)
                 scores = np.array([score for _, score in content], np.float64)

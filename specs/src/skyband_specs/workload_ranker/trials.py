@@ -32,8 +32,8 @@ class WorkloadTrial(Trial):
     def feed(self, backend: Any, start: int, stop: int) -> None:
         """One update, its answers kept for `answers`."""
         part = slice(start, stop)
-        said = backend.update(self.stream.times[part], self.stream.objects[part], self.stream.scores[part])
-        self._said[0] = [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in said]
+        answers = backend.update(self.stream.times[part], self.stream.objects[part], self.stream.scores[part])
+        self._said[0] = [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in answers]
 
     def answers(self, backend: Any, stop: int) -> Any:  # noqa: ARG002
         """What the last update answered."""
@@ -50,15 +50,15 @@ class WorkloadTrial(Trial):
         return self._found[stop]
 
     def _between(self, after: int, until: int) -> list[Any]:
-        found = []
-        for number, chosen in enumerate(self.parameters["queries"]):
-            query = TopKQuery(*chosen)
+        answers = []
+        for number, own in enumerate(self.parameters["queries"]):
+            query = TopKQuery(*own)
             for at in moments(query, after, until):
                 first, last = np.searchsorted(self.stream.times, [at - query.window, at])
                 objects, scores = self.stream.objects[first:last], self.stream.scores[first:last]
                 best = np.lexsort((objects, -scores))[: query.k]
-                found.append((at, number, objects[best].tolist(), scores[best].tolist()))
-        return sorted(found, key=lambda answer: answer[:2])
+                answers.append((at, number, objects[best].tolist(), scores[best].tolist()))
+        return sorted(answers, key=lambda answer: answer[:2])
 
 
 def trials(case: Case) -> Iterator[WorkloadTrial]:

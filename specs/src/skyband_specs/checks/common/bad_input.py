@@ -32,8 +32,8 @@ def check_bad_input_leaves_no_trace(make: Make, case: Case) -> None:
             continue
         raise AssertionError(f"{label}: was taken; it must raise InputError")
     case.driver.feed(backend, stream, half, len(stream))
-    wanted = visible(case, fed(make, case, stream, [half]), stream, len(stream))
-    expect_equal(visible(case, backend, stream, len(stream)), wanted, "after bad input and the rest of the stream")
+    expected = visible(case, fed(make, case, stream, [half]), stream, len(stream))
+    expect_equal(visible(case, backend, stream, len(stream)), expected, "after bad input and the rest of the stream")
 
 
 @check("bad-input")
@@ -66,14 +66,14 @@ def check_input_is_not_kept(make: Make, case: Case) -> None:
                 array[...] = 0
 
         half = len(stream) // 2
-        wanted = visible(case, fed(make, case, stream, [half]), stream, len(stream))
-        backend, given = Border(make(), after=overwrite), stream.copy()
-        case.driver.feed(backend, given, 0, half)
+        expected = visible(case, fed(make, case, stream, [half]), stream, len(stream))
+        backend, copy = Border(make(), after=overwrite), stream.copy()
+        case.driver.feed(backend, copy, 0, half)
         case.driver.answers(backend, stream, half)
-        case.driver.feed(backend, given, half, len(stream))
+        case.driver.feed(backend, copy, half, len(stream))
         for _ in range(2):
             got = visible(case, backend, stream, len(stream))
-            expect_equal(got, wanted, "the arrays of every call were overwritten by the caller after it")
+            expect_equal(got, expected, "the arrays of every call were overwritten by the caller after it")
 
     holds_for(case, seeded(case), law)
 
@@ -87,10 +87,10 @@ def check_read_only_input_is_taken(make: Make, case: Case) -> None:
             for array in arrays_in(args, kwargs):
                 array.flags.writeable = False
 
-        wanted = visible(case, fed(make, case, stream), stream, len(stream))
+        expected = visible(case, fed(make, case, stream), stream, len(stream))
         backend = Border(make(), before=freeze)
         case.driver.feed(backend, stream.copy(), 0, len(stream))
-        expect_equal(visible(case, backend, stream, len(stream)), wanted, "given read-only arrays")
+        expect_equal(visible(case, backend, stream, len(stream)), expected, "given read-only arrays")
 
     holds_for(case, seeded(case, (1,)), law)
 
@@ -101,23 +101,23 @@ def check_answers_are_the_callers(make: Make, case: Case) -> None:
 
     def law(stream: Stream) -> None:
         half = len(stream) // 2
-        wanted = visible(case, fed(make, case, stream, [half]), stream, len(stream))
-        given: list[tuple[Array, Array]] = []
+        expected = visible(case, fed(make, case, stream, [half]), stream, len(stream))
+        answers: list[tuple[Array, Array]] = []
 
         def keep(answer: Any) -> None:
-            given.extend((array, array.copy()) for array in arrays_of(answer))
+            answers.extend((array, array.copy()) for array in arrays_of(answer))
 
         backend = Border(make(), given=keep)
         for start, stop in ((0, half), (half, len(stream))):
             case.driver.feed(backend, stream, start, stop)
             case.driver.answers(backend, stream, stop)
-        for array, before in given:
+        for array, before in answers:
             same = array.tobytes() == before.tobytes()  # NaN is no other than it was
             expect(same, f"an answer was {before.tolist()} and is {array.tolist()} when more was asked or came")
-        for array, _ in given:
+        for array, _ in answers:
             if array.flags.writeable:
                 array[...] = 1
         got = visible(case, backend, stream, len(stream))
-        expect_equal(got, wanted, "every array that was answered was overwritten by the caller")
+        expect_equal(got, expected, "every array that was answered was overwritten by the caller")
 
     holds_for(case, seeded(case, (1,)), law)

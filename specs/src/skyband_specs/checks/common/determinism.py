@@ -36,22 +36,24 @@ def check_asking_changes_nothing(make: Make, case: Case) -> None:
     def law(stream: Stream) -> None:
         half = len(stream) // 2
         few = min(half + BETWEEN, len(stream))
-        asked, undisturbed = make(), make()
-        case.driver.feed(asked, stream, 0, half)
-        before = visible(case, asked, stream, half)
-        expect_equal(visible(case, asked, stream, half), before, "asked again")
+        queried, undisturbed = make(), make()
+        case.driver.feed(queried, stream, 0, half)
+        before = visible(case, queried, stream, half)
+        expect_equal(visible(case, queried, stream, half), before, "asked again")
         for row in range(half, few):
-            case.driver.feed(asked, stream, row, row + 1)
-            case.driver.answers(asked, stream, row + 1)
+            case.driver.feed(queried, stream, row, row + 1)
+            case.driver.answers(queried, stream, row + 1)
         for start, stop in ((0, half), (half, few)):
             case.driver.feed(undisturbed, stream, start, stop)
         expect_equal(
-            visible(case, asked, stream, few),
+            visible(case, queried, stream, few),
             visible(case, undisturbed, stream, few),
             f"asked after {half} rows and after each of {few - half} more",
         )
-        case.driver.feed(asked, stream, few, len(stream))
-        wanted = visible(case, fed(make, case, stream, [half, few]), stream, len(stream))
-        expect_equal(visible(case, asked, stream, len(stream)), wanted, f"asked after {half} to {few} rows, at the end")
+        case.driver.feed(queried, stream, few, len(stream))
+        expected = visible(case, fed(make, case, stream, [half, few]), stream, len(stream))
+        expect_equal(
+            visible(case, queried, stream, len(stream)), expected, f"asked after {half} to {few} rows, at the end"
+        )
 
     holds_for(case, seeded(case), law)

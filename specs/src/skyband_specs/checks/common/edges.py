@@ -27,9 +27,9 @@ def check_new_backend_is_as_asked(make: Make, case: Case) -> None:
     """A new backend has the parameters it was given, answers, and retains nothing."""
     backend = make()
     got = backend.parameters()
-    wanted = {name: got[name] for name in got if name not in case.parameters}
+    expected = {name: got[name] for name in got if name not in case.parameters}
     restated = make(**got).parameters()
     expect_equal(restated, got, "parameters, given back to a new backend")
-    expect_equal(set(wanted) | set(case.parameters), set(got), "names of parameters")
+    expect_equal(set(expected) | set(case.parameters), set(got), "names of parameters")
     expect_equal(len(backend), 0, "items retained by a new backend")
     case.driver.answers(backend, case.driver.seeded(case, 1), 0)

@@ -63,5 +63,7 @@ def _right_at(make: Make, case: Case, stream: Stream, stop: int) -> None:
 
 
 def _compare(case: Case, got: object, stream: Stream, stop: int, label: str = "") -> None:
-    wanted = case.driver.expected(case, stream, stop)
-    expect(case.driver.same(case, got, wanted), f"{label}after {stop} rows, by the oracle: {difference(got, wanted)}")
+    expected = case.driver.expected(case, stream, stop)
+    expect(
+        case.driver.same(case, got, expected), f"{label}after {stop} rows, by the oracle: {difference(got, expected)}"
+    )

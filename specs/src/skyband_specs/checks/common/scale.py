@@ -19,9 +19,9 @@ def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
         before = 0
         for stop in trial.stops:
             trial.feed(backend, before, stop)
-            got, wanted = trial.answers(backend, stop), trial.expected(stop)
+            got, expected = trial.answers(backend, stop), trial.expected(stop)
             message = f"{_named(trial)}, after {stop} of {len(trial.stream)} rows, by the oracle"
-            expect(trial.same(got, wanted), f"{message}: {difference(got, wanted)}")
+            expect(trial.same(got, expected), f"{message}: {difference(got, expected)}")
             before = stop
 
 
@@ -39,8 +39,8 @@ def check_large_streams_cut_and_restored(make: Make, case: Case) -> None:
             if number % 2 and case.has("snapshot"):
                 cut = case.restore(cut.snapshot())
         for what in ("len", "snapshot"):
-            got, wanted = (_seen(case, backend, what) for backend in (cut, whole))
-            expect_equal(got, wanted, f"{_named(trial)}, cut after rows {places[1:-1]} and restored: {what}")
+            got, expected = (_seen(case, backend, what) for backend in (cut, whole))
+            expect_equal(got, expected, f"{_named(trial)}, cut after rows {places[1:-1]} and restored: {what}")
 
 
 def _seen(case: Case, backend: Any, what: str) -> Any:

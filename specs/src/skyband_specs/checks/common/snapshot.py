@@ -38,7 +38,7 @@ def check_restored_goes_on_as_undisturbed(make: Make, case: Case) -> None:
     """Snapshot, restore and continue, at several places, as if nothing had happened."""
 
     def law(stream: Stream) -> None:
-        wanted = visible(case, fed(make, case, stream), stream, len(stream))
+        expected = visible(case, fed(make, case, stream), stream, len(stream))
         for part in (0, 1, 3, 5, 8):
             cut = len(stream) * part // 8
             backend = make()
@@ -46,7 +46,7 @@ def check_restored_goes_on_as_undisturbed(make: Make, case: Case) -> None:
             backend = case.restore(backend.snapshot())
             case.driver.feed(backend, stream, cut, len(stream))
             got = visible(case, backend, stream, len(stream))
-            expect_equal(got, wanted, f"restored after {cut} rows, at the end")
+            expect_equal(got, expected, f"restored after {cut} rows, at the end")
 
     holds_for(case, seeded(case), law)
 
@@ -61,8 +61,10 @@ def check_snapshot_leaves_the_backend_alone(make: Make, case: Case) -> None:
         for start in range(0, len(stream), step):
             case.driver.feed(backend, stream, start, min(start + step, len(stream)))
             backend.snapshot()
-        wanted = visible(case, fed(make, case, stream), stream, len(stream))
-        expect_equal(visible(case, backend, stream, len(stream)), wanted, f"snapshotted every {step} rows, at the end")
+        expected = visible(case, fed(make, case, stream), stream, len(stream))
+        expect_equal(
+            visible(case, backend, stream, len(stream)), expected, f"snapshotted every {step} rows, at the end"
+        )
 
     holds_for(case, seeded(case), law)
 
@@ -104,8 +106,8 @@ def check_restored_at_odd_moments(make: Make, case: Case) -> None:
                 expect_equal(visible(case, restored, stream, stop), visible(case, plain, stream, stop), what)
                 for backend in (plain, restored):
                     case.driver.feed(backend, stream, stop, len(stream))
-                got, wanted = (visible(case, backend, stream, len(stream)) for backend in (restored, plain))
-                expect_equal(got, wanted, f"{what}, at the end")
+                got, expected = (visible(case, backend, stream, len(stream)) for backend in (restored, plain))
+                expect_equal(got, expected, f"{what}, at the end")
 
     holds_for(case, seeded(case, (2,)), law)
 
@@ -113,11 +115,11 @@ def check_restored_at_odd_moments(make: Make, case: Case) -> None:
 @check("snapshot", needs=_NEEDS)
 def check_incomplete_snapshot_is_refused(make: Make, case: Case) -> None:
     """A snapshot without one of its arrays, as another version may have written it, raises SnapshotError."""
-    held = snapshot.decode(fed(make, case, case.driver.seeded(case, 1)).snapshot())
-    expect(bool(held.arrays), "the snapshot holds no array")
-    for name in held.arrays:
-        rest = {other: array for other, array in held.arrays.items() if other != name}
-        _refused(case, snapshot.encode(held.header, rest), f"without the array {name!r}")
+    contents = snapshot.decode(fed(make, case, case.driver.seeded(case, 1)).snapshot())
+    expect(bool(contents.arrays), "the snapshot holds no array")
+    for name in contents.arrays:
+        rest = {other: array for other, array in contents.arrays.items() if other != name}
+        _refused(case, snapshot.encode(contents.header, rest), f"without the array {name!r}")
 
 
 def _refused(case: Case, blob: bytes, how: str) -> None:

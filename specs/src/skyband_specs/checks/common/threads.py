@@ -36,7 +36,7 @@ class _Gate:
 
     def _held_up(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
-            first = next((i for i, given in enumerate(arguments) if isinstance(given, np.ndarray)), None)
+            first = next((i for i, argument in enumerate(arguments) if isinstance(argument, np.ndarray)), None)
             if first is not None:
                 arguments = (*arguments[:first], _SlowArray(arguments[first], self), *arguments[first + 1 :])
             return method(*arguments, **named)
@@ -81,8 +81,8 @@ def check_second_thread_is_refused(make: Make, case: Case) -> None:
         finally:
             gate.opened.set()
         first.result(_PATIENCE)
-    wanted = visible(case, fed(make, case, stream, [half]), stream, end)
-    expect_equal(visible(case, backend, stream, end), wanted, "after calls of another thread, which were refused")
+    expected = visible(case, fed(make, case, stream, [half]), stream, end)
+    expect_equal(visible(case, backend, stream, end), expected, "after calls of another thread, which were refused")
 
 
 def _refused(label: str, call: Callable[[], Any]) -> None:
@@ -105,7 +105,7 @@ class _Interrupting:
 
     def _interrupted(self, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
-            first = next((i for i, given in enumerate(arguments) if isinstance(given, np.ndarray)), None)
+            first = next((i for i, argument in enumerate(arguments) if isinstance(argument, np.ndarray)), None)
             if first is not None:
                 arguments = (*arguments[:first], _InterruptingArray(), *arguments[first + 1 :])
             return method(*arguments, **named)

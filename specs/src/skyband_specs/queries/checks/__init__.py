@@ -18,7 +18,7 @@ def query_checks(engine: str = "local") -> tuple[QueryCheck, ...]:
 
 def _of_module(name: str) -> list[QueryCheck]:
     module = import_module(f"{__name__}.{name}")
-    found = [value for value in vars(module).values() if isinstance(value, QueryCheck)]
-    if len(found) != module.COUNT:
-        raise RuntimeError(f"{module.__name__} holds {len(found)} checks and pins COUNT = {module.COUNT}")
-    return found
+    checks = [value for value in vars(module).values() if isinstance(value, QueryCheck)]
+    if len(checks) != module.COUNT:
+        raise RuntimeError(f"{module.__name__} holds {len(checks)} checks and pins COUNT = {module.COUNT}")
+    return checks

@@ -66,8 +66,8 @@ def check_flush_answers_as_the_end_does(case: QueryCase) -> None:
 
     def law(rows: pa.Table) -> None:
         run = case.run(rows)
-        given = [*(run.push(batch) for batch in cut(rows, [len(rows) // 2])), run.flush()]
-        flushed, ended = Counter(lines(gathered(run, given))), Counter(lines(case.answers(rows)))
+        answers = [*(run.push(batch) for batch in cut(rows, [len(rows) // 2])), run.flush()]
+        flushed, ended = Counter(lines(gathered(run, answers))), Counter(lines(case.answers(rows)))
         missing, others = (sorted((one - two).elements()) for one, two in ((ended, flushed), (flushed, ended)))
         expect(not missing, f"flushed, it has not given {len(missing)} answers that the end has: {missing[:2]}")
         expect(not others, f"flushed, it has given {len(others)} answers that the end has not: {others[:2]}")

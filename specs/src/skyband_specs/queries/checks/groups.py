@@ -24,8 +24,8 @@ def check_a_group_is_answered_as_if_alone(case: QueryCase) -> None:
         for name in ("a", "b", "c"):
             run = case.run(rows, query)
             own = rows.filter(pc.equal(rows.column(GROUP), name))
-            given = [run.push(batch) for batch in cut(own, random_cuts(2, len(own)))] if len(own) else []
-            alone = gathered(run, [*given, run.operator.finish(latest)])
+            answers = [run.push(batch) for batch in cut(own, random_cuts(2, len(own)))] if len(own) else []
+            alone = gathered(run, [*answers, run.operator.finish(latest)])
             mine = together.filter(pc.equal(together.column(GROUP), name))
             equal_answers(mine, alone, f"group {name!r} beside others, as if alone")
 

@@ -31,13 +31,13 @@ def check_nulls_are_left_out_and_counted(case: QueryCase) -> None:
             place = rows.column_names.index(name)
             holed = rows.set_column(place, rows.schema.field(name), _with_nulls(rows.column(name), null))
             run = case.run(rows)
-            given = [run.push(batch) for batch in cut(holed, range(7, len(rows), 7))]
+            answers = [run.push(batch) for batch in cut(holed, range(7, len(rows), 7))]
             dropped = run.operator.take_metrics().dropped
             expect_equal(sum(dropped.values()) >= int(null.sum()), True, f"all rows with a null {name!r} are counted")
             unknown = set(dropped) - set(query.all_drop_reasons)
             expect(not unknown, f"counted under {sorted(unknown)}, which is none of {list(query.all_drop_reasons)}")
             without = case.answers(rows.filter(pa.array(~null)), _same_cuts(null))
-            latest = gathered(run, [*given, run.finish()])
+            latest = gathered(run, [*answers, run.finish()])
             equal_answers(latest, without, f"with nulls in {name!r}, as if those rows had not come")
 
         holds(case, law)
@@ -179,5 +179,5 @@ def _with_nulls(column: pa.ChunkedArray, null: np.ndarray) -> pa.ChunkedArray:
 
 def _same_cuts(null: np.ndarray) -> list[int]:
     """The places of cuts at every seventh row, once these rows are gone."""
-    kept = np.cumsum(~null)
-    return [int(kept[place - 1]) for place in range(7, len(null), 7)]
+    valid = np.cumsum(~null)
+    return [int(valid[place - 1]) for place in range(7, len(null), 7)]

@@ -21,10 +21,10 @@ def check_rows_may_be_shuffled_within_the_delay(case: QueryCase) -> None:
         for seed in range(3):
             shuffled = _shuffled(case, rows, seed)
             run = case.run(shuffled)
-            given = [run.push(batch) for batch in cut(shuffled, random_cuts(seed, len(rows)))]
+            answers = [run.push(batch) for batch in cut(shuffled, random_cuts(seed, len(rows)))]
             late = run.operator.take_metrics().rows_late
             expect_equal(late, 0, "rows late, of those that come within the delay")
-            equal_answers(gathered(run, [*given, run.finish()]), whole, f"in another order within the delay ({seed})")
+            equal_answers(gathered(run, [*answers, run.finish()]), whole, f"in another order within the delay ({seed})")
 
     holds(case, law)
 
@@ -60,19 +60,19 @@ def check_late_rows_are_counted_and_change_nothing(case: QueryCase) -> None:
 
     def law(rows: pa.Table) -> None:
         run = case.run(rows)
-        given, late = [], 0
+        answers, late = [], 0
         earliest = rows.slice(int(np.argmin(_times(case, rows))), 1) if len(rows) else rows
-        taken = sum(len(encode(case.query(), batch).frame) for batch in cut(earliest, []))  # 0 where it says nothing
+        accepted = sum(len(encode(case.query(), batch).frame) for batch in cut(earliest, []))  # 0 where it says nothing
         for batch in cut(rows, range(10, len(rows), 10)):
-            given.append(run.push(batch))
+            answers.append(run.push(batch))
             mark = run.operator.watermark
             if mark is not None and len(earliest) and _times(case, earliest)[0] < mark:
-                given += [run.push(again) for again in cut(earliest, [])]
+                answers += [run.push(again) for again in cut(earliest, [])]
                 late += 1
         metrics = run.operator.take_metrics()
-        expect_equal(metrics.rows_late, late * taken, "rows late")
+        expect_equal(metrics.rows_late, late * accepted, "rows late")
         expect_equal(metrics.rows_in, len(rows) + late, "rows in")
-        equal_answers(gathered(run, [*given, run.finish()]), case.answers(rows), "with late rows among them")
+        equal_answers(gathered(run, [*answers, run.finish()]), case.answers(rows), "with late rows among them")
 
     expect(len(case.rows) > 20, f"the example has too few rows to come late after ({len(case.rows)})")
     holds(case, law)

@@ -34,10 +34,10 @@ def check_an_empty_input_has_no_answers(case: QueryCase) -> None:
 
     def law(rows: pa.Table) -> None:
         run = case.run(rows)
-        given = []
+        answers = []
         for batch in cut(rows, [len(rows) // 3, len(rows) // 3, len(rows) // 2]):
-            given += [run.push(batch), run.push(batch.slice(0, 0))]
-        equal_answers(gathered(run, [*given, run.finish()]), case.answers(rows), "with empty batches")
+            answers += [run.push(batch), run.push(batch.slice(0, 0))]
+        equal_answers(gathered(run, [*answers, run.finish()]), case.answers(rows), "with empty batches")
 
     holds(case, law)
 
@@ -67,10 +67,10 @@ def check_a_missing_column_is_told(case: QueryCase) -> None:
 @query_check("schema")
 def check_a_column_of_another_type_is_told(case: QueryCase) -> None:
     """A column of structs, which none can read, is refused by the key that names it, before a row is read."""
-    for wanted in case.query().inputs():
-        place = case.rows.schema.get_field_index(wanted.column)
-        odd = pa.field(wanted.column, pa.struct([("x", pa.struct([("y", pa.null())]))]))
-        _refuses(case, case.rows.schema.set(place, odd), wanted.key, f"with {wanted.column!r} of {odd.type}")
+    for column in case.query().inputs():
+        place = case.rows.schema.get_field_index(column.column)
+        odd = pa.field(column.column, pa.struct([("x", pa.struct([("y", pa.null())]))]))
+        _refuses(case, case.rows.schema.set(place, odd), column.key, f"with {column.column!r} of {odd.type}")
 
 
 @query_check("schema")
@@ -88,9 +88,9 @@ def check_the_query_travels(case: QueryCase) -> None:
 
 
 def _refuses(case: QueryCase, schema: pa.Schema, key: str, what: str) -> None:
-    chosen = dict(case.bindings)
+    bindings = dict(case.bindings)
     try:
-        bind(case.query(), schema, chosen)
+        bind(case.query(), schema, bindings)
     except ConfigError as error:
         fields = [problem.field for problem in error.problems]
         named = any(field == f"query.{key}" or field.startswith(f"query.{key}[") for field in fields)

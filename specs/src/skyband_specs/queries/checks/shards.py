@@ -54,8 +54,8 @@ def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[p
     query = case.query()
     plan = ShardedPlan(query, case.bindings, rows.schema, shards)
     operators, whole = [plan.operator(number) for number in range(shards)], TaskEnds(query)
-    taken = rows.select(query.columns)
-    for batch in cut(taken, random_cuts(shards, len(rows))[::8]):
+    rows_read = rows.select(query.columns)
+    for batch in cut(rows_read, random_cuts(shards, len(rows))[::8]):
         ends = [TaskEnds(query) for _ in operators]
         for packed in plan.to_shuffle_rows(iter([batch])):
             for row in packed.to_pylist():

@@ -61,11 +61,13 @@ def check_mutated_states_and_logs_are_refused_or_work(case: QueryCase) -> None:
 def _stop_and_go(case: QueryCase, rows: pa.Table, cuts: list[int], **keys: object) -> None:
     query = case.query(**keys)
     run = case.run(rows, query)
-    given = []
+    answers = []
     for batch in cut(rows, cuts):
-        given.append(run.push(batch))
+        answers.append(run.push(batch))
         resumed = case.run(rows, query)
         resumed.operator.restore(run.operator.snapshot())
         resumed._latest = run._latest  # what the engine knows of the input, which is not the operator's
         run = resumed
-    equal_answers(gathered(run, [*given, run.finish()]), case.answers(rows, [], query), "saved and restored on the way")
+    equal_answers(
+        gathered(run, [*answers, run.finish()]), case.answers(rows, [], query), "saved and restored on the way"
+    )

@@ -34,7 +34,7 @@ def check_spark_answers_a_batch_as_local_does(case: QueryCase) -> None:
 def check_spark_answers_a_stream_as_local_does(case: QueryCase) -> None:
     """A file a micro-batch: up to the watermark, as a stream goes on."""
     run = case.run(case.rows)
-    wanted = gathered(run, [run.push(batch) for batch in cut(case.rows, [])])
+    expected = gathered(run, [run.push(batch) for batch in cut(case.rows, [])])
     with _files(case) as folder, plain_errors():
         schema = _session().read.parquet(f"{folder}/source").schema
         source = _session().readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/source")
@@ -42,7 +42,7 @@ def check_spark_answers_a_stream_as_local_does(case: QueryCase) -> None:
         options = {"path": f"{folder}/answers", "checkpointLocation": f"{folder}/checkpoint"}
         started = answers.writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
         started.awaitTermination()
-        equal_answers(_written(folder, case), wanted, "a stream on Spark, as local")
+        equal_answers(_written(folder, case), expected, "a stream on Spark, as local")
 
 
 @cache
@@ -59,8 +59,8 @@ def _session() -> Any:
 @contextmanager
 def _files(case: QueryCase) -> Iterator[Path]:
     """A folder with the example's rows in `source`, in files that are read in this order."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         (folder / "source").mkdir()
         size = -(-len(case.rows) // FILES)
         for number, batch in enumerate(cut(case.rows, range(size, len(case.rows), size))):
@@ -73,5 +73,5 @@ def _files(case: QueryCase) -> Iterator[Path]:
 def _written(folder: Path, case: QueryCase) -> pa.Table:
     """What Spark wrote, with the columns and types that the query declares."""
     schema = case.query().result_schema(case.rows.schema)
-    written = pq.read_table(folder / "answers", partitioning=None).select(schema.names)
-    return written.cast(schema)
+    answers = pq.read_table(folder / "answers", partitioning=None).select(schema.names)
+    return answers.cast(schema)

@@ -104,7 +104,7 @@ def _trials(make: Make, case: Case) -> dict[int, list[Answer]]:
     backend = make()
     for name in ("epsilon", "delta"):
         expect(0 < _declared(backend, name) < 1, f"declares to be bounded, but has no {name} in (0, 1)")
-    found: dict[int, list[Answer]] = {}
+    answers: dict[int, list[Answer]] = {}
     for trials, magnitudes in MAGNITUDES.items():
         for seed in range(trials):
             backend = make()
@@ -114,5 +114,5 @@ def _trials(make: Make, case: Case) -> dict[int, list[Answer]]:
                 since = int(stream.times[-truth])
                 answer = Answer(truth, backend.estimate(since), *backend.bounds(since))
                 expect(math.isfinite(answer.high), f"an infinite answer: {answer}")
-                found.setdefault(truth, []).append(answer)
-    return found
+                answers.setdefault(truth, []).append(answer)
+    return answers

@@ -77,9 +77,9 @@ def check_later_moments_count_less(make: Make, case: Case) -> None:
 
     def law(stream: SketchStream) -> None:
         backend = fed(make, case, stream)
-        asked = moments(stream, backend.grain)
-        counts = [backend.estimate(since) for since in asked]
-        expect_equal(counts, sorted(counts, reverse=True), f"estimates since {asked}")
+        instants = moments(stream, backend.grain)
+        counts = [backend.estimate(since) for since in instants]
+        expect_equal(counts, sorted(counts, reverse=True), f"estimates since {instants}")
 
     holds_for(case, seeded(case), law)
 
@@ -142,10 +142,10 @@ def check_order_does_not_matter(make: Make, case: Case) -> None:
     """Rows in any order give the same sketch."""
 
     def law(stream: SketchStream) -> None:
-        wanted = visible(case, fed(make, case, stream), stream, len(stream))
+        expected = visible(case, fed(make, case, stream), stream, len(stream))
         ascending = np.argsort(stream.times, kind="stable")
         for label, order in (("in order of time", ascending), ("in reverse", ascending[::-1])):
             got = visible(case, fed(make, case, stream.take(order)), stream, len(stream))
-            expect_equal(got, wanted, f"the rows {label}")
+            expect_equal(got, expected, f"the rows {label}")
 
     holds_for(case, seeded(case), law)

@@ -40,8 +40,8 @@ def check_forgetting_keeps_what_counts(make: Make, case: Case) -> None:
                 case.driver.feed(backend, stream, start, stop)
             if stop == half:
                 forgetful.forget(before)
-            wanted, got = ([backend.estimate(moment) for moment in since] for backend in (plain, forgetful))
-            expect_equal(got, wanted, f"{what}, estimates since {since}, what is before {before} forgotten")
+            expected, got = ([backend.estimate(moment) for moment in since] for backend in (plain, forgetful))
+            expect_equal(got, expected, f"{what}, estimates since {since}, what is before {before} forgotten")
 
     holds_for(case, seeded(case), law)
 

@@ -27,12 +27,12 @@ def check_merged_is_the_sketch_of_the_union(make: Make, case: Case) -> None:
         merged = _merged(make, case, *_parts(stream.take(np.arange(cut)), 2, common=True))
         whole = make()
         case.driver.feed(whole, stream, 0, cut)
-        wanted = visible(case, whole, stream, cut)
-        expect_equal(visible(case, merged, stream, cut), wanted, "merged")
+        expected = visible(case, whole, stream, cut)
+        expect_equal(visible(case, merged, stream, cut), expected, "merged")
         for backend in (merged, whole):
             case.driver.feed(backend, stream, cut, len(stream))
-        wanted = visible(case, whole, stream, len(stream))
-        expect_equal(visible(case, merged, stream, len(stream)), wanted, "merged, then fed the rest of the stream")
+        expected = visible(case, whole, stream, len(stream))
+        expect_equal(visible(case, merged, stream, len(stream)), expected, "merged, then fed the rest of the stream")
 
     holds_for(case, seeded(case), law)
 
@@ -43,8 +43,10 @@ def check_merge_is_commutative(make: Make, case: Case) -> None:
 
     def law(stream: SketchStream) -> None:
         left, right = _parts(stream, 2)
-        wanted = visible(case, _merged(make, case, left, right), stream, len(stream))
-        expect_equal(visible(case, _merged(make, case, right, left), stream, len(stream)), wanted, "merged in reverse")
+        expected = visible(case, _merged(make, case, left, right), stream, len(stream))
+        expect_equal(
+            visible(case, _merged(make, case, right, left), stream, len(stream)), expected, "merged in reverse"
+        )
 
     holds_for(case, seeded(case), law)
 
@@ -55,10 +57,10 @@ def check_merge_is_associative(make: Make, case: Case) -> None:
 
     def law(stream: SketchStream) -> None:
         first, second, third = _parts(stream, 3)
-        wanted = visible(case, _merged(make, case, first, second, third), stream, len(stream))
+        expected = visible(case, _merged(make, case, first, second, third), stream, len(stream))
         grouped = fed(make, case, first)
         grouped.merge(_merged(make, case, second, third))
-        expect_equal(visible(case, grouped, stream, len(stream)), wanted, "merged the last two first")
+        expect_equal(visible(case, grouped, stream, len(stream)), expected, "merged the last two first")
 
     holds_for(case, seeded(case), law)
 
@@ -128,9 +130,9 @@ def check_merge_with_one_key_in_common(make: Make, case: Case) -> None:
             parts = [SketchStream(times[owner == side], keys[owner == side]) for side in (False, True)]
             stream = SketchStream(times, keys)
             merged = _merged(make, case, *(parts if shared else parts[::-1]))
-            wanted = visible(case, fed(make, case, stream), stream, len(stream))
+            expected = visible(case, fed(make, case, stream), stream, len(stream))
             got = visible(case, merged, stream, len(stream))
-            expect_equal(got, wanted, f"two sketches of {others + 1} keys, one in common, merged")
+            expect_equal(got, expected, f"two sketches of {others + 1} keys, one in common, merged")
 
 
 def _parts(stream: SketchStream, count: int, common: bool = False) -> list[SketchStream]:
@@ -153,15 +155,15 @@ def _merged(make: Make, case: Case, *parts: SketchStream) -> Any:
 
 def _strangers(make: Make) -> list[tuple[str, Any]]:
     """Sketches of another class, and of the same one with one parameter changed."""
-    found: list[tuple[str, Any]] = [("a sketch of another class", _Stranger())]
+    strangers: list[tuple[str, Any]] = [("a sketch of another class", _Stranger())]
     for name, value in make().parameters().items():
         if isinstance(value, int | float) and not isinstance(value, bool):
             changed = value + 1 if isinstance(value, int) else value * 0.75
             try:
-                found.append((f"a sketch with {name} = {changed!r} instead of {value!r}", make(**{name: changed})))
+                strangers.append((f"a sketch with {name} = {changed!r} instead of {value!r}", make(**{name: changed})))
             except ConfigError:
                 continue
-    return found
+    return strangers
 
 
 @define(eq=False)
