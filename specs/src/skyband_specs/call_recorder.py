@@ -8,22 +8,22 @@ import numpy as np
 from skyband.arrays import Array
 
 Call = Callable[[str, tuple[Any, ...], dict[str, Any]], None]
-Given = Callable[[Any], None]
+OnReturn = Callable[[Any], None]
 
 
 class Border:
     """Stands before a backend; `before` and `after` see each call that goes through, as (method, args, kwargs).
 
-    `given` sees what each call returned, last of all.
+    `on_return` sees what each call returned, last of all.
     """
 
     def __init__(
-        self, backend: Any, before: Call | None = None, after: Call | None = None, arguments: Given | None = None
+        self, backend: Any, before: Call | None = None, after: Call | None = None, on_return: OnReturn | None = None
     ) -> None:
         self._backend = backend
         self._before = before
         self._after = after
-        self._given = arguments
+        self._on_return = on_return
 
     def __len__(self) -> int:
         return len(self._backend)
@@ -41,8 +41,8 @@ class Border:
             answer = value(*args, **kwargs)
             if self._after is not None:
                 self._after(name, args, kwargs)
-            if self._given is not None:
-                self._given(answer)
+            if self._on_return is not None:
+                self._on_return(answer)
             return answer
 
         return call

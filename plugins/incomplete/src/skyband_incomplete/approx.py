@@ -226,20 +226,20 @@ class AppearanceCorrelation(InstanceRanker):
 
     def _load(self, state: Mapping[str, Array]) -> None:
         super()._load(state)
-        read = StateReader(state)
-        since = read.column("since_refresh", np.int64, at_least=0, at_most=self.refresh - 1)
-        chances = read.column("chances", np.float64, at_least=0, at_most=1)
+        reader = StateReader(state)
+        since = reader.column("since_refresh", np.int64, at_least=0, at_most=self.refresh - 1)
+        chances = reader.column("chances", np.float64, at_least=0, at_most=1)
         if not len(since):
-            read.require(not len(chances), "chances", "must be none where they do not count yet")
+            reader.require(not len(chances), "chances", "must be none where they do not count yet")
             return
-        read.require(len(since) == 1, "since_refresh", f"must be one count (got {len(since)})")
+        reader.require(len(since) == 1, "since_refresh", f"must be one count (got {len(since)})")
         if self._live is not None:  # states of before `exact_reports` have both, and they counted as little
-            read.require(len(chances) == self.streams, "chances", f"must be {self.streams} (got {len(chances)})")
+            reader.require(len(chances) == self.streams, "chances", f"must be {self.streams} (got {len(chances)})")
             return
         self._count_on_chances()
         self._since_refresh = int(since[0])
         sizes = {self.streams} if self._appearance is None else {self.streams, self.streams << self.streams}
-        read.require(len(chances) in sizes, "chances", f"must be {sizes} (got {len(chances)})")
+        reader.require(len(chances) in sizes, "chances", f"must be {sizes} (got {len(chances)})")
         self._rule = self._rule._replace(chances=chances.reshape(-1, self.streams).copy())
         if self._appearance is not None:
-            self._appearance.load(read, self._now)
+            self._appearance.load(reader, self._now)

@@ -102,9 +102,9 @@ def join_sizes(unions: Float64) -> Float64:
 
 
 def _create(sketch: str | Mapping[str, Any] | None) -> Sketch:
-    given = dict(sketch) if isinstance(sketch, Mapping) else {"name": sketch}
+    parameters = dict(sketch) if isinstance(sketch, Mapping) else {"name": sketch}
     try:
-        created = skyband.create("sketch", given.pop("name", None), **given)
+        created = skyband.create("sketch", parameters.pop("name", None), **parameters)
     except ConfigError as error:
         raise ConfigError(*(problem.within("sketch") for problem in error.problems)) from error
     assert isinstance(created, Sketch)
@@ -113,10 +113,10 @@ def _create(sketch: str | Mapping[str, Any] | None) -> Sketch:
 
 def revive_as(fresh: Sketch, blob: bytes) -> Sketch:
     """The sketch that a snapshot was taken of, which must be what `fresh` is: of its class, with its parameters."""
-    held = snapshot.decode(blob)
+    decoded = snapshot.decode(blob)
     mine = {"role": fresh.role, "name": fresh.name, "parameters": fresh.parameters()}
-    if snapshot.text(mine) == snapshot.text({name: held.header.get(name) for name in mine}):
-        fresh.load_state(held.arrays)
+    if snapshot.text(mine) == snapshot.text({name: decoded.header.get(name) for name in mine}):
+        fresh.load_state(decoded.arrays)
         return fresh
     restored = revive(type(fresh), blob)
     if restored.parameters() != fresh.parameters():

@@ -148,8 +148,8 @@ class InstanceRanker(Holding):
 
     def _call(self, score: Callable[[Float64], float]) -> None:
         shape = (self._valid_reports, self.streams)
-        which, known, reachable = np.empty(shape[0], np.int64), np.empty(shape), np.empty(shape)
+        which, values, reachable = np.empty(shape[0], np.int64), np.empty(shape), np.empty(shape)
         parts = (self._rule, self._cursor, self._reports, self._slots)
-        found = kernels.vectors(*parts, which, known, reachable)
-        self._reports.current[which[:found]] = [score(row) for row in known[:found]]
-        self._reports.best[which[:found]] = [score(row) for row in reachable[:found]]
+        count = kernels.vectors(*parts, which, values, reachable)
+        self._reports.current[which[:count]] = [score(row) for row in values[:count]]
+        self._reports.best[which[:count]] = [score(row) for row in reachable[:count]]

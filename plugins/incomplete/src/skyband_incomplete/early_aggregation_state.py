@@ -139,10 +139,10 @@ class Holding(ObjectRanker):
         if not self._rule.once:
             kernels.forget(first, self._cursor, self._slots, self._log)
         used = int((self._slots.facts[: self._cursor[USED], LAST] >= first).sum())
-        kept = new_slots(max(len(self._slots.place), 2 * (used + rows)), self.streams)
-        kernels.gather_slots(first, self._cursor, self._reports, self._slots, self._log, kept)
-        self._slots = kept
-        self._heap = new_heap(self.k, len(kept.place))
+        slots = new_slots(max(len(self._slots.place), 2 * (used + rows)), self.streams)
+        kernels.gather_slots(first, self._cursor, self._reports, self._slots, self._log, slots)
+        self._slots = slots
+        self._heap = new_heap(self.k, len(slots.place))
 
     def _state(self) -> dict[str, Array]:
         first = self._oldest(self._now)
@@ -180,17 +180,17 @@ class Holding(ObjectRanker):
         return state
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now, self._cursor[REPEATED] = read_clock(read)
-        reports = read_reports(read, self)
+        reader = StateReader(state)
+        self._now, self._cursor[REPEATED] = read_clock(reader)
+        reports = read_reports(reader, self)
         if self._live is not None:
             self._live.load(reports, self._oldest(self._now))
             return
-        seen = self._load_seen(read) if self._rule.once else self._load_log(read)
-        used, tail = len(seen), len(reports.time)
-        slots = places_among(read, "objects", reports.object, seen)
+        objects = self._load_seen(reader) if self._rule.once else self._load_log(reader)
+        used, tail = len(objects), len(reports.time)
+        slots = places_among(reader, "objects", reports.object, objects)
         late = self._slots.facts[slots, LAST] < reports.time
-        read.require(not late.any(), "times", "an object's reports must not be later than its last")
+        reader.require(not late.any(), "times", "an object's reports must not be later than its last")
         self._heap = new_heap(self.k, len(self._slots.place))
         self._reports = new_reports(max(LEAST, 2 * tail))
         self._reports.time[:tail], self._reports.stream[:tail] = reports.time, reports.stream
@@ -198,32 +198,32 @@ class Holding(ObjectRanker):
         self._cursor[USED], self._cursor[TAIL] = used, tail
         kernels.enroll(self._cursor, self._reports, self._slots)
 
-    def _load_seen(self, read: StateReader) -> Int64:
+    def _load_seen(self, reader: StateReader) -> Int64:
         """The objects remembered, ascending, entered with what each has reported."""
-        seen = read.ascending("seen_objects", strictly=True)
-        used = len(seen)
+        objects = reader.ascending("seen_objects", strictly=True)
+        used = len(objects)
         self._slots = new_slots(max(LEAST, 2 * used), self.streams)
-        self._slots.facts[:used, OBJECT] = seen
-        self._slots.facts[:used, LAST] = read.column("seen_last", np.int64, used, at_most=latest_time(self))
-        counts = read.column("seen_counts", np.int32, used * self.streams, at_least=0, at_most=self._rule.most)
+        self._slots.facts[:used, OBJECT] = objects
+        self._slots.facts[:used, LAST] = reader.column("seen_last", np.int64, used, at_most=latest_time(self))
+        counts = reader.column("seen_counts", np.int32, used * self.streams, at_least=0, at_most=self._rule.most)
         self._slots.counts[:used] = counts.reshape(used, self.streams)
-        return seen
+        return objects
 
-    def _load_log(self, read: StateReader) -> Int64:
-        times = read.ascending("log_times", at_most=latest_time(self))
+    def _load_log(self, reader: StateReader) -> Int64:
+        times = reader.ascending("log_times", at_most=latest_time(self))
         length = len(times)
-        streams = read.column("log_streams", np.int32, length, at_least=0, at_most=self.streams - 1)
-        objects = read.column("log_objects", np.int64, length)
-        seen = np.unique(objects)
-        self._slots = new_slots(max(LEAST, 2 * len(seen)), self.streams)
-        self._slots.facts[: len(seen), OBJECT] = seen
+        streams = reader.column("log_streams", np.int32, length, at_least=0, at_most=self.streams - 1)
+        objects = reader.column("log_objects", np.int64, length)
+        distinct = np.unique(objects)
+        self._slots = new_slots(max(LEAST, 2 * len(distinct)), self.streams)
+        self._slots.facts[: len(distinct), OBJECT] = distinct
         self._log = new_log(max(LEAST, 2 * length))
-        slots = np.searchsorted(seen, objects)
+        slots = np.searchsorted(distinct, objects)
         self._log.time[:length], self._log.stream[:length], self._log.slot[:length] = times, streams, slots
         self._cursor[LOG_TAIL] = length
         np.add.at(self._slots.counts, (slots, streams), 1)
-        read.require(
+        reader.require(
             self._slots.counts.max(initial=0) <= self._rule.most, "log_streams", "breaks the promise `repeats`"
         )
         self._slots.facts[slots, LAST] = times
-        return seen
+        return distinct

@@ -162,8 +162,8 @@ class LiveValues:
             if needed > len(self._entries.time):
                 self._entries = Entries(*(longer(column, needed) for column in self._entries))
             elif 4 * needed < len(self._entries.time):
-                kept: list[Any] = [column[:needed].copy() for column in self._entries]
-                self._entries = Entries(*kept)
+                columns: list[Any] = [column[:needed].copy() for column in self._entries]
+                self._entries = Entries(*columns)
         if self._cursor[USED] + rows > self.objects or self._cursor[USED] > 1.25 * self.live + LEAST:
             kernels.expire(first, *self._parts)
             slots, cells = self._slots, self._cells
@@ -191,8 +191,8 @@ class LiveValues:
 
     def _score_called(self) -> Int32:
         """Score the objects that changed by the user's function; returns their slots."""
-        given: Any = self._ranker.aggregate
-        score = finite(given)
+        function: Any = self._ranker.aggregate
+        score = finite(function)
         slots, values = kernels.changed_values(self._reduction, *self._parts)
         self._cells.score[slots] = [score(row) for row in values]
         return slots

@@ -33,9 +33,9 @@ def read_reports(state: StateReader, ranker: ObjectRanker) -> Rows:
     return Rows(times, streams, objects, values)
 
 
-def places_among(state: StateReader, name: str, objects: Int64, seen: Int64) -> Array:
+def places_among(state: StateReader, name: str, objects: Int64, known_objects: Int64) -> Array:
     """int64[n]: where in `seen`, ascending, each object is."""
-    state.require(len(seen) > 0 or not len(objects), name, "must be among the objects seen, which are none")
-    places = np.minimum(np.searchsorted(seen, objects), max(len(seen) - 1, 0))
-    state.require(bool((seen[places] == objects).all()), name, "must be among the objects seen")
+    state.require(len(known_objects) > 0 or not len(objects), name, "must be among the objects seen, which are none")
+    places = np.minimum(np.searchsorted(known_objects, objects), max(len(known_objects) - 1, 0))
+    state.require(bool((known_objects[places] == objects).all()), name, "must be among the objects seen")
     return places

@@ -114,40 +114,40 @@ class SortedLists(ObjectRanker):
 
     def _add(self, row: tuple[int, int, int, float]) -> None:
         _, stream, name, value = row
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = Known.of(self.streams, self.repeats)
+        entry = self._known.get(name)
+        if entry is None:
+            entry = self._known[name] = Known.of(self.streams, self.repeats)
         promised = self.repeats not in REDUCTIONS
-        if promised and known.reported(stream, once=self.repeats == "never") >= self.occurrences:
+        if promised and entry.reported(stream, once=self.repeats == "never") >= self.occurrences:
             self._repeated += 1
             return
         self._reports.append(row)
-        self._change(name, known, stream, partial(known.add, stream, value))
+        self._change(name, entry, stream, partial(entry.add, stream, value))
 
     def _expire(self, now: int | None) -> None:
         while self._reports and now is not None and self._reports[0][0] < now - self.window:
             _, stream, name, _ = self._reports.popleft()
-            known = self._known[name]
-            self._change(name, known, stream, partial(known.drop, stream))
-            if not known.valid:
+            entry = self._known[name]
+            self._change(name, entry, stream, partial(entry.drop, stream))
+            if not entry.valid:
                 del self._known[name]
 
-    def _change(self, name: int, known: Known, stream: int, change: Callable[[], None]) -> None:
+    def _change(self, name: int, entry: Known, stream: int, change: Callable[[], None]) -> None:
         """Let a report come or go, and its object's places in the sorted list and the view follow."""
         values = self._lists[stream]
-        if known.values[stream]:
-            values.remove((-known.totals[stream], name))
-        before = self._key(name, known) if known.valid else None
+        if entry.values[stream]:
+            values.remove((-entry.totals[stream], name))
+        before = self._key(name, entry) if entry.valid else None
         change()
-        if known.values[stream]:
-            values.add((-known.totals[stream], name))
+        if entry.values[stream]:
+            values.add((-entry.totals[stream], name))
         if before is not None and before < self._bound:
             self._view.remove(before)
-        if known.valid:
-            self._enter(self._key(name, known))
+        if entry.valid:
+            self._enter(self._key(name, entry))
 
-    def _key(self, name: int, known: Known) -> Key:
-        return -self._score(known.totals), name
+    def _key(self, name: int, entry: Known) -> Key:
+        return -self._score(entry.totals), name
 
     def _enter(self, key: Key) -> None:
         """Into the view, unless an outsider may rank before it."""
@@ -171,13 +171,13 @@ class SortedLists(ObjectRanker):
     def _fill(self) -> None:
         """The threshold algorithm, for one object more than the view holds: its key bounds the rest."""
         lists: Any = SortedList()
-        met: set[int] = set()
+        names: set[int] = set()
         depth, most = 0, self._widest + 1
         while depth < max(map(len, self._lists)):
             tops = [values[depth] if depth < len(values) else (0.0, None) for values in self._lists]
             for _, name in tops:
-                if name is not None and name not in met:
-                    met.add(name)
+                if name is not None and name not in names:
+                    names.add(name)
                     lists.add(self._key(name, self._known[name]))
             depth += 1
             # An object further down has at most these values, and 0 where it has none.
@@ -192,25 +192,25 @@ class SortedLists(ObjectRanker):
         times, streams, objects, values = zip(*self._reports, strict=True) if self._reports else ((), (), (), ())
         names = sorted(self._known)
         clock = [] if self._now is None else [self._now]
-        seen = [self._known[name].counts for name in names]
+        counts = [self._known[name].counts for name in names]
         return {
             "clock": np.array([self._repeated, *clock], np.int64),
             "times": np.array(times, np.int64),
             "streams": np.array(streams, np.int32),
             "objects": np.array(objects, np.int64),
             "values": np.array(values, np.float64),
-            "seen": np.array(seen, np.int64).reshape(-1),
+            "seen": np.array(counts, np.int64).reshape(-1),
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now, self._repeated = read_clock(read)
-        rows = zip(*(column.tolist() for column in read_reports(read, self)), strict=True)
+        reader = StateReader(state)
+        self._now, self._repeated = read_clock(reader)
+        rows = zip(*(column.tolist() for column in read_reports(reader, self)), strict=True)
         for row in rows:
             _, stream, name, value = row
-            known = self._known.setdefault(name, Known.of(self.streams, self.repeats))
+            entry = self._known.setdefault(name, Known.of(self.streams, self.repeats))
             self._reports.append(row)
-            self._change(name, known, stream, partial(known.add, stream, value))
-        seen = read.column("seen", np.int64, len(self._known) * self.streams, at_least=0).reshape(-1, self.streams)
+            self._change(name, entry, stream, partial(entry.add, stream, value))
+        seen = reader.column("seen", np.int64, len(self._known) * self.streams, at_least=0).reshape(-1, self.streams)
         for name, counts in zip(sorted(self._known), seen.tolist(), strict=True):
             self._known[name].counts = counts

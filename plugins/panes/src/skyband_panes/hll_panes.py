@@ -153,16 +153,16 @@ class HllPanes(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now = read.optional("now")
+        reader = StateReader(state)
+        self._now = reader.optional("now")
         latest = -(2**63) - 1 if self._now is None else self._now // self.pane
-        panes = read.ascending("panes", strictly=True, at_most=latest)
-        column = read.column("sketches", np.uint8)
-        blobs, bounds = column.tobytes(), pairwise(read.offsets("offsets", len(panes), len(column)).tolist())
+        panes = reader.ascending("panes", strictly=True, at_most=latest)
+        column = reader.column("sketches", np.uint8)
+        blobs, bounds = column.tobytes(), pairwise(reader.offsets("offsets", len(panes), len(column)).tolist())
         images = [blobs[start:stop] for start, stop in bounds]
         for pane, image in zip(panes.tolist(), images, strict=True):
             wrong = problem_of(image, self._lg_k)
-            read.require(wrong is None, "sketches", f"must each be an HLL: that of pane {pane} {wrong}")
+            reader.require(wrong is None, "sketches", f"must each be an HLL: that of pane {pane} {wrong}")
         try:
             sketches = [hll_sketch.deserialize(image) for image in images]
         except (RuntimeError, ValueError, IndexError) as error:

@@ -62,31 +62,31 @@ def _type_of(_given: _Compiled, _context: Any) -> Any:
     return _TYPE
 
 
-def resolve(given: str | Function) -> tuple[int, Any]:
+def resolve(similarity: str | Function) -> tuple[int, Any]:
     """(kind, own) for `similarity`. Raises ConfigError where a function is not well-behaved or not compilable.
 
     A function is compiled once, some 25 ms, however many groups have a backend with it.
     """
     try:
-        return _resolved(given)
+        return _resolved(similarity)
     except TypeError:  # a callable that has no hash
-        return _resolved.__wrapped__(given)
+        return _resolved.__wrapped__(similarity)
 
 
-def is_compilable(given: str | Function) -> bool:
+def is_compilable(similarity: str | Function) -> bool:
     """Whether `resolve` takes it. A backend that calls functions in Python may take others."""
     try:
-        resolve(given)
+        resolve(similarity)
     except ConfigError:
         return False
     return True
 
 
 @lru_cache(maxsize=64)
-def _resolved(given: str | Function) -> tuple[int, Any]:
-    if isinstance(given, str):
-        return KINDS[given], _no_function()
-    plain = getattr(given, "py_func", given)
+def _resolved(similarity: str | Function) -> tuple[int, Any]:
+    if isinstance(similarity, str):
+        return KINDS[similarity], _no_function()
+    plain = getattr(similarity, "py_func", similarity)
     fault = misbehaviour(plain)
     if fault:
         raise ConfigError(Problem("similarity", fault))

@@ -99,8 +99,8 @@ class Exhaustive(StockRanker):
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
         rows = alike(times, offsets, tokens, sides, parts)
-        taken: Any = take(self._sets, self._stock.band, self._rule(), self._own, *rows)
-        self._sets, self._stock.band = taken
+        result: Any = take(self._sets, self._stock.band, self._rule(), self._own, *rows)
+        self._sets, self._stock.band = result
         self._own.check(lambda: window.sizes(self._sets, offsets))
 
     def _advance(self, now: int) -> None:

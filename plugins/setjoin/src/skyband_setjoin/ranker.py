@@ -104,18 +104,20 @@ class StockRanker(PairRanker):
         return records, self._sets.tokens[places & (len(self._sets.tokens) - 1)]
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now = read.optional("now")
-        self._seen = read.number("seen", at_least=0, at_most=_MOST_SETS)
-        sets = reading.read_sets(read, self)
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._seen = reader.number("seen", at_least=0, at_most=_MOST_SETS)
+        sets = reading.read_sets(reader, self)
         first = self._seen - len(sets.times)
-        read.require(first >= 0, "times", f"must be at most {self._seen}, the sets seen (got {len(sets.times)})")
-        pairs = reading.read_pairs(read, sets, first, self.sides)
+        reader.require(first >= 0, "times", f"must be at most {self._seen}, the sets seen (got {len(sets.times)})")
+        pairs = reading.read_pairs(reader, sets, first, self.sides)
         self._refill(first, sets.times.copy(), sets.offsets, sets.tokens.copy(), sets.sides.copy())
         older = np.minimum(pairs.left, pairs.right) - first
         self._stock.add(pairs.similarities, sets.times[older], pairs.left, pairs.right)
         self._settle()
-        read.require(len(self._stock) == len(pairs.left), "left", "must be a stock: others of its pairs rule some out")
+        reader.require(
+            len(self._stock) == len(pairs.left), "left", "must be a stock: others of its pairs rule some out"
+        )
 
     @abstractmethod
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:

@@ -42,12 +42,12 @@ def read_sets(state: StateReader, ranker: PairRanker | SetMatcher) -> HeldSets:
     return HeldSets(times, offsets, tokens, sides)
 
 
-def read_pairs(state: StateReader, held: HeldSets, first: int, sides: int) -> Pairs:
+def read_pairs(state: StateReader, sets: HeldSets, first: int, sides: int) -> Pairs:
     """The pairs of a state whose sets, from number `first` on, are `held`."""
-    last = first + len(held.times) - 1
+    last = first + len(sets.times) - 1
     left = state.column("left", np.int64, at_least=first, at_most=last)
     right = state.column("right", np.int64, len(left), at_least=first, at_most=last)
-    apart = (held.sides[left - first] < held.sides[right - first]) if sides == 2 else left < right
+    apart = (sets.sides[left - first] < sets.sides[right - first]) if sides == 2 else left < right
     state.require(bool(apart.all()), "right", "must be another set than left, of the other side where there are two")
     order = np.lexsort((right, left))
     twice = (np.diff(left[order]) == 0) & (np.diff(right[order]) == 0)

@@ -200,5 +200,5 @@ def _moved(ring, start, stop, room):
 
 def sizes(sets: Sets, offsets: Int64) -> Int64:
     """int64[n]: the tokens of each set that is held, and of those that have just come."""
-    held = np.arange(int(sets.marks[FIRST]), int(sets.marks[NEXT])) & (len(sets.records) - 1)
-    return np.concatenate([sets.records["size"][held].astype(np.int64), np.diff(offsets)])
+    places = np.arange(int(sets.marks[FIRST]), int(sets.marks[NEXT])) & (len(sets.records) - 1)
+    return np.concatenate([sets.records["size"][places].astype(np.int64), np.diff(offsets)])

@@ -79,9 +79,9 @@ class SmallSets(SmallGroupTable):
         carry: columns of a set that answers give back; carry_now: those that only the answer to itself gives.
         """
         sides = {"side": np.int8} if two else {}
-        given = {**sides, "tokens": TOKENS, **(carry or {})}
-        self.taken = {"code": np.int64, **given, **(carry_now or {})}  # type: ignore[misc]
-        self.kept = {"code": np.int64, "time": np.int64, **given}  # type: ignore[misc]
+        columns = {**sides, "tokens": TOKENS, **(carry or {})}
+        self.taken = {"code": np.int64, **columns, **(carry_now or {})}  # type: ignore[misc]
+        self.kept = {"code": np.int64, "time": np.int64, **columns}  # type: ignore[misc]
         self.two = two
         self.most_tokens = MOST_TOKENS
         self._kind = kind
@@ -104,8 +104,8 @@ class SmallSets(SmallGroupTable):
         sets = _in_order(step, columns)
         size, grown, kept, session, answers = self.compare(step, sets)
         first_row = np.where(grown < 0, -1, step.sessions.start + grown - sets.rows)
-        chosen = sets.order[kept]
-        entries = {name: numbers_or_lists.pick(column, chosen) for name, column in columns.items()}
+        survivors = sets.order[kept]
+        entries = {name: numbers_or_lists.pick(column, survivors) for name, column in columns.items()}
         return PassResult(size, entries, first_row, session, answers)
 
     def id_column(self, ids: Int64) -> pa.Array:
@@ -139,15 +139,15 @@ class SmallSets(SmallGroupTable):
 
 def _in_order(step: PassInput, columns: Mapping[str, Column]) -> SetsInOrder:
     sessions = step.sessions
-    held, rows = sessions.size, sessions.stop - sessions.start
-    both = np.cumsum(held + rows)
-    begins = both - held - rows
-    number = int(held.sum())
+    size, rows = sessions.size, sessions.stop - sessions.start
+    both = np.cumsum(size + rows)
+    begins = both - size - rows
+    number = int(size.sum())
     order = np.empty(number + len(step.times), np.int64)
-    order[np.arange(number) + np.repeat(np.cumsum(rows) - rows, held)] = np.arange(number)
-    order[np.arange(len(step.times)) + np.repeat(np.cumsum(held), rows)] = np.arange(number, len(order))
+    order[np.arange(number) + np.repeat(np.cumsum(rows) - rows, size)] = np.arange(number)
+    order[np.arange(len(step.times)) + np.repeat(np.cumsum(size), rows)] = np.arange(number, len(order))
     offsets, tokens = map(read_only, sets_of(columns["tokens"]))
     sides = columns["side"] if "side" in columns else np.zeros(len(order), np.int8)
     return SetsInOrder(
-        begins, begins + held, both, order, columns["time"], columns["code"], sides, offsets, tokens, columns
+        begins, begins + size, both, order, columns["time"], columns["code"], sides, offsets, tokens, columns
     )

@@ -121,8 +121,8 @@ class Swoop(StockRanker):
         best = np.empty(min(self._room, len(moments) * self.k), ITEM)
         batch = self._own, *alike(*rows), at, *scratch, cuts
         while True:
-            held = self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks
-            need = kernels.take(*held, rule, *batch, best)
+            arrays = self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks
+            need = kernels.take(*arrays, rule, *batch, best)
             if need == kernels.END:
                 break
             if need == kernels.ANSWERS:

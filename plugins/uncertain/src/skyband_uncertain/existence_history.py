@@ -18,11 +18,11 @@ class History:
         forgotten = 0
         if self.count + len(probabilities) > len(self.buffer):
             forgotten = start - self.base
-            kept = self.buffer[forgotten : self.count]
-            needed = len(kept) + len(probabilities)
-            grown = self.buffer if 2 * needed <= len(self.buffer) else np.empty(max(64, 3 * needed))
-            grown[: len(kept)] = kept.copy()
-            self.buffer, self.base, self.count = grown, start, len(kept)
+            remaining = self.buffer[forgotten : self.count]
+            needed = len(remaining) + len(probabilities)
+            buffer = self.buffer if 2 * needed <= len(self.buffer) else np.empty(max(64, 3 * needed))
+            buffer[: len(remaining)] = remaining.copy()
+            self.buffer, self.base, self.count = buffer, start, len(remaining)
         self.buffer[self.count : self.count + len(probabilities)] = probabilities
         self.count += len(probabilities)
         return forgotten

@@ -65,11 +65,11 @@ class IndexMatcher(HoldingMatcher):
         self._grid = None
 
     def _find(self, probes: Samples, starts: Int64, ends: Int64) -> Found:
-        held = self._held()
+        samples = self._held()
         if self._grid is None:
-            self._grid = Grid(*_grid(held.cuts, held.values, self.epsilon))
+            self._grid = Grid(*_grid(samples.cuts, samples.values, self.epsilon))
         limits = self.epsilon, self.beta or 0.0
-        matches: Found = _match(*probes, starts, ends, self._base, *held, *self._grid, *limits)
+        matches: Found = _match(*probes, starts, ends, self._base, *samples, *self._grid, *limits)
         return matches
 
     @property

@@ -67,8 +67,8 @@ class JointSamples:
     def probabilities(self, samples: Samples, probes: Int64, positions: Int64) -> Float64:
         """float64[r]: that the tuple of `samples` of each number is near the one held at each position."""
         points, weights = in_order(samples)
-        held = (positions - self._start, self._cuts, self._points, self._weights)
-        joint: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *held, *self._limits)
+        window = (positions - self._start, self._cuts, self._points, self._weights)
+        joint: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *window, *self._limits)
         return joint
 
     def evict(self, start: int) -> None:

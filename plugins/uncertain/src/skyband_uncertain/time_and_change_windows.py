@@ -44,12 +44,12 @@ class TimeWindow:
 
         Raises InputError where times go back.
         """
-        given: Int64 = column("times", times, np.int64)
-        never_back("times", given, int(self._times[-1]) if len(self._times) else None)
-        self._times = np.concatenate([self._kept(), given])
-        self.end += len(given)
-        starts = self.start_at(given)
-        if len(given):
+        arrivals: Int64 = column("times", times, np.int64)
+        never_back("times", arrivals, int(self._times[-1]) if len(self._times) else None)
+        self._times = np.concatenate([self._kept(), arrivals])
+        self.end += len(arrivals)
+        starts = self.start_at(arrivals)
+        if len(arrivals):
             self.start = int(starts[-1])
         return starts
 
@@ -128,9 +128,9 @@ class DeltaWindow:
         together = np.concatenate([self._cuts, cuts[1:] + self._cuts[-1]])
         self._points = np.concatenate([self._points, np.stack([samples, *others])], axis=1)
         self._shares = np.concatenate([self._shares, weights])
-        held = self.end - self.start
+        size = self.end - self.start
         starts = np.empty(len(cuts) - 1, np.int64)
-        _advance(together, self._points, self._shares, held, *self.limits(), self.alpha, starts)
+        _advance(together, self._points, self._shares, size, *self.limits(), self.alpha, starts)
         self.end += len(starts)
         if len(starts):
             gone = int(starts[-1])

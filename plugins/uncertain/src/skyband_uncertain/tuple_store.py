@@ -68,11 +68,11 @@ class HoldingMatcher(Matcher):
     def _forget(self, arrivals: int, samples: int) -> int:
         """Let go of the evicted tuples and make room for as many again; how many samples are left."""
         cuts, values, weights = self._since_start()
-        kept, left = len(cuts) - 1, len(values)
-        self._cuts = np.zeros(2 * (kept + arrivals) + 1, np.int64)
+        count, left = len(cuts) - 1, len(values)
+        self._cuts = np.zeros(2 * (count + arrivals) + 1, np.int64)
         self._values, self._weights = np.empty(2 * (left + samples)), np.empty(2 * (left + samples))
-        self._cuts[: kept + 1], self._values[:left], self._weights[:left] = cuts, values, weights
-        self._base, self._count = self._start, kept
+        self._cuts[: count + 1], self._values[:left], self._weights[:left] = cuts, values, weights
+        self._base, self._count = self._start, count
         return left
 
     def _match(self, offsets: Int64, values: Float64, probabilities: Float64, starts: Int64, ends: Int64) -> Found:
@@ -100,15 +100,15 @@ class HoldingMatcher(Matcher):
         return {"bounds": np.array([self._start, self._end]), **self._since_start()._asdict()}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
-        cuts = read.column("cuts", np.int64, self._end - self._start + 1)
-        values, weights = (read.column(name, np.float64) for name in ("values", "probabilities"))
+        reader = StateReader(state)
+        self._start, self._end = reader.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
+        cuts = reader.column("cuts", np.int64, self._end - self._start + 1)
+        values, weights = (reader.column(name, np.float64) for name in ("values", "probabilities"))
         checked_tuples(cuts, values, weights)
         falls = (values[1:] < values[:-1]) | ((values[1:] == values[:-1]) & (weights[1:] < weights[:-1]))
         begins = np.zeros(len(values) + 1, bool)
         begins[cuts] = True
-        read.require(not (falls & ~begins[1:-1]).any(), "values", "a tuple's samples must be in order")
+        reader.require(not (falls & ~begins[1:-1]).any(), "values", "a tuple's samples must be in order")
         self._base = self._start
         self._add(Samples(cuts, values, weights))
 

@@ -183,11 +183,11 @@ def delta_parameter() -> Any:
 def problems_of(size: int | None, window: Duration | None, delta: float | None) -> list[Problem]:
     """What is wrong with the window asked for: there is one, and it is of a kind."""
     keys = {"size": size, "window": window, "delta": delta}
-    given = [key for key, value in keys.items() if value is not None]
-    if not given:
+    own_keys = [key for key, value in keys.items() if value is not None]
+    if not own_keys:
         return [Problem("size", "is required, or one of `window` (a length of time) and `delta` (a change of value)")]
-    if len(given) > 1:
-        return [Problem(given[1], f"goes without {given[0]}: a window is of one kind; drop one of them")]
+    if len(own_keys) > 1:
+        return [Problem(own_keys[1], f"goes without {own_keys[0]}: a window is of one kind; drop one of them")]
     if window is None:
         return []
     if window.rows:

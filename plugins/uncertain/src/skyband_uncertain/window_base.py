@@ -56,12 +56,12 @@ class KeptWindow(Window):
         return {"bounds": np.array([self._start, self._end]), "probabilities": self._kept()}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
-        kept = read.column("probabilities", np.float64, self._end - self._start, at_least=0, at_most=1)
-        read.require(len(kept) > 0 or self._end == 0, "bounds", "a window always holds its youngest tuple")
-        self._history = History.of(kept, self._start)
-        self._certain = int((kept[1:] == 1.0).sum())
+        reader = StateReader(state)
+        self._start, self._end = reader.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
+        probabilities = reader.column("probabilities", np.float64, self._end - self._start, at_least=0, at_most=1)
+        reader.require(len(probabilities) > 0 or self._end == 0, "bounds", "a window always holds its youngest tuple")
+        self._history = History.of(probabilities, self._start)
+        self._certain = int((probabilities[1:] == 1.0).sum())
         self._taken_over()
 
     @property

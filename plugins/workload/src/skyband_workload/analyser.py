@@ -59,8 +59,8 @@ def carried_over(old: Sequence[TopKQuery], since: Int64, new: Sequence[TopKQuery
     """
     running: dict[tuple[int, ...], int] = {}
     for number, query in enumerate(old):
-        known = running.setdefault(_identity(query), number)
-        if since[number] < since[known]:
+        earlier = running.setdefault(_identity(query), number)
+        if since[number] < since[earlier]:
             running[_identity(query)] = number
     origin = np.array([running.get(_identity(query), -1) for query in new], np.int64)
     return np.where(origin >= 0, since[origin], joined), origin

@@ -25,17 +25,17 @@ def joined(parts: Sequence[Found]) -> Found:
 
 def interleaved(parts: Sequence[Found], place: Sequence[Int64]) -> Found:
     """What was found for each query alone, as one: answer i of part p belongs at place[p][i]."""
-    given = joined(parts)
+    answers = joined(parts)
     order = np.argsort(np.concatenate(place))
-    sizes = given.sizes[order]
-    begins = (np.cumsum(given.sizes) - given.sizes)[order]
+    sizes = answers.sizes[order]
+    begins = (np.cumsum(answers.sizes) - answers.sizes)[order]
     source = np.repeat(begins - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
-    return Found(sizes, given.objects[source], given.scores[source])
+    return Found(sizes, answers.objects[source], answers.scores[source])
 
 
-def answers(moments: Sequence[Moments], found: Sequence[Found]) -> Answers:
+def answers(moments: Sequence[Moments], results: Sequence[Found]) -> Answers:
     """The answers of consecutive stretches of the stream."""
-    whole = joined(found)
+    whole = joined(results)
     query = np.concatenate([stretch.query for stretch in moments])
     at = np.concatenate([stretch.at for stretch in moments])
     offsets = np.zeros(len(at) + 1, np.int64)

@@ -84,18 +84,18 @@ class MinTopK(MetaRanker):
         sizes = state.sizes("sizes", len(self._executors), len(state.column("time", np.int64)))
         return {"sizes": sizes, **read_rows(state, self._seen, self._last, np.cumsum(sizes))}
 
-    def _hold(self, held: Mapping[str, Array]) -> None:
-        ends = np.cumsum(held["sizes"])
-        for executor, size, end in zip(self._executors, held["sizes"], ends, strict=True):
+    def _hold(self, arrays: Mapping[str, Array]) -> None:
+        ends = np.cumsum(arrays["sizes"])
+        for executor, size, end in zip(self._executors, arrays["sizes"], ends, strict=True):
             mine = slice(end - size, end)
-            executor.load(Rows(*(held[name][mine] for name in Rows._fields)), self._passed, self._last)
+            executor.load(Rows(*(arrays[name][mine] for name in Rows._fields)), self._passed, self._last)
 
-    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
-        ends = np.cumsum(held["sizes"])
-        sizes = np.where(origin >= 0, held["sizes"][origin], 0)
+    def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
+        ends = np.cumsum(arrays["sizes"])
+        sizes = np.where(origin >= 0, arrays["sizes"][origin], 0)
         rows = [np.arange(ends[query] - size, ends[query]) for query, size in zip(origin, sizes, strict=True)]
-        chosen = np.concatenate(rows)
-        return {"sizes": sizes, **{name: held[name][chosen] for name in Rows._fields}}
+        places = np.concatenate(rows)
+        return {"sizes": sizes, **{name: arrays[name][places] for name in Rows._fields}}
 
     def __len__(self) -> int:
         return sum(map(len, self._executors))

@@ -24,10 +24,10 @@ class BandExecutor(ViewExecutor):
         self._bands = kernel.empty_bands(_FIRST_LISTS, min(_FIRST_LENGTH, self._largest_k))
 
     def _run(self, rows: Rows, moments: Moments, view: Int64, cursor: Int64) -> Found:
-        found = kernel.run(
+        result = kernel.run(
             self.table, self._bands, self.views, rows, moments.at, view, moments.k, cursor, self._largest_k
         )
-        return Found(*found)
+        return Found(*result)
 
     def _grow(self, cursor: Int64) -> None:
         lists, length = self._bands.lists.shape

@@ -36,14 +36,14 @@ class ObjectBand:
         """Take in rows, before which `last` was the time of the latest, and answer moments, in order of time."""
         items = _as_items(scheduler, last, rows)
         before = np.searchsorted(rows.time, moments.at)
-        objects, scores, taken = list[Int64](), list[Float64](), 0
+        objects, scores, filled = list[Int64](), list[Float64](), 0
         for start, k, stop in zip(moments.start.tolist(), moments.k.tolist(), before.tolist(), strict=True):
-            self._wait(items[taken:stop])
-            taken = stop
+            self._wait(items[filled:stop])
+            filled = stop
             best = self._best(start, k)
             objects.append(best["tie"])
             scores.append(best["score"])
-        self._wait(items[taken:])
+        self._wait(items[filled:])
         if self._rows > max(_LEAST, len(self._items)):
             self._look_through()
         sizes = np.array([len(part) for part in objects], np.int64)
@@ -100,8 +100,8 @@ def _kept(items: Array, k: int) -> tuple[Array, Int64]:
     """Those of the items that an answer may have, best first, and a number for the object of each."""
     ranked = items[np.lexsort((-items["key"], items["tie"], -items["score"]))]
     codes = _numbered(ranked["tie"])
-    kept = _unbeaten(ranked["expiry"], codes, min(k, len(ranked)))
-    return ranked[kept], codes[kept]
+    mask = _unbeaten(ranked["expiry"], codes, min(k, len(ranked)))
+    return ranked[mask], codes[mask]
 
 
 def _numbered(objects: Int64) -> Int64:

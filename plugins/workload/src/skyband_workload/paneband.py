@@ -116,7 +116,7 @@ class PaneBand(MetaRanker):
 
     def _run(self, panes: Int64, rows: Rows, before: Int64, moments: Moments, settles: bool = False) -> list[Array]:
         """The one way into the kernel, so that it is compiled once."""
-        asked = before, moments.at, moments.start, moments.k, settles, self._passed
+        questions = before, moments.at, moments.start, moments.k, settles, self._passed
         cursor, sizes = np.zeros(4, np.int64), np.zeros(len(before), np.int64)
         counts = self._band.counts
         most = int(counts[kskyband_kernels.SIZE] + counts[kskyband_kernels.PENDING]) + len(rows.time)
@@ -124,7 +124,7 @@ class PaneBand(MetaRanker):
         objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
         while True:
             self._band, self._line = kernel.run(
-                self._band, self._line, panes, rows, *asked, cursor, sizes, objects, scores
+                self._band, self._line, panes, rows, *questions, cursor, sizes, objects, scores
             )
             answered, _, _, filled = cursor.tolist()
             if answered == len(before):
@@ -160,14 +160,14 @@ class PaneBand(MetaRanker):
         arrival = state.column("arrival", np.int64, len(pane), at_least=0, at_most=self._seen - 1)
         return {"pane": pane, "object": identity, "score": score, "arrival": arrival}
 
-    def _hold(self, held: Mapping[str, Array]) -> None:
-        items = np.empty(len(held["score"]), kskyband_kernels.ITEM)
+    def _hold(self, arrays: Mapping[str, Array]) -> None:
+        items = np.empty(len(arrays["score"]), kskyband_kernels.ITEM)
         for mine, theirs in _COLUMNS:
-            items[theirs] = held[mine]
+            items[theirs] = arrays[mine]
         self._fill(items)
 
-    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
-        return held
+    def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
+        return arrays
 
     def __len__(self) -> int:
         return len(self._kept())

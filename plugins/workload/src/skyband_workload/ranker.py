@@ -69,11 +69,11 @@ class MetaRanker(WorkloadRanker):
         """What `_held` gave, out of a state, checked; `_seen`, `_last` and `_passed` are those of the state."""
 
     @abstractmethod
-    def _hold(self, held: Mapping[str, Array]) -> None:
+    def _hold(self, arrays: Mapping[str, Array]) -> None:
         """Take over objects from `_held`. Called on a ranker that holds nothing."""
 
     @abstractmethod
-    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
+    def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
         """What of `held` goes on when query i was query origin[i] before (−1: it is new)."""
 
     def _check_silence(self, name: str, passed: int, now: int) -> None:
@@ -107,11 +107,11 @@ class MetaRanker(WorkloadRanker):
         if not len(rows.time) and not len(moments.at):
             self._passed = until
             return moments, _NOTHING
-        found = self._execute(rows, moments)
+        results = self._execute(rows, moments)
         self._seen += len(rows.time)
         self._last = int(rows.time[-1]) if len(rows.time) else self._last
         self._passed = until
-        return moments, found
+        return moments, results
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
         self._check_windows(queries)
@@ -119,10 +119,10 @@ class MetaRanker(WorkloadRanker):
         if self._seen:
             joined = max(self._passed, min(self._last, NEVER - 1) + 1)
         since, origin = carried_over(self.queries, self._scheduler.meta.since, queries, joined)
-        kept = self._keep(self._held(), origin)
+        arrays = self._keep(self._held(), origin)
         self._begin(analyse(queries, since))
         if self._seen:
-            self._hold(kept)
+            self._hold(arrays)
 
     def _state(self) -> dict[str, Array]:
         now = [] if self._now is None else [self._now]
@@ -130,26 +130,26 @@ class MetaRanker(WorkloadRanker):
         return {**clock, "since": self._scheduler.meta.since, **self._held()}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        since = read.column("since", np.int64)
+        reader = StateReader(state)
+        since = reader.column("since", np.int64)
         if len(since) != len(self.queries):
             raise SnapshotError(f"holds {len(since)} queries, its parameters say {len(self.queries)}")
-        self._seen, self._last = read.column("seen", np.int64, 2).tolist()
-        self._now = read.optional("now")
+        self._seen, self._last = reader.column("seen", np.int64, 2).tolist()
+        self._now = reader.optional("now")
         self._passed = self._now or 0
         by_rows = self.by == "rows"
-        read.require(0 <= self._seen <= MOST_ROWS, "seen", f"must be from 0 to {MOST_ROWS} (got {self._seen})")
-        told = self._seen == 0 or (self._now is not None and self._last <= self._now - by_rows)
-        read.require(told, "seen", f"the last row must be before now (got {self._last}, now {self._now})")
+        reader.require(0 <= self._seen <= MOST_ROWS, "seen", f"must be from 0 to {MOST_ROWS} (got {self._seen})")
+        complete = self._seen == 0 or (self._now is not None and self._last <= self._now - by_rows)
+        reader.require(complete, "seen", f"the last row must be before now (got {self._last}, now {self._now})")
         numbered = not by_rows or self._seen == 0 or self._last >= self._seen - 1
-        read.require(numbered, "seen", f"row {self._last} cannot be the last of {self._seen}")
+        reader.require(numbered, "seen", f"row {self._last} cannot be the last of {self._seen}")
         if (since != self._scheduler.meta.since).any():
             self._begin(analyse(self.queries, since.copy()))
         elif self._seen:
             self._scheduler.look_from(self._passed)
-        held = self._read_held(read)
+        arrays = self._read_held(reader)
         if self._seen:
-            self._hold(held)
+            self._hold(arrays)
 
 
 NO_ROWS = Rows(*(read_only(np.empty(0, kind)) for kind in (np.int64, np.int64, np.float64, np.int64)))

@@ -70,8 +70,8 @@ def rows_of(table: Table) -> Rows:
     """The objects in use, best first."""
     used = np.ones(len(table.time), bool)
     used[table.free[: table.sizes[FREE]]] = False
-    held = Rows(*(column[used] for column in table[:4]))
-    return held.take(rank_order(held))
+    rows = Rows(*(column[used] for column in table[:4]))
+    return rows.take(rank_order(rows))
 
 
 def table_of(rows: Rows) -> Table:

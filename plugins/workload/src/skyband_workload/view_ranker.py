@@ -43,11 +43,11 @@ class ViewRanker(MetaRanker):
     def _read_held(self, state: StateReader) -> dict[str, Array]:
         return read_rows(state, self._seen, self._last)
 
-    def _hold(self, held: Mapping[str, Array]) -> None:
-        self._executor.load(Rows(*(held[name] for name in Rows._fields)), self._passed, self._last)
+    def _hold(self, arrays: Mapping[str, Array]) -> None:
+        self._executor.load(Rows(*(arrays[name] for name in Rows._fields)), self._passed, self._last)
 
-    def _keep(self, held: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
-        return held
+    def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
+        return arrays
 
     def __len__(self) -> int:
         return len(self._executor)

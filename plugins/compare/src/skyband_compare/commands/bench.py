@@ -60,8 +60,8 @@ def command(
     from skyband_compare.comparison.scenarios import scenario
 
     writable(html)
-    wanted = ",".join([*names, *([chosen] if chosen is not None else [])])
-    compared = names_of("NAME", candidates.choices, role, wanted) if wanted else _all(role)
+    names_text = ",".join([*names, *([chosen] if chosen is not None else [])])
+    compared = names_of("NAME", candidates.choices, role, names_text) if names_text else _all(role)
     right = names_of("--against", candidates.choices, role, against)[0] if against is not None else None
     right = names_of("NAME", candidates.reference, role, compared, right)
     chosen_scenario = _or_failure(lambda: scenario(role))

@@ -107,9 +107,9 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
         nonlocal rows, cut
         for batch in batches:
             cut = rows + len(batch) > limit
-            taken = batch.slice(0, min(limit - rows, len(batch)))
-            rows += len(taken)
-            yield taken
+            piece = batch.slice(0, min(limit - rows, len(batch)))
+            rows += len(piece)
+            yield piece
             if cut:
                 return
 
@@ -138,12 +138,12 @@ def _subject(query: Any, steps: Any) -> str:
 
     skipped = {"by", "delay", *(entry.key for entry in query.inputs()), "time", "queries"}
     keys = [entry.name for entry in attrs.fields(type(query)) if entry.init and entry.name not in skipped]
-    said = [f"{name} {_integers_of(getattr(query, name))}" for name in keys if getattr(query, name) is not None]
+    phrases = [f"{name} {_integers_of(getattr(query, name))}" for name in keys if getattr(query, name) is not None]
     if hasattr(query, "queries"):
-        said.append(f"{len(query.queries)} queries")
+        phrases.append(f"{len(query.queries)} queries")
     if query.by:
-        said.append(f"by {', '.join(query.by)}")
-    return f"{query.kind}: {', '.join(said)}; {len(steps.frame):,} rows"
+        phrases.append(f"by {', '.join(query.by)}")
+    return f"{query.kind}: {', '.join(phrases)}; {len(steps.frame):,} rows"
 
 
 def _integers_of(value: Any) -> str:

@@ -65,8 +65,8 @@ def command(
         return
     left_out = f"; not compared: {', '.join(wrong.left_out)}" if wrong.left_out else ""
     if not wrong:
-        said = f"fine, {report.counted(len(table))} as in {expect} ({report.fared(answers)}{left_out})"
-        click.echo(f"{job}: {said}", err=True)
+        message = f"fine, {report.counted(len(table))} as in {expect} ({report.fared(answers)}{left_out})"
+        click.echo(f"{job}: {message}", err=True)
         return
     click.echo(f"{job}: {report.headline(wrong, str(expect))} ({report.fared(answers)}{left_out})", err=True)
     raise click.exceptions.Exit(1)

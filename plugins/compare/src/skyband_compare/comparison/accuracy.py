@@ -53,8 +53,8 @@ def _values(value: str, keys: Sequence[str], least: float = 1.0) -> Measure:
         A value that is missing, or that the exact answers do not have, is off by all of it.
         """
         mine, theirs = _common(answers, exact, [*answers.column_names[: by + 1], *keys])
-        given, right = _numbers(answers, value)[mine], _numbers(exact, value)[theirs]
-        errors = _relative(given, right, least)
+        left_values, right = _numbers(answers, value)[mine], _numbers(exact, value)[theirs]
+        errors = _relative(left_values, right, least)
         unmatched = _unmatched(answers, mine, by), _unmatched(exact, theirs, by)
         total = len(errors) + sum(map(len, unmatched))
         at = np.concatenate([moments_of(answers, by)[mine], *unmatched])
@@ -76,7 +76,7 @@ def _sets(*keys: str) -> Measure:
         mine, theirs = _common(answers, exact, names)
         at, right = moments_of(answers, by), moments_of(exact, by)
         every = np.unique(np.concatenate([at, right]))
-        found, given, wanted = (
+        common, answered, expected = (
             np.bincount(np.searchsorted(every, part), minlength=len(every)) for part in (at[mine], at, right)
         )
         figures = {
@@ -84,7 +84,7 @@ def _sets(*keys: str) -> Measure:
             "recall": len(theirs) / len(right) if len(right) else 1.0,
             "F1": 2 * len(mine) / (len(at) + len(right)) if len(every) else 1.0,
         }
-        errors = 1.0 - 2 * found / np.maximum(given + wanted, 1)
+        errors = 1.0 - 2 * common / np.maximum(answered + expected, 1)
         whole = np.array([1.0 - figures["F1"]])
         return _accuracy("1 − F1 of the answers", every, errors, whole, _equal(answers, exact), figures)
 
@@ -99,9 +99,9 @@ def _in_turn(value: str, totals: Mapping[str, str]) -> Measure:
         """
         rows = min(len(answers), len(exact))
         answers, exact = answers.slice(0, rows), exact.slice(0, rows)
-        given, right = _numbers(answers, value), _numbers(exact, value)
+        estimates, right = _numbers(answers, value), _numbers(exact, value)
         size = float(np.abs(right).mean()) if rows else 1.0
-        errors = _bounded(np.abs(given - right) / (size or 1.0))
+        errors = _bounded(np.abs(estimates - right) / (size or 1.0))
         figures = {
             name: float(_numbers(answers, column).sum() / max(_numbers(exact, column).sum(), 1.0))
             for name, column in totals.items()
@@ -126,19 +126,19 @@ def _accuracy(
     measure: str, at: Int64, errors: Float64, every: Float64, equal: float, figures: dict[str, float]
 ) -> Accuracy:
     """The error at each moment is the mean of its `errors`, the whole one that of `every`."""
-    known, place = np.unique(at, return_inverse=True)
-    sums = np.bincount(place, errors, len(known)) / np.maximum(np.bincount(place, minlength=len(known)), 1)
+    distinct, place = np.unique(at, return_inverse=True)
+    sums = np.bincount(place, errors, len(distinct)) / np.maximum(np.bincount(place, minlength=len(distinct)), 1)
     whole = float(every.mean()) if len(every) else 0.0
-    return Accuracy(measure, whole, float(errors.max()) if len(errors) else 0.0, equal, figures, known, sums)
+    return Accuracy(measure, whole, float(errors.max()) if len(errors) else 0.0, equal, figures, distinct, sums)
 
 
-def _relative(given: Float64, right: Float64, least: float) -> Float64:
+def _relative(estimates: Float64, right: Float64, least: float) -> Float64:
     """The errors, relative to the exact value, but at least to `least`; to the answer where that would be 0."""
     size = np.maximum(np.abs(right), least)
-    size = np.where(size == 0, np.abs(given), size)
+    size = np.where(size == 0, np.abs(estimates), size)
     with np.errstate(invalid="ignore", divide="ignore"):
-        errors = np.abs(given - right) / size
-    return _bounded(np.where(given == right, 0.0, errors))
+        errors = np.abs(estimates - right) / size
+    return _bounded(np.where(estimates == right, 0.0, errors))
 
 
 def _bounded(errors: Float64) -> Float64:

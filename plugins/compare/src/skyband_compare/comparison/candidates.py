@@ -53,19 +53,19 @@ def choices(role: str, names: str, of_job: Any = None) -> list[Choice]:
 
     Raises ConfigError, every problem at once, where one is unknown or named twice.
     """
-    given = dict(of_job) if isinstance(of_job, Mapping) else {}
-    own = {given.pop("name", installed().role(role).default): given}
-    problems, found = list[Problem](), list[Choice]()
+    backend_of_job = dict(of_job) if isinstance(of_job, Mapping) else {}
+    own = {backend_of_job.pop("name", installed().role(role).default): backend_of_job}
+    problems, entries = list[Problem](), list[Choice]()
     for text in _COMMA.split(names):
         try:
-            found.append(_choice(role, text, own))
+            entries.append(_choice(role, text, own))
         except ConfigError as error:
             problems += error.problems
-    twice = sorted({choice.label for choice in found if sum(choice == other for other in found) > 1})
+    twice = sorted({choice.label for choice in entries if sum(choice == other for other in entries) > 1})
     problems += [Problem("", f"{label} is named twice") for label in twice]
     if problems:
         raise ConfigError(*problems)
-    return found
+    return entries
 
 
 def _choice(role: str, text: str, own: Mapping[str, Mapping[str, Any]]) -> Choice:

@@ -6,10 +6,10 @@ from skyband.arrays import Array, Float64, Int64
 
 def grid(at: Int64, most: int) -> Int64:
     """int64[g], g <= most: the last moments of groups of neighbours, about equally many in each, ascending."""
-    known = np.unique(at)
-    if len(known) <= most:
-        return known
-    return known[np.linspace(0, len(known), most + 1).astype(np.int64)[1:] - 1]
+    distinct = np.unique(at)
+    if len(distinct) <= most:
+        return distinct
+    return distinct[np.linspace(0, len(distinct), most + 1).astype(np.int64)[1:] - 1]
 
 
 def on_grid(at: Int64, values: Array, ends: Int64) -> Float64:

@@ -87,8 +87,8 @@ def watched(cls: type[Backend]) -> type[Backend]:
     own: dict[str, Any] = {"_watch": None, "__doc__": cls.__doc__, "__module__": cls.__module__}
     if hasattr(cls, "exact_up_to"):
         own["exact_up_to"] = 0  # no small groups stand in for the sketches that are compared
-    made: type[Backend] = type(cls)(cls.__name__, (cls,), {**own, **methods})  # type: ignore[misc]
-    return made
+    subclass: type[Backend] = type(cls)(cls.__name__, (cls,), {**own, **methods})  # type: ignore[misc]
+    return subclass
 
 
 def _timed(method: Callable[..., Any]) -> Callable[..., Any]:

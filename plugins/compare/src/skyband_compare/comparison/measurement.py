@@ -87,9 +87,9 @@ def measure(
         run = _run(operator, watch, steps, seconds, lambda share: progress(choice, share))
         return run.measured(choice, binding, watch, imported + cold.longer_than(run))
     except (Exception, SystemExit) as error:  # whatever a backend raises is its own affair, and ours to report
-        said = "; ".join(map(str, error.problems)) if isinstance(error, ConfigError) else ""
-        said = said or (str(error) if isinstance(error, SkybandError) else cause(error))
-        return Measured(choice, failed=re.sub(rf"^{role}/\S+ of \S+ failed: ", "", said))  # its row has its name
+        reason = "; ".join(map(str, error.problems)) if isinstance(error, ConfigError) else ""
+        reason = reason or (str(error) if isinstance(error, SkybandError) else cause(error))
+        return Measured(choice, failed=re.sub(rf"^{role}/\S+ of \S+ failed: ", "", reason))  # its row has its name
 
 
 @contextmanager

@@ -41,9 +41,9 @@ def _cores() -> int:
 
 
 def _processor() -> str:
-    listed = Path("/proc/cpuinfo")
-    if listed.exists():
-        for line in listed.read_text("utf-8", "replace").splitlines():
+    file = Path("/proc/cpuinfo")
+    if file.exists():
+        for line in file.read_text("utf-8", "replace").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "model name":
                 return value.strip()

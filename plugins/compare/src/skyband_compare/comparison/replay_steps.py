@@ -67,18 +67,18 @@ def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema)
     Backends are held against one another by whole answers, also of a query that gives what changed.
     """
     query = evolve(query, answers=ALL, key=(), changed=())
-    held, dropped, rows_in = [], dict[str, int](), 0
+    waiting, dropped, rows_in = [], dict[str, int](), 0
     for batch in batches:
         encoded = encode(query, batch)
         rows_in += len(batch)
-        held.append(encoded.frame)
+        waiting.append(encoded.frame)
         for reason, count in encoded.dropped.items():
             dropped[reason] = dropped.get(reason, 0) + count
-    if not sum(map(len, held)):
+    if not sum(map(len, waiting)):
         why = ", ".join(f"{count:,} with {reason}" for reason, count in dropped.items() if count)
         message = f"all {rows_in:,} rows are left out ({why})" if rows_in else "it holds no rows"
         raise ConfigError(Problem("source", f"nothing to compare on: {message}"))
-    frame = keyed_frames.concatenated(held)
+    frame = keyed_frames.concatenated(waiting)
     times = frame.column(keyed_frames.TIME).to_numpy()
     if (times[1:] < times[:-1]).any():
         frame = frame.take(pa.array(np.argsort(times, kind="stable")))

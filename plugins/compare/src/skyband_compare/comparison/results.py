@@ -81,20 +81,21 @@ def run_case(
     An interruption ends the measuring: those that were not finished say so.
     """
     order = sorted([*choices, *([] if against in choices else [against])], key=lambda choice: choice != against)
-    done: dict[str, Measured] = {}
+    measured: dict[str, Measured] = {}
     with passed_over_by_collections():
         for choice in order:
             try:
-                done[choice.label] = measure(choice, role, steps, others, seconds, progress)
+                measured[choice.label] = measure(choice, role, steps, others, seconds, progress)
             except KeyboardInterrupt:
                 break
-    held: dict[str, Measured] = {
-        choice.label: done.get(choice.label, Measured(choice, failed=INTERRUPTED)) for choice in order
+    reference: dict[str, Measured] = {
+        choice.label: measured.get(choice.label, Measured(choice, failed=INTERRUPTED)) for choice in order
     }
-    right = held[against.label]
+    right = reference[against.label]
     shown = [*choices, *([] if against in choices else [against])]
     entries = tuple(
-        Entry(held[choice.label], _accuracy(steps, held[choice.label], right), choice == against) for choice in shown
+        Entry(reference[choice.label], _accuracy(steps, reference[choice.label], right), choice == against)
+        for choice in shown
     )
     moments = len(steps) * max(steps.each, 1)
     return Case(title, int(steps.cuts[-1]), moments, steps.moment, steps.in_rows, entries, window)
@@ -122,17 +123,17 @@ def as_data(comparison: Comparison) -> dict[str, Any]:
 
 def _entry(entry: Entry) -> dict[str, Any]:
     measured, binding = entry.measured, entry.measured.binding
-    told: dict[str, Any] = {
+    data: dict[str, Any] = {
         "backend": entry.label,
         "name": measured.choice.name,
         "reference": entry.is_reference,
         "failed": measured.failed,
     }
     if measured.failed is not None or binding is None:
-        return told
-    told |= {"guarantee": binding.info.guarantee, "distribution": f"{binding.distribution} {binding.version}"}
-    told |= {"parameters": {name: _plain(value) for name, value in measured.parameters.items()}}
-    told |= {
+        return data
+    data |= {"guarantee": binding.info.guarantee, "distribution": f"{binding.distribution} {binding.version}"}
+    data |= {"parameters": {name: _plain(value) for name, value in measured.parameters.items()}}
+    data |= {
         "rows": measured.rows,
         "stopped": measured.stopped,
         "seconds": measured.seconds,
@@ -149,7 +150,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
     accuracy = entry.accuracy
     if accuracy is None:
-        return {**told, "accuracy": None}
+        return {**data, "accuracy": None}
     figures = {
         "measure": accuracy.measure,
         "error": accuracy.error,
@@ -158,7 +159,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
     }
     ends = grid(accuracy.at, MOST_POINTS)
     series = {"at": ends.tolist(), "errors": on_grid(accuracy.at, accuracy.errors, ends).tolist()}
-    return {**told, "accuracy": {**figures, **accuracy.figures, **series}}
+    return {**data, "accuracy": {**figures, **accuracy.figures, **series}}
 
 
 MOST_POINTS = 500

@@ -16,8 +16,8 @@ def scenario(role: str) -> Any:
     except ModuleNotFoundError as error:
         message = "the streams are a distribution of their own: pip install skyband-specs; or compare on a job of yours"
         raise ConfigError(Problem("", message)) from error
-    made = getattr(conformance_module(role, "scenarios"), "SCENARIO", None)
-    if not isinstance(made, Scenario):
+    module = getattr(conformance_module(role, "scenarios"), "SCENARIO", None)
+    if not isinstance(module, Scenario):
         message = f"role {role}: the module `scenarios` of its conformance package must have SCENARIO, a Scenario"
-        raise ConfigError(Problem("", f"{message} (got {made!r})"))
-    return made
+        raise ConfigError(Problem("", f"{message} (got {module!r})"))
+    return module

@@ -60,19 +60,19 @@ def cells(case: Case, entry: Entry) -> list[str]:
 
 def note(case: Case, entry: Entry) -> str:
     """What has to be known of a backend's figures."""
-    said = ["reference"] if entry.is_reference else []
+    remarks = ["reference"] if entry.is_reference else []
     if entry.measured.stopped:
-        said.append(f"stopped after {entry.measured.rows / case.rows:.0%} of the rows")
-    return "; ".join(said)
+        remarks.append(f"stopped after {entry.measured.rows / case.rows:.0%} of the rows")
+    return "; ".join(remarks)
 
 
 def explained(case: Case) -> str:
     """What the columns mean."""
-    told = [f"a latency is of a {case.moment}"]
+    remarks = [f"a latency is of a {case.moment}"]
     measures = {entry.accuracy.measure for entry in case.entries if entry.accuracy is not None}
-    told = [f"error: {measure}, against {case.reference.label}" for measure in sorted(measures)] + told
-    told += ["rows/s alone: without the operator around the backend", "first call: what it adds, once a process"]
-    return "; ".join(told)
+    remarks = [f"error: {measure}, against {case.reference.label}" for measure in sorted(measures)] + remarks
+    remarks += ["rows/s alone: without the operator around the backend", "first call: what it adds, once a process"]
+    return "; ".join(remarks)
 
 
 def _of_kind(case: Case) -> list[str]:

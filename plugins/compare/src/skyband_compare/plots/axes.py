@@ -75,8 +75,8 @@ def beside(
 def finished(alt: Any, chart: Any, title: str, notes: Sequence[str]) -> Any:
     """The chart with its title, what is to know of it as lines below, and the colours for light paper."""
     lines = [line for note in notes for line in textwrap.wrap(note, 124)]
-    told = {"title": alt.TitleParams(title, subtitle=lines), "description": "; ".join([title, *notes])}
-    return chart.properties(**told).configure(**config())
+    properties = {"title": alt.TitleParams(title, subtitle=lines), "description": "; ".join([title, *notes])}
+    return chart.properties(**properties).configure(**config())
 
 
 def empty(alt: Any, title: str, notes: Sequence[str]) -> Any:

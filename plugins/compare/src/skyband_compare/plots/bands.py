@@ -64,8 +64,8 @@ def lines_of(answers: Answers) -> Lines | None:
         return Lines({numbers[0]: (value, value, value)})
     bounded = _bounded(names, numbers)
     value, low, high = (answers.numbers(name) for name in (bounded, "low", "high"))
-    told = "the band is from low to high, the bounds that the backend declares" if (low < high).any() else ""
-    return Lines({bounded: (value, low, high)}, told, _told_apart(answers, names[: names.index(bounded)]))
+    caption = "the band is from low to high, the bounds that the backend declares" if (low < high).any() else ""
+    return Lines({bounded: (value, low, high)}, caption, _told_apart(answers, names[: names.index(bounded)]))
 
 
 def _bounded(names: list[str], numbers: list[str]) -> str:
@@ -88,36 +88,36 @@ def draw(alt: Any, answers: Answers, lines: Lines) -> tuple[Any, list[str]]:
     """
     coloured, cut = _colours_and_panels(answers, len(lines.values), lines.told_apart)
     name, values = lines.first
-    held = panels(answers, cut, lambda: values, f"the largest {name}")
+    panes = panels(answers, cut, lambda: values, f"the largest {name}")
     hue, hues = combined(answers, coloured)
-    points = _points(answers, lines, hue, hues if coloured else None, held)
-    apart = len(held.names) > 1 and _far_apart(values, held)
-    notes = [*([lines.told] if lines.told else []), *held.notes, *_notes(lines, points, held, apart)]
-    shown = sorted(hues, key=natural) if coloured else list(lines.values)
-    chart = axes.beside(alt, _layers(alt, answers, lines, points, shown, coloured, held), held.names, points.rows)
+    points = _points(answers, lines, hue, hues if coloured else None, panes)
+    apart = len(panes.names) > 1 and _far_apart(values, panes)
+    notes = [*([lines.told] if lines.told else []), *panes.notes, *_notes(lines, points, panes, apart)]
+    names = sorted(hues, key=natural) if coloured else list(lines.values)
+    chart = axes.beside(alt, _layers(alt, answers, lines, points, names, coloured, panes), panes.names, points.rows)
     return (chart.resolve_scale(y="independent") if apart else chart), notes
 
 
 def _layers(
-    alt: Any, answers: Answers, lines: Lines, points: _Points, shown: list[str], coloured: list[str], held: Panels
+    alt: Any, answers: Answers, lines: Lines, points: _Points, names: list[str], coloured: list[str], panes: Panels
 ) -> Any:
-    said, many = " and ".join(lines.values), len(held.names) > 1
+    axis_title, many = " and ".join(lines.values), len(panes.names) > 1
     scale = alt.Scale(zero=_least(lines) >= 0, nice=True)
-    hue = alt.Color("line:N", title=" · ".join(coloured) or None, scale=alt.Scale(domain=shown))
-    colour = {"color": hue} if len(shown) > 1 else {}
+    hue = alt.Color("line:N", title=" · ".join(coloured) or None, scale=alt.Scale(domain=names))
+    colour = {"color": hue} if len(names) > 1 else {}
     tips = [alt.Tooltip("when:N", title="moment")]
     tips += [alt.Tooltip(f"{name}:Q", format=",~r") for name in ("value", "low", "high")]
-    tips += [alt.Tooltip("line:N")] if len(shown) > 1 else []
+    tips += [alt.Tooltip("line:N")] if len(names) > 1 else []
     tips += [alt.Tooltip("panel:N", title="of")] if many else []
     base = alt.Chart().encode(x=axes.moments(alt, answers, many), **colour)
-    value = alt.Y("value:Q", title=said, scale=scale, axis=axes.numbers(alt))
-    low = alt.Y("low:Q", title=said, scale=scale, axis=axes.numbers(alt))
+    value = alt.Y("value:Q", title=axis_title, scale=scale, axis=axes.numbers(alt))
+    low = alt.Y("low:Q", title=axis_title, scale=scale, axis=axes.numbers(alt))
     few = points.longest <= _DOTS
     band = base.mark_rule(opacity=0.5) if points.longest == 1 else base.mark_area(opacity=0.22)
     across = [
         alt.Chart(alt.InlineData(values=[{"limit": limit}]))
         .mark_rule(strokeDash=[6, 4], opacity=0.8)
-        .encode(y=alt.Y("limit:Q", title=said), tooltip=[alt.Tooltip("limit:Q")])
+        .encode(y=alt.Y("limit:Q", title=axis_title), tooltip=[alt.Tooltip("limit:Q")])
         for limit in lines.limits
     ]
     return alt.layer(
@@ -125,7 +125,7 @@ def _layers(
         band.encode(y=low, y2="high:Q"),
         base.mark_line().encode(y=value),
         base.mark_point(opacity=float(few), size=36 if few else 90).encode(y=value, tooltip=tips),
-    ).properties(**axes.size(len(held.names)))
+    ).properties(**axes.size(len(panes.names)))
 
 
 def _colours_and_panels(answers: Answers, series: int, told_apart: Sequence[str] = ()) -> tuple[list[str], list[str]]:
@@ -143,29 +143,29 @@ def _colours_and_panels(answers: Answers, series: int, told_apart: Sequence[str]
     return [], [*groups, *windows]
 
 
-def _points(answers: Answers, lines: Lines, hue: Int64, hues: list[str] | None, held: Panels) -> _Points:
+def _points(answers: Answers, lines: Lines, hue: Int64, hues: list[str] | None, panes: Panels) -> _Points:
     """Every line of every panel, shortened where all of them have too many points."""
     parts = [
-        (panel, name if hues is None else hues[shade], (held.place == number) & (hue == shade), values)
-        for number, panel in enumerate(held.names)
+        (panel, name if hues is None else hues[shade], (panes.place == number) & (hue == shade), values)
+        for number, panel in enumerate(panes.names)
         for shade in range(1 if hues is None else len(hues))
         for name, values in lines.values.items()
     ]
     parts = [part for part in parts if part[2].any()]
     most = max(FEWEST_A_LINE, min(MOST_A_LINE, MOST_POINTS // max(len(parts), 1)))
-    found, above = _Points(), dict[tuple[str, bytes], str]()
+    points, above = _Points(), dict[tuple[str, bytes], str]()
     for panel, name, mask, values in parts:
         series, each = shortened(Series(answers.at[mask], *(column[mask] for column in values)), most)
         first = above.setdefault((panel, series.at.tobytes() + series.value.tobytes()), name)
         if first != name:
-            found.hidden.append(f"{name} is the same as {first} all along{f' ({panel})' if panel else ''}")
-        found.each, found.longest = max(found.each, each), max(found.longest, len(series.at))
-        found.rows += _rows(answers, series, each > 1, {"line": name, "panel": panel})
-    return found
+            points.hidden.append(f"{name} is the same as {first} all along{f' ({panel})' if panel else ''}")
+        points.each, points.longest = max(points.each, each), max(points.longest, len(series.at))
+        points.rows += _rows(answers, series, each > 1, {"line": name, "panel": panel})
+    return points
 
 
 def _rows(answers: Answers, series: Series, several: bool, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    told = axes.written(answers, series.at)
+    texts = axes.written(answers, series.at)
     bounded = np.isfinite(series.low) & np.isfinite(series.high)
     numbers = (
         _plain(series.value, np.isfinite(series.value)),
@@ -174,25 +174,25 @@ def _rows(answers: Answers, series: Series, several: bool, names: Mapping[str, s
     )
     return [
         {"at": at, "when": f"up to {when}" if several else when, "value": value, "low": low, "high": high, **names}
-        for at, when, value, low, high in zip(axes.places(answers, series.at), told, *numbers, strict=True)
+        for at, when, value, low, high in zip(axes.places(answers, series.at), texts, *numbers, strict=True)
     ]
 
 
-def _plain(values: Float64, known: Array) -> list[float | None]:
+def _plain(values: Float64, is_finite: Array) -> list[float | None]:
     """As JSON has them: null where there is no number."""
-    return [float(f"{value:.9g}") if here else None for value, here in zip(values.tolist(), known, strict=True)]
+    return [float(f"{value:.9g}") if here else None for value, here in zip(values.tolist(), is_finite, strict=True)]
 
 
-def _notes(lines: Lines, points: _Points, held: Panels, apart: bool) -> list[str]:
-    drawn = held.place >= 0
+def _notes(lines: Lines, points: _Points, panes: Panels, apart: bool) -> list[str]:
+    in_a_panel = panes.place >= 0
     notes = points.hidden[:3]
     if len(points.hidden) > 3:
         notes.append(f"so it is with {len(points.hidden) - 3:,} more lines")
     if points.each > 1:
         notes.append(f"a point stands for up to {np.ceil(points.each):,.0f} answers: their mean, and a band from the "
                      "least to the most of them (`last` draws a shorter time in full)")  # fmt: skip
-    known = [np.isfinite(values).all(axis=0) for values in map(np.stack, lines.values.values())]
-    unseen = sum(int((~each & drawn).sum()) for each in known)
+    finite = [np.isfinite(values).all(axis=0) for values in map(np.stack, lines.values.values())]
+    unseen = sum(int((~each & in_a_panel).sum()) for each in finite)
     if unseen:
         notes.append(f"of {unseen:,} answers the value or a bound is null or infinite, and not drawn")
     return [*notes, "each panel has a scale of its own"] if apart else notes
@@ -203,7 +203,7 @@ def _least(lines: Lines) -> float:
     return float(every[np.isfinite(every)].min(initial=0.0))
 
 
-def _far_apart(values: Array, held: Panels) -> bool:
-    most = [np.abs(values[(held.place == number) & np.isfinite(values)]).max(initial=0.0)
-            for number in range(len(held.names))]  # fmt: skip
+def _far_apart(values: Array, panes: Panels) -> bool:
+    most = [np.abs(values[(panes.place == number) & np.isfinite(values)]).max(initial=0.0)
+            for number in range(len(panes.names))]  # fmt: skip
     return bool(max(most) > _UNLIKE * max(min(most), 1e-300))

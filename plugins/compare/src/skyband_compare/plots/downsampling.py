@@ -26,9 +26,9 @@ def shortened(series: Series, most: int) -> tuple[Series, float]:
         return series, 1.0
     starts = np.linspace(0, count, most + 1).astype(np.int64)[:-1]
     ends = np.append(starts[1:], count) - 1
-    known = np.isfinite(series.value)
-    sums = np.add.reduceat(np.where(known, series.value, 0.0), starts)
-    counts = np.add.reduceat(known.astype(np.int64), starts)
+    finite = np.isfinite(series.value)
+    sums = np.add.reduceat(np.where(finite, series.value, 0.0), starts)
+    counts = np.add.reduceat(finite.astype(np.int64), starts)
     mean = np.divide(sums, counts, out=np.full(most, np.nan), where=counts > 0)
     low = np.minimum.reduceat(np.where(np.isfinite(series.low), series.low, np.inf), starts)
     high = np.maximum.reduceat(np.where(np.isfinite(series.high), series.high, -np.inf), starts)

@@ -62,13 +62,13 @@ def plot(
         these are no answers, or a column or value asked for is not there
     """
     alt = altair()
-    asked = None if query is None else make_query(query)
-    held = read(_table(answers), tuple(by) or (() if asked is None else asked.by))
-    above = title or ("answers" if asked is None else asked.kind)
-    wanted = {name: [value] if isinstance(value, str) or not isinstance(value, Sequence) else list(value)
+    own_query = None if query is None else make_query(query)
+    answered = read(_table(answers), tuple(by) or (() if own_query is None else own_query.by))
+    above = title or ("answers" if own_query is None else own_query.kind)
+    values_by_name = {name: [value] if isinstance(value, str) or not isinstance(value, Sequence) else list(value)
               for name, value in (only or {}).items()}  # fmt: skip
-    held, notes = chosen(held, last, wanted)
-    return draw(alt, held, above, notes, chart or (None if asked is None else asked.chart))
+    answered, notes = chosen(answered, last, values_by_name)
+    return draw(alt, answered, above, notes, chart or (None if own_query is None else own_query.chart))
 
 
 def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = (), chart: str | None = None) -> Any:
@@ -78,8 +78,8 @@ def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = (), char
     if not len(answers):
         return axes.empty(alt, title, notes)
     own = None if chart is None else _own_chart(chart)
-    drawn, said = (own or _CHARTS.get(chart or "", _by_columns))(alt, answers)
-    return axes.finished(alt, drawn, title, [axes.span(answers), *notes, *said])
+    chart_drawn, said = (own or _CHARTS.get(chart or "", _by_columns))(alt, answers)
+    return axes.finished(alt, chart_drawn, title, [axes.span(answers), *notes, *said])
 
 
 Drawn = tuple[Any, list[str]]
@@ -89,8 +89,8 @@ def _by_columns(alt: Any, answers: Answers) -> Drawn:
     names = answers.after
     if ranks.RANK in names:
         return _pairs(alt, answers) if named_pair(names) is not None else ranks.draw(alt, answers)
-    listed = named_pair(names) is not None or "id" in names or "match" in names
-    return _pairs(alt, answers) if listed else _bands(alt, answers)
+    is_list = named_pair(names) is not None or "id" in names or "match" in names
+    return _pairs(alt, answers) if is_list else _bands(alt, answers)
 
 
 def _ranks(alt: Any, answers: Answers) -> Drawn:
@@ -126,8 +126,8 @@ def _own_chart(place: str) -> Callable[[Any, Answers], Drawn] | None:
         raise PluginError(f"chart {place!r} could not be imported: {cause(error)}") from error
 
     def draw_own(alt: Any, answers: Answers) -> Drawn:
-        drawn = function(alt, answers)
-        return drawn if isinstance(drawn, tuple) else (drawn, [])
+        chart = function(alt, answers)
+        return chart if isinstance(chart, tuple) else (chart, [])
 
     return draw_own
 

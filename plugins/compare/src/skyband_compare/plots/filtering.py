@@ -41,10 +41,10 @@ def _with(answers: Answers, name: str, values: Sequence[str]) -> Answers:
     for value in values:
         if value not in texts:
             raise InputError("only", f"no answer has {name} = {value!r}; {_some(value, texts)}")
-    wanted = np.array([text in values for text in texts])
-    return answers.where(wanted[codes])
+    mask = np.array([text in values for text in texts])
+    return answers.where(mask[codes])
 
 
 def _some(value: str, texts: Sequence[str]) -> str:
-    said = suggest(value, texts)
-    return said if len(said) <= 200 else f"there are {len(texts):,} others, such as {texts[0]!r}"
+    hint = suggest(value, texts)
+    return hint if len(hint) <= 200 else f"there are {len(texts):,} others, such as {texts[0]!r}"

@@ -33,8 +33,8 @@ def named_pair(after: Sequence[str]) -> NamedPair | None:
     if "match_time" in before:
         return _matched(before[: before.index("match_time")])
     left, right = (tuple(name for name in before if name.startswith(f"{side}_")) for side in _SIDES)
-    known = [tuple(name.partition("_")[2] for name in side) for side in (left, right)]
-    return NamedPair(_SIDES, (left, right)) if left and known[0] == known[1] else None
+    pairs = [tuple(name.partition("_")[2] for name in side) for side in (left, right)]
+    return NamedPair(_SIDES, (left, right)) if left and pairs[0] == pairs[1] else None
 
 
 def _matched(names: Sequence[str]) -> NamedPair | None:

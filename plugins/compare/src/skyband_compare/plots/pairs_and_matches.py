@@ -89,11 +89,11 @@ def _range(alt: Any, answers: Answers, alike: str, notes: list[str]) -> Any:
     series, each = shortened(Series(at, most, least, most), MOST_POINTS)
     if each > 1:
         notes.append(f"a point stands for up to {np.ceil(each):,.0f} moments: the line is the mean of their largest")
-    told = axes.written(answers, series.at)
+    texts = axes.written(answers, series.at)
     columns = [np.where(np.isfinite(column), column, np.nan) for column in (series.value, series.low)]
     rows = [
         {"at": place, "when": when, "most": None if most != most else most, "least": None if least != least else least}
-        for place, when, most, least in zip(axes.places(answers, series.at), told, *map(np.ndarray.tolist, columns),
+        for place, when, most, least in zip(axes.places(answers, series.at), texts, *map(np.ndarray.tolist, columns),
                                             strict=True)
     ]  # fmt: skip
     tips = [alt.Tooltip("when:N", title="moment"), alt.Tooltip("most:Q", title="largest"),
@@ -141,16 +141,16 @@ def _columns(first: Answers, names: Sequence[str], pair: NamedPair | None) -> di
     together = dict(zip(pair.columns, pair.names, strict=True)) if pair is not None and pair.several else {}
     begun = {columns[0]: columns for columns in together}
     inner = {name for columns in together for name in columns[1:]}
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for name in names:
         if name in begun:
             side, columns = together[begun[name]], begun[name]
             told = [part.removeprefix(f"{side}_") for part in columns]
-            found[f"{side}: {' · '.join(told)}"] = _identities(first, columns)
+            by_name[f"{side}: {' · '.join(told)}"] = _identities(first, columns)
         elif name not in inner:
             texts = axes.written(first, first.at) if name == first.moment else first.cells(name)
-            found[name] = [text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in texts]
-    return found
+            by_name[name] = [text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in texts]
+    return by_name
 
 
 def _identities(first: Answers, columns: Sequence[str]) -> list[str]:
@@ -163,8 +163,8 @@ def _identities(first: Answers, columns: Sequence[str]) -> list[str]:
 
 def _table(alt: Any, first: Answers, columns: Mapping[str, Sequence[str]]) -> Any:
     """Answers as a drawn table of these texts."""
-    known = {name for name in columns if name != first.moment and name in first.table.column_names}
-    flush = {name for name in known if first.is_number(name)}
+    names = {name for name in columns if name != first.moment and name in first.table.column_names}
+    flush = {name for name in names if first.is_number(name)}
     rules, cells, left = [], [], 0.0
     for name, texts in columns.items():
         wide = _LETTER * max(map(len, [name, *texts])) + 6

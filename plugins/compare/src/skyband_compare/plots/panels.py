@@ -34,9 +34,9 @@ def panels(answers: Answers, columns: Sequence[str], weight: Callable[[], Float6
     if len(names) <= MOST_PANELS:
         order = sorted(range(len(names)), key=lambda number: natural(names[number]))
         return Panels(tuple(names[number] for number in order), _renumbered(place, order), ())
-    known = np.nan_to_num(weight(), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    weights = np.nan_to_num(weight(), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
     most = np.full(len(names), -np.inf)
-    np.maximum.at(most, place, known)
+    np.maximum.at(most, place, weights)
     order = sorted(range(len(names)), key=lambda number: (-most[number], natural(names[number])))[:MOST_PANELS]
     which = " and ".join(columns)
     note = (

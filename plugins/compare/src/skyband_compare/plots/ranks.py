@@ -52,57 +52,57 @@ def ranked(answers: Answers) -> Ranked:
 
 def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     """A panel for each group, query and window; objects that are ranked most often have colours."""
-    found = ranked(answers)
+    ranking = ranked(answers)
     columns = [name for name in (*answers.by, *SPLIT) if name in answers.table.column_names]
     columns = [name for name in columns if len(answers.codes(name)[1]) > 1]
-    held = panels(answers, columns, lambda: _count_of(answers, columns), "the most answers")
-    notes = list(held.notes)
-    if found.rank.max(initial=0) > MOST_RANKS:
-        notes.append(f"ranks 1 to {MOST_RANKS} of {found.rank.max():,}")
-    rows, dots, each = _rows(answers, found, held)
+    panes = panels(answers, columns, lambda: _count_of(answers, columns), "the most answers")
+    notes = list(panes.notes)
+    if ranking.rank.max(initial=0) > MOST_RANKS:
+        notes.append(f"ranks 1 to {MOST_RANKS} of {ranking.rank.max():,}")
+    rows, dots, each = _rows(answers, ranking, panes)
     if each > 1:
         notes.append(f"one of {each:,} moments is drawn, the newest among them (`last` draws a shorter time in full)")
     coloured = [label for label, _ in Counter(row["label"] for row in rows).most_common(COLOURS)]
     others = len({row["label"] for row in rows}) - len(coloured)
     if others:
-        said = "is grey" if others == 1 else "are grey"
-        notes.append(f"the {COLOURS} objects ranked most often have colours, {others:,} {said}")
+        phrase = "is grey" if others == 1 else "are grey"
+        notes.append(f"the {COLOURS} objects ranked most often have colours, {others:,} {phrase}")
     for row in rows:
         row["top"] = row["label"] in coloured
-    scores = None if len(held.names) > 1 else _scores(alt, answers, rows, found.value, coloured)
+    scores = None if len(panes.names) > 1 else _scores(alt, answers, rows, ranking.value, coloured)
     for row in rows:
         del row["number"]
-    if len(held.names) > 1:
-        return _panels(alt, answers, rows, held, coloured, dots), notes
-    chart, options = _chart(alt, answers, rows, held, coloured, dots)
-    ranks = axes.beside(alt, chart, held.names, rows, **options)
+    if len(panes.names) > 1:
+        return _panels(alt, answers, rows, panes, coloured, dots), notes
+    chart, options = _chart(alt, answers, rows, panes, coloured, dots)
+    ranks = axes.beside(alt, chart, panes.names, rows, **options)
     if scores is None:
         return ranks, notes
-    notes.append(f"below: the {found.value} of those with colours, and in grey that of the last rank")
+    notes.append(f"below: the {ranking.value} of those with colours, and in grey that of the last rank")
     return alt.vconcat(ranks, scores, spacing=10), notes
 
 
 def _panels(
-    alt: Any, answers: Answers, rows: list[dict[str, Any]], held: Panels, coloured: list[str], dots: bool
+    alt: Any, answers: Answers, rows: list[dict[str, Any]], panes: Panels, coloured: list[str], dots: bool
 ) -> Any:
     """Panels beside each other; where their k differ, each with an axis of its own."""
-    parts = {name: [row for row in rows if row["panel"] == name] for name in held.names}
+    parts = {name: [row for row in rows if row["panel"] == name] for name in panes.names}
     if len({max((row["rank"] for row in part), default=1) for part in parts.values()}) == 1:
-        chart, options = _chart(alt, answers, rows, held, coloured, dots)
-        return axes.beside(alt, chart, held.names, rows, **options)
+        chart, options = _chart(alt, answers, rows, panes, coloured, dots)
+        return axes.beside(alt, chart, panes.names, rows, **options)
     charts = []
     for name, part in parts.items():
-        chart, options = _chart(alt, answers, part, held, coloured, dots)
+        chart, options = _chart(alt, answers, part, panes, coloured, dots)
         title = alt.TitleParams(name, fontSize=12, offset=6)
         charts.append(chart.properties(data=alt.InlineData(values=part), title=title))
     return alt.concat(*charts, **options)
 
 
 def _chart(
-    alt: Any, answers: Answers, rows: list[dict[str, Any]], held: Panels, coloured: list[str], dots: bool
+    alt: Any, answers: Answers, rows: list[dict[str, Any]], panes: Panels, coloured: list[str], dots: bool
 ) -> tuple[Any, dict[str, int]]:
     """A panel, and how panels stand beside each other, with room for the names to their right."""
-    many, narrow = len(held.names) > 1, len(held.names) > _STACKED
+    many, narrow = len(panes.names) > 1, len(panes.names) > _STACKED
     last = max((row["rank"] for row in rows), default=1)
     beside = int(24 + _LETTER * max((len(row["told"]) for row in rows), default=0))
     ended = not many and {row["label"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
@@ -163,34 +163,34 @@ def _scores(
     return alt.layer(*layers).properties(width=axes.WIDE, height=_SCORES)
 
 
-def _rows(answers: Answers, found: Ranked, held: Panels) -> tuple[list[dict[str, Any]], bool, int]:
+def _rows(answers: Answers, ranking: Ranked, panes: Panels) -> tuple[list[dict[str, Any]], bool, int]:
     """A row for each point; whether moments are few; of how many moments one is drawn."""
-    made: list[dict[str, Any]] = []
-    labels = unlike(found.names, _LABEL)
+    dicts: list[dict[str, Any]] = []
+    labels = unlike(ranking.names, _LABEL)
     each, dots = 1, True
-    inside = (found.rank >= 1) & (found.rank <= MOST_RANKS)
-    values = answers.texts(found.value) if found.value is not None else []
-    numbers = answers.numbers(found.value) if found.value is not None and answers.is_number(found.value) else None
-    for number, panel in enumerate(held.names):
-        here = np.flatnonzero(inside & (held.place == number))
+    inside = (ranking.rank >= 1) & (ranking.rank <= MOST_RANKS)
+    values = answers.texts(ranking.value) if ranking.value is not None else []
+    numbers = answers.numbers(ranking.value) if ranking.value is not None and answers.is_number(ranking.value) else None
+    for number, panel in enumerate(panes.names):
+        here = np.flatnonzero(inside & (panes.place == number))
         moments = np.unique(answers.at[here])
-        step = -(-len(moments) // (MOST_MOMENTS if len(held.names) <= _STACKED else FEW_MOMENTS))
-        drawn = moments[::-1][:: max(step, 1)][::-1]  # the newest among them
-        each, dots = max(each, step), dots and len(drawn) <= _DOTS
-        here = here[np.isin(answers.at[here], drawn)]
-        turn = np.searchsorted(drawn, answers.at[here])
-        runs = _runs(found.thing[here], turn)
-        told = axes.written(answers, answers.at[here])
-        for place, (row, when, run) in enumerate(zip(here.tolist(), told, runs, strict=True)):
-            thing = int(found.thing[row])
-            made.append({
-                "at": axes.places(answers, answers.at[row : row + 1])[0], "when": when, "rank": int(found.rank[row]),
-                "name": found.names[thing], "label": labels[thing], "run": f"{number}-{run}", "panel": panel,
-                "end": bool(turn[place] == len(drawn) - 1), "value": values[row] if values else "",
+        step = -(-len(moments) // (MOST_MOMENTS if len(panes.names) <= _STACKED else FEW_MOMENTS))
+        dotted = moments[::-1][:: max(step, 1)][::-1]  # the newest among them
+        each, dots = max(each, step), dots and len(dotted) <= _DOTS
+        here = here[np.isin(answers.at[here], dotted)]
+        turn = np.searchsorted(dotted, answers.at[here])
+        runs = _runs(ranking.thing[here], turn)
+        texts = axes.written(answers, answers.at[here])
+        for place, (row, when, run) in enumerate(zip(here.tolist(), texts, runs, strict=True)):
+            thing = int(ranking.thing[row])
+            dicts.append({
+                "at": axes.places(answers, answers.at[row : row + 1])[0], "when": when, "rank": int(ranking.rank[row]),
+                "name": ranking.names[thing], "label": labels[thing], "run": f"{number}-{run}", "panel": panel,
+                "end": bool(turn[place] == len(dotted) - 1), "value": values[row] if values else "",
                 "told": f"{labels[thing]} · {values[row]}" if values else labels[thing],
                 "number": None if numbers is None or not np.isfinite(numbers[row]) else float(numbers[row]),
             })  # fmt: skip
-    return made, dots, each
+    return dicts, dots, each
 
 
 def _runs(things: Int64, turns: Int64) -> list[int]:

@@ -82,7 +82,7 @@ def specification(chart: Any) -> dict[str, Any]:
 def _page(spec: dict[str, Any], refresh: int | None) -> str:
     """HTML that runs the scripts in it and no others, and from which a browser loads nothing."""
     library = converter().javascript_bundle()
-    held = json.dumps({"chart": spec, "light": config(), "dark": config(dark=True)}, separators=(",", ":"))
+    data = json.dumps({"chart": spec, "light": config(), "dark": config(dark=True)}, separators=(",", ":"))
     hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in (library, _START)]
     allowed = " ".join(f"'sha256-{each}'" for each in hashes)
     title = spec.get("title", {})
@@ -90,7 +90,7 @@ def _page(spec: dict[str, Any], refresh: int | None) -> str:
         policy=f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src {allowed}",
         refresh="" if refresh is None else f'\n<meta http-equiv="refresh" content="{refresh}">',
         title=escape(str(title.get("text", "") if isinstance(title, dict) else title)),
-        spec=held.replace("<", "\\u003c"),  # names in it may hold the end of a script
+        spec=data.replace("<", "\\u003c"),  # names in it may hold the end of a script
         library=library,
         start=_START,
     )

@@ -49,11 +49,11 @@ class Answered:
         if bound is not None:
             version = bound.read(keys_of(self.source)).version
             return () if version is None else (version,)
-        found = []
+        files = []
         for path in data_files(Path(str(self.source.path))):
             stat = path.stat()
-            found.append((path.name, stat.st_size, stat.st_mtime_ns))
-        return tuple(found)
+            files.append((path.name, stat.st_size, stat.st_mtime_ns))
+        return tuple(files)
 
 
 def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
@@ -93,8 +93,8 @@ def _source(format: str, path: str | None, field: str, options: dict[str, object
     if local is None:
         raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
     header = {"header": True} if format == "csv" else {}
-    made = Source(format=format, path=str(local.absolute()), options=options or header)
-    return made if format in READABLE else _checked(made, field)
+    source = Source(format=format, path=str(local.absolute()), options=options or header)
+    return source if format in READABLE else _checked(source, field)
 
 
 def _tabled(sink: Sink) -> Source:
@@ -121,8 +121,8 @@ def _format_at(path: Path) -> str:
     if tabled is not None:
         return tabled
     for file in data_files(path):
-        known = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
-        if known:
-            return known[-1]
+        formats = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
+        if formats:
+            return formats[-1]
     message = f"{str(path)!r} holds no file that ends in {', '.join(_SUFFIXES)}"
     raise ConfigError(Problem("table", f"{message}: is it a job? Its name then ends in .toml"))

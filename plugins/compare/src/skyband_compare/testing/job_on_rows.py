@@ -67,11 +67,11 @@ def read_job_on(
 def run(job: CheckedJob, progress: Progress) -> Answers:
     """Raises InputError where a row cannot be taken, and the job does not say what else to do with it."""
     totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
-    held, steps = begin(job, totals, progress)
+    local_run, steps = begin(job, totals, progress)
     with announced(progress, totals):
         tables = list(steps)
     progress.wipe()
-    schema = held.operator.result_schema
+    schema = local_run.operator.result_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     totals.answers = len(table)
     return Answers(job, table, totals)

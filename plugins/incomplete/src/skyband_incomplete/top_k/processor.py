@@ -66,8 +66,8 @@ class RankingProcessor(BatchedProcessor):
         self.resume_after(last)
         return self
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:
-        marks = asked - (self._ranker.by == "time")
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> AnswerColumns | None:
+        marks = due - (self._ranker.by == "time")
         values = 0.0 - rows["value"] if self._mirrored else rows["value"]
         offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
         self._repeated += self._ranker.repeated - self._counted
@@ -75,14 +75,14 @@ class RankingProcessor(BatchedProcessor):
         if len(times):
             self._names.update(times, rows)
             self._ranked_rows.update(times, rows, rows["value"])
-        if not len(asked):
+        if not len(due):
             return None
-        return self._answers(asked, offsets, objects, 0.0 - scores if self._mirrored else scores)
+        return self._answers(due, offsets, objects, 0.0 - scores if self._mirrored else scores)
 
-    def _answers(self, asked: Int64, offsets: Int64, objects: Int64, scores: Array) -> AnswerColumns:
+    def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> AnswerColumns:
         """Answers as rows, while the names they need are known."""
         sizes = np.diff(offsets)
-        answer, until = np.repeat(np.arange(len(asked)), sizes), np.repeat(asked, sizes)
+        answer, until = np.repeat(np.arange(len(moments)), sizes), np.repeat(moments, sizes)
         carried = self._ranked_rows.lookup(answer, objects, scores, until - self._horizon, until)
         columns = [
             until,
@@ -91,13 +91,13 @@ class RankingProcessor(BatchedProcessor):
             scores,
             *carried[self._several :],
         ]
-        self._names.forget(int(asked[-1]) - self._horizon)
-        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
+        self._names.forget(int(moments[-1]) - self._horizon)
+        self._ranked_rows.forget(int(moments[-1]) - self._horizon)
         return AnswerColumns(self._schema, columns)
 
     def take_dropped(self) -> Mapping[str, int]:
-        taken, self._repeated = self._repeated, 0
-        return {"repeated report": taken}
+        dropped, self._repeated = self._repeated, 0
+        return {"repeated report": dropped}
 
     @property
     def retained(self) -> int:

@@ -143,9 +143,9 @@ class TopK(Query):
         if isinstance(self.aggregate, tuple) and len(self.aggregate) != len(self.streams):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
             problems.append(Problem("aggregate", message))
-        taken = ("at", "rank", "score", *self.by)
-        problems += name_problems("object", several(self.object), taken)
-        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
+        reserved = ("at", "rank", "score", *self.by)
+        problems += name_problems("object", several(self.object), reserved)
+        problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
         if self.order == SMALLEST:
             problems += self._largest_only()
         if problems:

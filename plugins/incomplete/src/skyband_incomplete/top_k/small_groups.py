@@ -76,8 +76,8 @@ class SmallTopK(SmallGroupTable):
         super().__init__(schedule, most, answers, named, at_once=self._promise, carry=carry, which=which)
 
     def take_dropped(self) -> Mapping[str, int]:
-        taken, self._repeated = self._repeated, 0
-        return {"repeated report": taken}
+        dropped, self._repeated = self._repeated, 0
+        return {"repeated report": dropped}
 
     def oldest(self, time: Any) -> Any:
         return time - self._window + 1 if self._promise else super().oldest(time)

@@ -23,18 +23,18 @@ class CalledScores:
 
     def evaluate(self, vectors: Float64) -> Float64:
         """float64[n]: the scores of values, float64[n, streams]. O(n log n), and a call for what is not known yet."""
-        known, both = len(self._vectors), np.concatenate([self._vectors, vectors])
+        count, both = len(self._vectors), np.concatenate([self._vectors, vectors])
         codes = row_codes(list(both.T))
         first, scores = np.empty(codes.max(initial=-1) + 1, np.int64), np.empty(codes.max(initial=-1) + 1)
         first[codes[::-1]] = np.arange(len(both))[::-1]
-        scores[codes[:known]] = self._scores
-        new = first >= known
+        scores[codes[:count]] = self._scores
+        new = first >= count
         scores[new] = [self._score(row) for row in both[first[new]]]
         stays = np.full(len(first), len(first) <= _MOST_KNOWN)
-        stays[codes[known:]] = True
+        stays[codes[count:]] = True
         self._vectors, self._scores = both[first[stays]], scores[stays]
-        found: Float64 = scores[codes[known:]]
-        return found
+        fresh: Float64 = scores[codes[count:]]
+        return fresh
 
     def best(
         self, stretch: Int64, moment: Int64, objects: Int64, vectors: Float64, k: int

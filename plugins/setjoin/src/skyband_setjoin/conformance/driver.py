@@ -80,12 +80,12 @@ class SetMatcherDriver(Driver):
     def answers(self, backend: Any, stream: PairStream, stop: int) -> list[Any]:
         """`now`, the sets seen, and what some of the stream's sets would match if they came next, one by one."""
         backend = getattr(backend, "_backend", backend)
-        asked = copy.deepcopy(backend)
+        copied = copy.deepcopy(backend)
         reached = 0 if backend.now is None else backend.now
-        chosen = probes(stream)
-        moments = np.full(len(chosen), reached) + np.arange(len(chosen)) * (backend.by == "rows")
-        sides = chosen.sides if backend.sides == 2 else None
-        return [backend.now, backend.seen, plain(asked.update(moments, *chosen.flat(0, len(chosen)), sides))]
+        rows = probes(stream)
+        moments = np.full(len(rows), reached) + np.arange(len(rows)) * (backend.by == "rows")
+        sides = rows.sides if backend.sides == 2 else None
+        return [backend.now, backend.seen, plain(copied.update(moments, *rows.flat(0, len(rows)), sides))]
 
     def expected(self, case: Case, stream: PairStream, stop: int) -> list[Any]:
         """The same by comparing all sets."""
@@ -134,11 +134,11 @@ DRIVER = SetMatcherDriver()
 def _by_definition(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:
     by_rows = parameters.get("by") == "rows"
     now = None if not stop else stop if by_rows else int(stream.times[stop - 1])
-    chosen = probes(stream)
-    moments = [*stream.times[:stop].tolist(), *[now or 0] * len(chosen)]
-    times = range(stop + len(chosen)) if by_rows else moments
-    sets = sets_of(stream)[:stop] + sets_of(chosen)
-    sides = [*stream.sides[:stop].tolist(), *chosen.sides.tolist()]
+    rows = probes(stream)
+    moments = [*stream.times[:stop].tolist(), *[now or 0] * len(rows)]
+    times = range(stop + len(rows)) if by_rows else moments
+    sets = sets_of(stream)[:stop] + sets_of(rows)
+    sides = [*stream.sides[:stop].tolist(), *rows.sides.tolist()]
     return [now, stop, oracle.matches(parameters, times, sets, sides)[stop:]]
 
 

@@ -30,7 +30,7 @@ def matches(
     times: their own, or the row numbers 0, 1, 2, … where windows are counted in rows.
     """
     score, threshold, window = similarity_of(parameters), parameters["threshold"], parameters["window"]
-    wanted, first = parameters.get("matches", "all"), parameters.get("keep", "all") == "first"
+    most, first = parameters.get("matches", "all"), parameters.get("keep", "all") == "first"
     two, by_rows = parameters.get("sides", 1) == 2, parameters.get("by", "time") == "rows"
     answers: list[list[Match]] = []
     earlier: list[int] = []
@@ -45,8 +45,8 @@ def matches(
                     found.append((old, similarity))
         if _does(parts, new, BUILD) and not (first and found):
             earlier.append(new)
-        if wanted != "all":
-            found = sorted(found, key=lambda match: (-match[1], match[0]))[:wanted]
+        if most != "all":
+            found = sorted(found, key=lambda match: (-match[1], match[0]))[:most]
         answers.append(found)
     return answers
 

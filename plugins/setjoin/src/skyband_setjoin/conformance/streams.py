@@ -13,7 +13,7 @@ Sets = list[list[int]]
 def stream_of(sets: Sets, times: list[int] | None = None) -> PairStream:
     """These sets, at the times 0, 1, 2, … unless given, on both sides in turn."""
     moments = range(len(sets)) if times is None else times
-    tokens = tuple(np.array(chosen, np.int64) for chosen in sets)
+    tokens = tuple(np.array(words, np.int64) for words in sets)
     return PairStream(np.array(list(moments), np.int64), np.arange(len(sets), dtype=np.int8) % 2, tokens)
 
 
@@ -24,8 +24,8 @@ def growing(seed: int, rows: int) -> PairStream:
     for _ in range(rows - 1):
         base = sets[int(rng.integers(max(0, len(sets) - 30), len(sets)))]
         if rng.random() < 0.5 or len(base) > 50:
-            kept = max(1, int(len(base) * rng.uniform(0.4, 1.0)))
-            sets.append(rng.permutation(base)[:kept].tolist())
+            size = max(1, int(len(base) * rng.uniform(0.4, 1.0)))
+            sets.append(rng.permutation(base)[:size].tolist())
         else:
             sets.append([*base, *rng.integers(0, 400, int(rng.integers(0, len(base) + 1))).tolist()])
     return stream_of(sets)

@@ -53,11 +53,11 @@ class MatchTrial(Trial):
         return [now, *self._found[0][before:stop]]
 
 
-def _matches(given: Mapping[str, Any], stream: PairStream) -> Matches:
-    rows = given["by"] == "rows"
+def _matches(parameters: Mapping[str, Any], stream: PairStream) -> Matches:
+    rows = parameters["by"] == "rows"
     times = np.arange(len(stream)) if rows else stream.times
-    firsts = np.searchsorted(times, times + rows - given["window"])
-    kept, found = np.ones(len(stream), bool), []
+    firsts = np.searchsorted(times, times + rows - parameters["window"])
+    stays, answers = np.ones(len(stream), bool), []
     for start in range(0, len(stream), AT_ONCE):
         stop = min(start + AT_ONCE, len(stream))
         first = int(firsts[start])
@@ -65,24 +65,24 @@ def _matches(given: Mapping[str, Any], stream: PairStream) -> Matches:
         for row in range(start, stop):
             old = np.arange(int(firsts[row]), row)
             shared = common[row - first, old - first]
-            wanted = (shared > 0) & kept[old]
-            if given["sides"] == 2:
-                wanted &= stream.sides[old] != stream.sides[row]
-            old, shared = old[wanted], shared[wanted]
-            similar = similarity(given["similarity"], shared, sizes[old - first], sizes[row - first])
-            old, similar = old[similar >= given["threshold"]], similar[similar >= given["threshold"]]
-            kept[row] = given["keep"] == "all" or not len(old)
-            if given["matches"] != "all":
-                best = np.lexsort((old, -similar))[: given["matches"]]
+            is_match = (shared > 0) & stays[old]
+            if parameters["sides"] == 2:
+                is_match &= stream.sides[old] != stream.sides[row]
+            old, shared = old[is_match], shared[is_match]
+            similar = similarity(parameters["similarity"], shared, sizes[old - first], sizes[row - first])
+            old, similar = old[similar >= parameters["threshold"]], similar[similar >= parameters["threshold"]]
+            stays[row] = parameters["keep"] == "all" or not len(old)
+            if parameters["matches"] != "all":
+                best = np.lexsort((old, -similar))[: parameters["matches"]]
                 old, similar = old[best], similar[best]
-            found.append(list(zip(old.tolist(), similar.tolist(), strict=True)))
-    return found
+            answers.append(list(zip(old.tolist(), similar.tolist(), strict=True)))
+    return answers
 
 
 def trials(case: Case) -> Iterator[MatchTrial]:
     """Many sets and large ones, one stream and two, both clocks, both ways to keep."""
-    known = [trial for trial in _trials(3 if case.long else 1) if trial.parameters["similarity"] == "jaccard"]
-    return iter(_trials(3 if case.long else 1) if case.info.guarantee == "exact" else known)
+    jaccard = [trial for trial in _trials(3 if case.long else 1) if trial.parameters["similarity"] == "jaccard"]
+    return iter(_trials(3 if case.long else 1) if case.info.guarantee == "exact" else jaccard)
 
 
 @cache

@@ -32,8 +32,8 @@ class FullIndex(WindowMatcher):
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        held: Any = kernels.take(self._sets, self._index, *self._rule.for_kernels, self._asked, self._counts(), *rows)
-        (self._sets, self._index), cuts, answers = held
+        result: Any = kernels.take(self._sets, self._index, *self._rule.for_kernels, self._asked, self._counts(), *rows)
+        (self._sets, self._index), cuts, answers = result
         self._rule.own.check(lambda: window.sizes(self._sets, offsets))
         return cuts, answers
 

@@ -102,8 +102,8 @@ class MinHashLsh(WindowMatcher):
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        taken: Any = kernels.take(self._sets, self._bands, self._hashes, *self._rule.for_kernels, self._asked, *rows)
-        (self._sets, self._bands), cuts, answers = taken
+        result: Any = kernels.take(self._sets, self._bands, self._hashes, *self._rule.for_kernels, self._asked, *rows)
+        (self._sets, self._bands), cuts, answers = result
         return cuts, answers
 
     def _advance(self, now: int) -> None:
@@ -120,8 +120,8 @@ class MinHashLsh(WindowMatcher):
 @lru_cache(maxsize=64)
 def _hashes(count: int, seed: int) -> Hashes:
     """Hash functions, the same for all matchers of this number and seed, which share them."""
-    drawn = np.random.default_rng(seed).integers(0, 2**32, (2, count), dtype=np.uint32)
-    return Hashes(drawn[0] | np.uint32(1), drawn[1].copy())
+    coefficients = np.random.default_rng(seed).integers(0, 2**32, (2, count), dtype=np.uint32)
+    return Hashes(coefficients[0] | np.uint32(1), coefficients[1].copy())
 
 
 @lru_cache(maxsize=64)

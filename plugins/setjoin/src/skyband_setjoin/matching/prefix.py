@@ -79,10 +79,10 @@ class Prefix(WindowMatcher):
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        taken: Any = kernels.take(
+        result: Any = kernels.take(
             self._sets, self._index, self._levels, self._round, *self._rule.for_kernels, self._asked, *rows
         )
-        (self._sets, self._index, self._levels), cuts, answers = taken
+        (self._sets, self._index, self._levels), cuts, answers = result
         self._rule.own.check(lambda: window.sizes(self._sets, offsets))
         return cuts, answers
 

@@ -33,8 +33,8 @@ class WindowMatcher(SetMatcher):
         self._rule = rule_of(self.similarity, self.threshold)
         self._sets = window.new()
         length = self.window if self.by == "time" else -self.window
-        wanted = 0 if self.matches == ALL else int(self.matches)
-        self._asked = np.array([self.sides, length, wanted, self.keep == FIRST], np.int64)
+        most = 0 if self.matches == ALL else int(self.matches)
+        self._asked = np.array([self.sides, length, most, self.keep == FIRST], np.int64)
         self._clear()
 
     @abstractmethod
@@ -86,15 +86,15 @@ class WindowMatcher(SetMatcher):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now = read.optional("now")
-        self._seen = read.number("seen", at_least=0, at_most=2**62)
-        sets = read_sets(read, self)
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._seen = reader.number("seen", at_least=0, at_most=2**62)
+        sets = read_sets(reader, self)
         count = len(sets.times)
-        numbers = read.ascending("numbers", count, strictly=True, at_least=0, at_most=self._seen - 1)
-        read.require(bool((np.diff(sets.offsets) > 0).all()), "sizes", "must be at least 1: an empty set is not held")
+        numbers = reader.ascending("numbers", count, strictly=True, at_least=0, at_most=self._seen - 1)
+        reader.require(bool((np.diff(sets.offsets) > 0).all()), "sizes", "must be at least 1: an empty set is not held")
         if count and self._now is not None:
             oldest = self._horizon(self._now)
-            read.require(int(sets.times[0]) >= oldest, "times", f"must be valid, which is from {oldest} on")
+            reader.require(int(sets.times[0]) >= oldest, "times", f"must be valid, which is from {oldest} on")
         self._take(numbers, sets.times, sets.offsets, sets.tokens, sets.sides, np.full(count, BUILD, np.int8))
-        read.require(len(self) == count, "sizes", "must be of sets that a later one can match")
+        reader.require(len(self) == count, "sizes", "must be of sets that a later one can match")

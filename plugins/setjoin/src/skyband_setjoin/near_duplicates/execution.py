@@ -62,8 +62,8 @@ class NearDuplicatesExecution(Execution[NearDuplicates]):
         new = np.append(True, pc.not_equal(place[1:], place[:-1]).to_numpy(zero_copy_only=False))[: len(place)]
         rank = np.arange(len(place)) - np.maximum.accumulate(np.where(new, np.arange(len(place)), 0))
         if query.output == KEPT:
-            told = new & ~matched
+            unmatched = new & ~matched
         else:
-            told = (matched | new) if query.output == ROWS else matched
-            told &= rank < (len(place) if query.matches == ALL else int(query.matches))
-        return answers.filter(pa.array(told)).drop_columns([PLACE, MATCH_PLACE])
+            unmatched = (matched | new) if query.output == ROWS else matched
+            unmatched &= rank < (len(place) if query.matches == ALL else int(query.matches))
+        return answers.filter(pa.array(unmatched)).drop_columns([PLACE, MATCH_PLACE])

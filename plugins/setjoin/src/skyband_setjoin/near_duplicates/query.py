@@ -134,17 +134,17 @@ class NearDuplicates(Query):
         """Columns of the source that would be in the answers under names which others there have."""
         matched = () if self.output == KEPT else (*match_names(self.id), "match_time", "similarity")
         others = ("time", *matched, PLACE, MATCH_PLACE, *self.by)
-        taken = {*others, *identity_names("id", self.id)}
+        reserved = {*others, *identity_names("id", self.id)}
         problems = name_problems("id", several(self.id), others)
-        problems += name_problems("carry", self.carry, taken)
+        problems += name_problems("carry", self.carry, reserved)
         if self.output == KEPT and self.carry_match:
             message = 'goes with matches, which output = "kept" has none of: drop it, or ask for "pairs" or "rows"'
             return [*problems, Problem("carry_match", message)]
         message = "as another column of them is: rename one of the two in the source"
         return problems + [
-            Problem("carry_match", f"{name!r} would be in the answers as {made!r}, {message}")
-            for name, made in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
-            if made in taken or made in self.carry
+            Problem("carry_match", f"{name!r} would be in the answers as {answer_name!r}, {message}")
+            for name, answer_name in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
+            if answer_name in reserved or answer_name in self.carry
         ]
 
     @property

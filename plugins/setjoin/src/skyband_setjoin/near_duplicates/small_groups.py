@@ -46,15 +46,17 @@ class SmallNearDuplicates(SmallSets):
         self._columns_of_row = {name: carried(names.index(name)) for name in (*ids, *query.carry)}
         self._columns_of_match = {f"match_{name}": column for name, column in of_match.items()}
         self._several = bool(ids)
-        kept = {
+        columns = {
             column: answers.field(name if name in ids else f"match_{name}").type for name, column in of_match.items()
         }
-        own = {column: answers.field(name).type for name, column in self._columns_of_row.items() if column not in kept}
+        own = {
+            column: answers.field(name).type for name, column in self._columns_of_row.items() if column not in columns
+        }
         kind = pa.int64() if ids else answers.field("id").type
         self._rows = query.rows
         super().__init__(
             EachRow(query.window.length), most, answers, kind, two=query.side is not None, at_once=True,
-            carry={**kept, **({WHEN: np.int64} if query.rows else {})}, carry_now=own,
+            carry={**columns, **({WHEN: np.int64} if query.rows else {})}, carry_now=own,
         )  # fmt: skip
         parameters = query.backend_parameters("set-matcher")
         self._similarity, self._threshold = resolve(parameters["similarity"]), float(parameters["threshold"])
@@ -118,9 +120,9 @@ class SmallNearDuplicates(SmallSets):
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:  # noqa: ARG002 - of an entry
         return self._processor(self.rows_of(entries))
 
-    def promoted(self, step: PassInput, done: PassResult) -> list[Promoted]:
-        grown = super().promoted(step, done)
-        return [each._replace(rows=at_their_times(each.rows)) for each in grown] if self._rows else grown
+    def promoted(self, step: PassInput, result: PassResult) -> list[Promoted]:
+        groups = super().promoted(step, result)
+        return [each._replace(rows=at_their_times(each.rows)) for each in groups] if self._rows else groups
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         super().check_entries(state, owners)

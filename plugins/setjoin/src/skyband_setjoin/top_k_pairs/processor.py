@@ -51,28 +51,28 @@ class PairProcessor(BatchedProcessor):
         self.resume_after(last)
         return self
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> AnswerColumns | None:
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> AnswerColumns | None:
         sides = rows["side"] if self._ranker.sides == 2 else None
-        marks = asked - (self._ranker.by == "time")
+        marks = due - (self._ranker.by == "time")
         parts = rows[PART] if self._shared else None
         tops = self._ranker.answers(times, *sets_of_rows(rows), marks, sides, parts)
         if len(times):
             self._ids.update(times, self._ids.columns(rows))
         if len(times) and self._shared:
             self.places.update(times, places_of(times, rows["code"], rows["tie"]))
-        answers = self._answers(asked, *tops)
+        answers = self._answers(due, *tops)
         # The next moment is after the last one and after the last row.
-        gone = max([*asked[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
+        gone = max([*due[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
         self._ids.forget(gone)
         self.places.forget(gone)
         return answers
 
-    def _answers(self, asked: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
+    def _answers(self, moments: Int64, cuts: Int64, left: Int64, right: Int64, similarity: Array) -> AnswerColumns:
         sizes, ids = cuts[1:] - cuts[:-1], self._ids.ids
         both = self._ids.lookup(np.concatenate([left, right]))
         pair = [[column.slice(start, len(left)) for column in both] for start in (0, len(left))]
         columns = [
-            asked.repeat(sizes),
+            moments.repeat(sizes),
             np.arange(1, len(left) + 1) - cuts[:-1].repeat(sizes),
             *(column for side in pair for column in side[:ids]),
             similarity,

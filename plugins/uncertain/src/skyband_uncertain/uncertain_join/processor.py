@@ -45,11 +45,13 @@ class JoinProcessor(PerRowProcessor):
         for side, turn in zip(self._sides, turns, strict=True):
             own = columns if len(turn) == len(rows) else [column.take(pa.array(turn)) for column in columns]
             bounds.append(side.append(rows.times[turn], samples.of_rows(turn), own, existence[turn]))
-        found = [
+        matches = [
             self._probe(number, rows.times, samples, turns, _meeting(rows, turn), bounds)
             for number, turn in enumerate(turns)
         ]
-        together = found[0] if len(found) == 1 else [np.concatenate(column) for column in zip(*found, strict=True)]
+        together = (
+            matches[0] if len(matches) == 1 else [np.concatenate(column) for column in zip(*matches, strict=True)]
+        )
         answers = self._answers(rows, *together)
         for side in self._sides:
             side.evict(int(rows.times[-1]))
@@ -101,8 +103,8 @@ class JoinProcessor(PerRowProcessor):
         """
         other = len(self._sides) - 1 - number
         rows = turns[number][meeting]
-        seen = np.searchsorted(turns[other], rows)
-        starts, ends = (bound[seen] for bound in bounds[other])
+        arrived_before = np.searchsorted(turns[other], rows)
+        starts, ends = (bound[arrived_before] for bound in bounds[other])
         starts = self._sides[other].window.starts_at(times[rows], starts)
         probes, positions, chances = self._sides[other].matches(samples.of_rows(rows), starts, ends, self._beta)
         own = bounds[number][1][meeting[probes]]

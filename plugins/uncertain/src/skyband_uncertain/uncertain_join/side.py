@@ -66,8 +66,8 @@ class JoinSide:
         base = self.matcher.start
         present = self.window.presence_among(self.existence, positions - base, ends[probes] - base)
         both = present * near
-        wanted = (both >= beta) & (both > 0.0)
-        return probes[wanted], positions[wanted], both[wanted]
+        likely = (both >= beta) & (both > 0.0)
+        return probes[likely], positions[likely], both[likely]
 
     def evict(self, now: int) -> None:
         """Let go of what the window has let go of at `now`."""

@@ -63,8 +63,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._several = len(several(query.id))
         """How many of the columns to carry, the first, make up the id; 0 where it is one column."""
         self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
-        kept = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
-        super().__init__(SmallGroupEntries(kept))
+        columns = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
+        super().__init__(SmallGroupEntries(columns))
         self._coordinates = [f"value.{place}" if place else "value" for place in range(coordinates)]
         self._samples = SmallGroupEntries(dict.fromkeys((*self._coordinates, "probability"), np.float64))
         self._kind = pa.int64() if self._several else answers.field("left").type
@@ -187,16 +187,16 @@ class SmallUncertainJoins(SmallGroupsPerRow):
     def _tied(self, key: int, arrived: Tuples, rows: Rows) -> tuple[int, list[AnswerColumns], list[Promoted]]:
         """Answer a group's rows by a processor, and keep what its windows do: the answers, and it if it has grown."""
         keys = np.array([key], np.uint64)
-        held = self._tuples(self._entries.part(key), self._samples.part(key))
-        kept = [
-            _Kept.after(window, held, arrived, side) for side, window in enumerate(self._processor().windows)
+        tuples = self._tuples(self._entries.part(key), self._samples.part(key))
+        entries = [
+            _Kept.after(window, tuples, arrived, side) for side, window in enumerate(self._processor().windows)
         ]  # of each side, as its window says
-        many, samples = (sum(each) for each in zip(*((one.tuples, one.samples) for one in kept), strict=True))
+        many, samples = (sum(each) for each in zip(*((one.tuples, one.samples) for one in entries), strict=True))
         grown = np.flatnonzero((many > self._most) | (samples > self._most * _SAMPLES))
         stop = int(grown[0]) + 1 if len(grown) else len(rows)
-        given = self._own(held).arrive(rows.slice(0, stop))
+        given = self._own(tuples).arrive(rows.slice(0, stop))
         answers = [] if given is None else [given]
-        left = held.and_also(arrived).of_rows(np.concatenate([one.places(stop - 1) for one in kept]))
+        left = tuples.and_also(arrived).of_rows(np.concatenate([one.places(stop - 1) for one in entries]))
         if len(grown):
             self._entries.remove(keys)
             self._samples.remove(keys)
@@ -242,8 +242,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             samples.column(name, np.float64, len(theirs), at_least=-_MOST, at_most=_MOST)
         weights = samples.column("probability", np.float64, len(theirs), at_least=0, at_most=1)
         _, sizes = self._samples.lookup(self._entries.key)
-        told = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)
-        if not (told == sizes).all() or int(sizes.sum()) != len(theirs):
+        per_group = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)
+        if not (per_group == sizes).all() or int(sizes.sum()) != len(theirs):
             raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")
         sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights)
         samples.require(not (sums > 1.0 + SUM_SLACK).any(), "probability", "must sum to at most 1 in a tuple")
@@ -253,8 +253,8 @@ class SmallUncertainJoins(SmallGroupsPerRow):
 
 def _kernel_columns(columns: Mapping[str, Column], places: Int64) -> tuple[Array, ...]:
     """The columns of tuples that the kernel reads, with their places in the place of their ids."""
-    known: dict[str, Column] = {"chance": np.empty(0), "time": np.empty(0, np.int64), **columns}
-    return tuple((known | {"code": places[: len(columns["code"])]})[name] for name in _COLUMNS)
+    by_name: dict[str, Column] = {"chance": np.empty(0), "time": np.empty(0, np.int64), **columns}
+    return tuple((by_name | {"code": places[: len(columns["code"])]})[name] for name in _COLUMNS)
 
 
 class _Kept(NamedTuple):

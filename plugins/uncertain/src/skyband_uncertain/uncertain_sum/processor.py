@@ -40,11 +40,11 @@ def _all_tuples(rows: Rows) -> tuple[Float64, Float64, Float64]:
     return existence, means, np.divide(means, existence, out=np.zeros(len(means)), where=existence > 0.0)
 
 
-def answers_of(rows: Rows, found: dict[str, Any], schema: pa.Schema, carried: int) -> AnswerColumns:
+def answers_of(rows: Rows, by_name: dict[str, Any], schema: pa.Schema, carried: int) -> AnswerColumns:
     """The answers to rows, of which the sums, counts and tuples kept were found."""
-    if "count" in found:
-        found["average"] = _by(found["expected"], found["count"])
-    columns = [rows.times, *(found[name] for name in schema.names[1 : len(schema) - carried])]
+    if "count" in by_name:
+        by_name["average"] = _by(by_name["expected"], by_name["count"])
+    columns = [rows.times, *(by_name[name] for name in schema.names[1 : len(schema) - carried])]
     kinds = schema.types[len(columns) :]
     columns += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
     return AnswerColumns(schema, columns)
@@ -60,9 +60,9 @@ class SumProcessor(PerRowProcessor):
             query.size, query.window, query.delta, query.alpha, bindings, query.backend_parameters("window")
         )
         self._averages: Float64 = np.empty(0)
-        wanted = ["expected", *(["count"] if query.statistics else [])]
+        statistics = ["expected", *(["count"] if query.statistics else [])]
         self._expected: dict[str, _Expected] = {
-            name: _OfTheLast(query.size) if query.size is not None else _OfTheWindow() for name in wanted
+            name: _OfTheLast(query.size) if query.size is not None else _OfTheWindow() for name in statistics
         }
 
     def arrive(self, rows: Rows) -> AnswerColumns:
@@ -90,9 +90,9 @@ class SumProcessor(PerRowProcessor):
 
     def entries(self, chances: Float64) -> dict[str, Array]:
         """Of a window of existing tuples, all of which existed with `chances`: what a small group keeps of each."""
-        kept = len(self._averages)
-        ranks = {name: np.append(one.state, np.zeros(kept - len(one.state))) for name, one in self._expected.items()}
-        return {"chance": chances[len(chances) - kept :], "average": self._averages, **ranks}
+        count = len(self._averages)
+        ranks = {name: np.append(one.state, np.zeros(count - len(one.state))) for name, one in self._expected.items()}
+        return {"chance": chances[len(chances) - count :], "average": self._averages, **ranks}
 
     @property
     def retained(self) -> int:
@@ -128,7 +128,7 @@ class _Expected(ABC):
         """
 
     @abstractmethod
-    def length(self, kept: int) -> int:
+    def length(self, count: int) -> int:
         """How much state there is of a window that keeps so many tuples."""
 
     @abstractmethod
@@ -148,8 +148,8 @@ class _OfTheLast(_Expected):
         self.state = np.append(self.state, np.zeros(min(self._size, used + len(means)) - used))
         return expected_sums(self.state, used, existence, means)
 
-    def length(self, kept: int) -> int:
-        return min(self._size, kept)
+    def length(self, count: int) -> int:
+        return min(self._size, count)
 
     def load(self, name: str, state: StateReader, window: TupleWindow) -> None:
         used = min(self._size, window.end)
@@ -169,8 +169,8 @@ class _OfTheWindow(_Expected):
         self.state = together[gone:].copy()
         return sums
 
-    def length(self, kept: int) -> int:
-        return kept
+    def length(self, count: int) -> int:
+        return count
 
     def load(self, name: str, state: StateReader, window: TupleWindow) -> None:
         most = np.finfo(np.float64).max

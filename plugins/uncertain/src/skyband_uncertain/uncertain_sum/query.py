@@ -35,8 +35,8 @@ STATISTICS = ("count", "average")
 
 
 def _check_statistics(value: Any) -> str | None:
-    known = isinstance(value, tuple) and all(isinstance(name, str) and name in STATISTICS for name in value)
-    return None if known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {literal(value)})"
+    all_known = isinstance(value, tuple) and all(isinstance(name, str) and name in STATISTICS for name in value)
+    return None if all_known else f"must be a list of {' and '.join(map(repr, STATISTICS))} (got {literal(value)})"
 
 
 def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
@@ -97,8 +97,8 @@ class UncertainSum(Query):
     )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
-        taken = ("time", "sum", "expected", "kept", *self.statistics, *self.by)
-        problems = [*name_problems("carry", self.carry, taken), *problems_of(self.size, self.window, self.delta)]
+        reserved = ("time", "sum", "expected", "kept", *self.statistics, *self.by)
+        problems = [*name_problems("carry", self.carry, reserved), *problems_of(self.size, self.window, self.delta)]
         if problems:
             raise ConfigError(*problems)
 

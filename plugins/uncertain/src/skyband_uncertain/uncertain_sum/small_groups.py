@@ -62,29 +62,29 @@ class SmallUncertainSums(SmallGroupsPerRow):
 
     def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
         """Take in the rows starts[i]..stops[i] of each of these groups."""
-        done = self._walk(keys, starts, stops, rows)
-        untied, stays = done.grown != TIED, done.grown == -1
+        result = self._walk(keys, starts, stops, rows)
+        untied, stays = result.grown != TIED, result.grown == -1
         promoted = []
-        ends = np.cumsum(done.size)
-        for group in np.flatnonzero(done.grown >= 0).tolist():
-            own = slice(ends[group] - done.size[group], ends[group])
-            entries = {name: column[own] for name, column in done.entries.items()}
-            rest = rows.slice(done.grown[group], stops[group])
+        ends = np.cumsum(result.size)
+        for group in np.flatnonzero(result.grown >= 0).tolist():
+            own = slice(ends[group] - result.size[group], ends[group])
+            entries = {name: column[own] for name, column in result.entries.items()}
+            rest = rows.slice(result.grown[group], stops[group])
             promoted.append(Promoted(int(keys[group]), self._processor().begin_with(entries), rest))
         tied = [
             self._tied(int(keys[group]), rows.slice(starts[group], stops[group]))
             for group in np.flatnonzero(~untied).tolist()
         ]
-        left = np.repeat(stays, done.size)
-        entries = {name: column if left.all() else column[left] for name, column in done.entries.items()}
-        self._entries.put(keys[untied], np.where(stays, done.size, 0)[untied], entries)
+        left = np.repeat(stays, result.size)
+        entries = {name: column if left.all() else column[left] for name, column in result.entries.items()}
+        self._entries.put(keys[untied], np.where(stays, result.size, 0)[untied], entries)
         for key, _, kept, grown in tied:
             self._entries.put(np.array([key], np.uint64), np.array([0 if grown else len(kept["average"])]), kept)
-        lasts = np.where(stays, stops, np.where(untied, done.grown, starts))
+        lasts = np.where(stays, stops, np.where(untied, result.grown, starts))
         answered = np.arange(len(rows)) < np.repeat(lasts, stops - starts)
         owners = [np.repeat(keys, stops - starts)[answered]]
-        found = {name: column if answered.all() else column[answered] for name, column in done.found.items()}
-        answers = [answers_of(rows.pick(answered), found, self._schema, self._carried)]
+        columns = {name: column if answered.all() else column[answered] for name, column in result.found.items()}
+        answers = [answers_of(rows.pick(answered), columns, self._schema, self._carried)]
         for key, given, _, grown in tied:
             answers.append(given)
             owners.append(np.full(len(given), key, np.uint64))
@@ -93,21 +93,30 @@ class SmallUncertainSums(SmallGroupsPerRow):
 
     def _walk(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> _Walked:
         existence, means, averages = tuples_of(rows)
-        held = self._entries.columns
+        stored = self._entries.columns
         spans = *self._entries.lookup(keys), starts, stops
-        sums = held["average"], held["expected"], held.get("count", np.empty(0))
+        sums = stored["average"], stored["expected"], stored.get("count", np.empty(0))
         if self._size is None:
             times = read_only(rows.times)
-            sizes, grown, entries, found = sums_of_span(
-                *spans, held["time"], *sums, times, existence, means, averages, self._length, self._most, self._counted
+            sizes, grown, entries, answers = sums_of_span(
+                *spans,
+                stored["time"],
+                *sums,
+                times,
+                existence,
+                means,
+                averages,
+                self._length,
+                self._most,
+                self._counted,
             )
         else:
-            sizes, grown, entries, found = sums_of_existing(
-                *spans, held["chance"], *sums, existence, means, averages,
+            sizes, grown, entries, answers = sums_of_existing(
+                *spans, stored["chance"], *sums, existence, means, averages,
                 self._size, self._limit, self._most, self._counted,
             )  # fmt: skip
         columns = dict(zip(self._entries.columns, entries, strict=False))
-        numbers = dict(zip(("sum", "expected", "count", "kept"), found, strict=True))
+        numbers = dict(zip(("sum", "expected", "count", "kept"), answers, strict=True))
         if not self._counted:
             del numbers["count"]
         return _Walked(sizes, grown, columns, numbers)
@@ -126,9 +135,9 @@ class SmallUncertainSums(SmallGroupsPerRow):
         stop = int(many[0]) + 1
         processor = self._processor().begin_with(entries)
         answers = processor.arrive(rows.slice(0, stop))
-        grown = processor.entries(chances[: size + stop])
-        promoted = Promoted(key, self._processor().begin_with(grown), rows.slice(stop, len(rows)))
-        return key, answers, {name: column[:0] for name, column in grown.items()}, [promoted]
+        counts = processor.entries(chances[: size + stop])
+        promoted = Promoted(key, self._processor().begin_with(counts), rows.slice(stop, len(rows)))
+        return key, answers, {name: column[:0] for name, column in counts.items()}, [promoted]
 
     def load_entries(self, arrays: Mapping[str, Array]) -> None:
         entries, owners = self._entries.load_state(arrays, self._most)

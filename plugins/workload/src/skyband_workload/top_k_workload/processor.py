@@ -118,10 +118,10 @@ class WorkloadProcessor(ScheduledProcessor):
                 if start in quiet:
                     self._reach(int(times[start]))
                 part = rows.slice(start, stop)
-                found = self._ranker.update(times[start:stop], part["object"], self._signed(part["score"]))
+                answers = self._ranker.update(times[start:stop], part["object"], self._signed(part["score"]))
                 self._names.update(times[start:stop], part)
                 self._ranked_rows.update(times[start:stop], part, part["score"])
-                self._write(found)
+                self._write(answers)
         if not self._rows:  # no further than a moment: so its state does not tell at which watermarks it had a turn
             self._reach(self._schedule.latest(until))
 
@@ -141,9 +141,9 @@ class WorkloadProcessor(ScheduledProcessor):
             now = min(now + self._most_time, until)
             self._write(self._ranker.advance(now))
 
-    def _write(self, given: Sequence[Answer]) -> None:
+    def _write(self, each: Sequence[Answer]) -> None:
         """Write answers down as rows."""
-        found = Answers.of(given)
+        found = Answers.of(each)
         if not len(found.objects):
             return
         sizes = np.diff(found.offsets)
@@ -165,13 +165,13 @@ class WorkloadProcessor(ScheduledProcessor):
         answers = AnswerColumns(self._schema, columns, self._labels)
         self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
 
-    def _due(self, found: Answers) -> Array:
+    def _due(self, answers: Answers) -> Array:
         """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""
-        due = np.ones(len(found), bool)
+        due = np.ones(len(answers), bool)
         if self._ends is not None:
-            due &= found.at <= self._ends[found.query]
+            due &= answers.at <= self._ends[answers.query]
         if self._since is not None:
-            due &= found.at - self._schedule.windows[found.query] >= self._since[found.query]
+            due &= answers.at - self._schedule.windows[answers.query] >= self._since[answers.query]
         return due
 
     def collect(self) -> ProcessorAnswers | None:
@@ -228,13 +228,13 @@ class WorkloadProcessor(ScheduledProcessor):
         if queries != mine:
             self._ranker.reconfigure(mine)
 
-    def _since_of(self, given: Any, queries: Sequence[TopKQuery]) -> Int64:
+    def _since_of(self, moments: Any, queries: Sequence[TopKQuery]) -> Int64:
         """int64[q]: the row with which each query begins; given: those of a state's queries."""
-        fits = isinstance(given, list) and len(given) == len(queries)
-        if not fits or not all(type(row) is int and TIME_MIN <= row <= self._count for row in given):
-            raise SnapshotError(f"contradicts itself: queries cannot begin with the rows {given!r:.200}")
-        known = dict(zip(queries, given, strict=True))
-        return np.array([known.get(query, TIME_MIN) for query in self._backend_parameters["queries"]], np.int64)
+        fits = isinstance(moments, list) and len(moments) == len(queries)
+        if not fits or not all(type(row) is int and TIME_MIN <= row <= self._count for row in moments):
+            raise SnapshotError(f"contradicts itself: queries cannot begin with the rows {moments!r:.200}")
+        by_query = dict(zip(queries, moments, strict=True))
+        return np.array([by_query.get(query, TIME_MIN) for query in self._backend_parameters["queries"]], np.int64)
 
     def _queries(self, state: StateReader) -> tuple[TopKQuery, ...]:
         """Those of a state."""

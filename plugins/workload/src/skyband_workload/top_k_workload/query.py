@@ -100,9 +100,9 @@ class TopKWorkload(Query):
     )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
-        taken = ("at", "query", "rank", "score", *self.by)
-        problems = name_problems("object", several(self.object), taken)
-        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
+        reserved = ("at", "query", "rank", "score", *self.by)
+        problems = name_problems("object", several(self.object), reserved)
+        problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
         if problems:
             raise ConfigError(*problems)
 

@@ -83,15 +83,15 @@ def _entry(value: Any) -> Any:
     return NamedQuery(name=value["name"], k=value["k"], **lengths)
 
 
-def _wrong(given: Any) -> Sequence[Problem]:
-    if not isinstance(given, tuple) or not given:
-        return [Problem("", f"must be a list of tables with name, window, slide and k (got {literal(given)})")]
+def _wrong(value: Any) -> Sequence[Problem]:
+    if not isinstance(value, tuple) or not value:
+        return [Problem("", f"must be a list of tables with name, window, slide and k (got {literal(value)})")]
     problems = [
         Problem(f"[{number}]{'.' if key else ''}{key}", message)
-        for number, entry in enumerate(given)
+        for number, entry in enumerate(value)
         for key, message in _faults(entry)
     ]
-    return problems + _between(given)
+    return problems + _between(value)
 
 
 def _faults(entry: Any) -> list[tuple[str, str]]:
@@ -100,9 +100,9 @@ def _faults(entry: Any) -> list[tuple[str, str]]:
         entry = attrs.asdict(entry, recurse=False)
     if not isinstance(entry, Mapping):
         return [("", f"must be a table with name, window, slide and k (got {literal(entry)})")]
-    known = [field.name for field in attrs.fields(NamedQuery)]
-    faults = [(key, f"unknown; {suggest(key, known)}") for key in entry if key not in known]
-    faults += [(key, "is required") for key in known if key not in entry and key != "phase"]
+    names = [field.name for field in attrs.fields(NamedQuery)]
+    faults = [(key, f"unknown; {suggest(key, names)}") for key in entry if key not in names]
+    faults += [(key, "is required") for key in names if key not in entry and key != "phase"]
     name, k = entry.get("name", "-"), entry.get("k", 1)
     if not isinstance(name, str) or not name:
         faults.append(("name", f"must be a name (got {literal(name)})"))
@@ -135,9 +135,9 @@ def _is_of_calendar(value: Any) -> bool:
         return False
 
 
-def _between(given: Sequence[Any]) -> list[Problem]:
+def _between(queries: Sequence[Any]) -> list[Problem]:
     """What is wrong with the entries beside each other: a name used twice, rows mixed with time."""
-    tables = [attrs.asdict(entry, recurse=False) if isinstance(entry, NamedQuery) else entry for entry in given]
+    tables = [attrs.asdict(entry, recurse=False) if isinstance(entry, NamedQuery) else entry for entry in queries]
     names = Counter(str(entry.get("name")) for entry in tables if isinstance(entry, Mapping))
     problems, rows = [], None
     for number, entry in enumerate(tables):

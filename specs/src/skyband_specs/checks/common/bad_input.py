@@ -107,7 +107,7 @@ def check_answers_are_the_callers(make: Make, case: Case) -> None:
         def keep(answer: Any) -> None:
             answers.extend((array, array.copy()) for array in arrays_of(answer))
 
-        backend = Border(make(), given=keep)
+        backend = Border(make(), on_return=keep)
         for start, stop in ((0, half), (half, len(stream))):
             case.driver.feed(backend, stream, start, stop)
             case.driver.answers(backend, stream, stop)

@@ -54,7 +54,7 @@ _DOT: Mark = {"type": "point", "filled": True, "opacity": 1}
 _COLOUR = {"color": {"field": "colour", "type": "nominal", "scale": None, "legend": None}}
 
 
-def bars(title: str, told: str, entries: Sequence[Bar]) -> str:
+def bars(title: str, caption: str, entries: Sequence[Bar]) -> str:
     """One bar a backend from 0, a paler one behind it, the longest first."""
     entries = sorted(entries, key=lambda bar: -bar.value)
     data = [{**row, "behind": max(row["behind"], row["value"])} for row in map(asdict, entries)]
@@ -71,14 +71,14 @@ def bars(title: str, told: str, entries: Sequence[Bar]) -> str:
         _layer(data, bar, y=y, x=x("value")),
         _text(data, 7, y=y, x=x("behind")),
     ]
-    return inline_svg(title, told, layers, 24 + _thick(len(entries)) * len(entries), *_sides(entries))
+    return inline_svg(title, caption, layers, 24 + _thick(len(entries)) * len(entries), *_sides(entries))
 
 
-def ranges(title: str, told: str, entries: Sequence[Bar], written: str) -> str:
+def ranges(title: str, caption: str, entries: Sequence[Bar], pattern: str) -> str:
     """From `value` to `behind`, a filled and an open dot on a logarithmic scale, the lowest first."""
     entries = sorted(entries, key=lambda bar: bar.value)
     data = [asdict(bar) for bar in entries]
-    scale = _scaled([value for bar in entries for value in (bar.value, bar.behind)], written, log=True)
+    scale = _scaled([value for bar in entries for value in (bar.value, bar.behind)], pattern, log=True)
     names = _names(entries)
     y = {**names, "axis": {**names["axis"], "domain": False}}
 
@@ -92,17 +92,17 @@ def ranges(title: str, told: str, entries: Sequence[Bar], written: str) -> str:
                x=x("behind")),
         _text(data, 11, y=y, x={"value": "width"}),
     ]  # fmt: skip
-    return inline_svg(title, told, layers, 46 + _thick(len(entries)) * len(entries), *_sides(entries))
+    return inline_svg(title, caption, layers, 46 + _thick(len(entries)) * len(entries), *_sides(entries))
 
 
 def lines(
-    title: str, told: str, at: Sequence[float], x: Mark, tips: Sequence[str], series: Sequence[Line], written: str,
+    title: str, caption: str, at: Sequence[float], x: Mark, tips: Sequence[str], series: Sequence[Line], pattern: str,
     dots: bool = False, bound: tuple[float, str] | None = None,
 ) -> str:  # fmt: skip
     """Series over a common x, named beside it in the order they end in; what lies at each x is told by `tips`."""
     points = [(line, _finite(line)) for line in series]
-    known = [value for _, values in points for _, value in values] + ([] if bound is None else [bound[0]])
-    y = {"field": "value", "type": "quantitative", "title": None, **_scaled(known, written)}
+    finite = [value for _, values in points for _, value in values] + ([] if bound is None else [bound[0]])
+    y = {"field": "value", "type": "quantitative", "title": None, **_scaled(finite, pattern)}
     across = {"field": "at", "title": None, **x}
     ended = sorted((line for line, values in points if values), key=lambda line: -_finite(line)[-1][1])
     hue = _legend([(line.name, line.colour) for line in ended])
@@ -115,10 +115,10 @@ def lines(
         *([_layer(data, {**_DOT, "size": 50}, x=across, y=y, color=hue)] if few else []),
         _strips(at, across, tips),
     ]
-    return inline_svg(title, told, layers, TALL, [line.name for line in series])
+    return inline_svg(title, caption, layers, TALL, [line.name for line in series])
 
 
-def points(title: str, told: str, entries: Sequence[Point], x_text: str, y_text: str, x_name: str) -> str:
+def points(title: str, caption: str, entries: Sequence[Point], x_text: str, y_text: str, x_name: str) -> str:
     """A point a backend, x logarithmic, y from 0 or logarithmic too. Left and low is good."""
     scale = _scaled([point.x for point in entries], x_text, log=True)
     scale["axis"]["grid"] = False
@@ -127,7 +127,7 @@ def points(title: str, told: str, entries: Sequence[Point], x_text: str, y_text:
     data = [asdict(point) for point in entries]
     hue = _legend([(point.name, point.colour) for point in sorted(entries, key=lambda point: -point.y)])
     layers = [_layer(data, {**_DOT, "size": 110}, x=x, y=y, color=hue)]
-    return inline_svg(title, told, layers, TALL, [point.name for point in entries])
+    return inline_svg(title, caption, layers, TALL, [point.name for point in entries])
 
 
 def _finite(line: Line) -> list[tuple[int, float]]:
@@ -141,10 +141,10 @@ def _legend(names: Sequence[tuple[str, str]]) -> Mark:
     return {"field": "name", "type": "nominal", "title": None, "scale": scale}
 
 
-def _scaled(values: Sequence[float], written: str, log: bool = False) -> Mark:
+def _scaled(values: Sequence[float], pattern: str, log: bool = False) -> Mark:
     """A scale from 0 or, where values are far apart, a logarithmic one, which may have a 0 below; and its ticks."""
     above = [value for value in values if value > 0]
-    axis: Mark = {"domain": False, "labelExpr": written, "tickCount": 5}
+    axis: Mark = {"domain": False, "labelExpr": pattern, "tickCount": 5}
     if not above or not (log or max(above) > _FAR * min(above)):
         return {"scale": {"zero": True}, "axis": axis}
     low, high = math.floor(math.log10(min(above))), math.ceil(math.log10(max(above)))

@@ -73,7 +73,7 @@ def _tiles(case: Case, one_of_many: bool) -> str:
     right = case.reference if case.reference in entries else None
     fast = max(entries, key=lambda entry: entry.measured.rate)
     small = min(entries, key=lambda entry: most(entry.measured.nbytes))
-    made = [
+    tiles = [
         _tile("Fastest", fast.label, f"{number_format.rate(fast.measured.rate)} rows/s", _against(
             right, fast, lambda entry: entry.measured.rate, "the rate of")),
         _tile("Smallest", small.label, number_format.size(most(small.measured.nbytes)), _against(
@@ -81,7 +81,7 @@ def _tiles(case: Case, one_of_many: bool) -> str:
         _closest(case, entries),
     ]  # fmt: skip
     where = f"<p class=where>With {escape(case.title)}</p>" if one_of_many else ""
-    return f'{where}<section class="tiles">{"".join(made)}</section>'
+    return f'{where}<section class="tiles">{"".join(tiles)}</section>'
 
 
 def _against(right: Entry | None, entry: Entry, figure: Callable[[Entry], float], words: str) -> str:
@@ -95,17 +95,19 @@ def _closest(case: Case, entries: Sequence[Entry]) -> str:
     if not others:
         return ""
     if all(entry.accuracy is not None and entry.accuracy.equal == 1.0 for entry in others):
-        told = f"every row equals {case.reference.label}’s, to the last bit"
+        caption = f"every row equals {case.reference.label}’s, to the last bit"
         stopped = [entry.label for entry in case.entries if entry.measured.stopped]
         if stopped:
-            return _tile("Answers", "the same so far", "", f"{told}, up to where {' and '.join(stopped)} was stopped")
-        return _tile("Answers", "all the same", "", told)
+            return _tile(
+                "Answers", "the same so far", "", f"{caption}, up to where {' and '.join(stopped)} was stopped"
+            )
+        return _tile("Answers", "all the same", "", caption)
     best = min(others, key=lambda entry: entry.accuracy.error if entry.accuracy else 0.0)
     if best.accuracy is None:
         return ""
     equal = best.accuracy.equal == 1.0
-    said = "the same rows" if equal else number_format.share(best.accuracy.error)
-    return _tile(f"Closest to {case.reference.label}", best.label, said, best.accuracy.measure)
+    figure = "the same rows" if equal else number_format.share(best.accuracy.error)
+    return _tile(f"Closest to {case.reference.label}", best.label, figure, best.accuracy.measure)
 
 
 def _tile(what: str, who: str, value: str, beside: str) -> str:
@@ -141,14 +143,14 @@ def _table(case: Case, colours: dict[str, str]) -> str:
 
 
 def _footer(comparison: Comparison) -> str:
-    told = comparison.provenance
-    versions = {"skyband": told["skyband"], **told["distributions"], **told["libraries"]}
+    origin = comparison.provenance
+    versions = {"skyband": origin["skyband"], **origin["distributions"], **origin["libraries"]}
     facts = [
-        ("Command", f"<code>{escape(told['command'])}</code>"),
-        ("Measured", escape(told["date"])),
-        ("Machine", escape(told["machine"])),
-        ("Python", escape(told["python"])),
+        ("Command", f"<code>{escape(origin['command'])}</code>"),
+        ("Measured", escape(origin["date"])),
+        ("Machine", escape(origin["machine"])),
+        ("Python", escape(origin["python"])),
         ("Versions", escape(", ".join(f"{name} {version}" for name, version in versions.items()))),
     ]
-    listed = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
-    return f"<footer><dl>{listed}</dl></footer>"
+    items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts)
+    return f"<footer><dl>{items}</dl></footer>"

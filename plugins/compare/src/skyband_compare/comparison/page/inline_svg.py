@@ -28,7 +28,7 @@ _NEEDLESS = ("aria-hidden", "aria-roledescription", "class", "font-family", "rol
 
 
 def inline_svg(
-    title: str, told: str, layers: Sequence[Any], tall: float, right: Sequence[str], left: Sequence[str] = ()
+    title: str, caption: str, layers: Sequence[Any], tall: float, right: Sequence[str], left: Sequence[str] = ()
 ) -> str:
     """A layered chart with texts to its right and left. `told`: what it shows, for those who cannot see it."""
     before, behind = (10 + _WIDER * max(map(len, texts), default=0) for texts in (left, right))
@@ -40,13 +40,13 @@ def inline_svg(
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", visible(svg(spec), keep="\n"), count=2)
     drawn = ElementTree.fromstring(text)
     for mark in drawn.iter():
-        said, is_tip = mark.attrib.pop("aria-label", ""), mark.get("aria-roledescription") == TIP
+        label, is_tip = mark.attrib.pop("aria-label", ""), mark.get("aria-roledescription") == TIP
         for name in _NEEDLESS:
             mark.attrib.pop(name, None)
         if is_tip:
             mark.set("class", TIP)
-            ElementTree.SubElement(mark, "title").text = said
+            ElementTree.SubElement(mark, "title").text = label
     for name in ("width", "height"):
         drawn.attrib.pop(name)
-    drawn.attrib.update({"role": "img", "aria-label": f"{title}. {told}"})
+    drawn.attrib.update({"role": "img", "aria-label": f"{title}. {caption}"})
     return ElementTree.tostring(drawn, encoding="unicode")

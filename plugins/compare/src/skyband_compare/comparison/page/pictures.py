@@ -37,8 +37,8 @@ def pictures(comparison: Comparison, colours: Colours) -> list[Picture]:
         entries = [entry for entry in case.entries if entry.measured.failed is None]
         if not entries:
             return []
-        made = [_throughput(entries, colours), _latency(case, entries, colours)]
-        return [*made, *_errors(case, entries, colours), _retained(case, entries, colours), _bytes(entries, colours)]
+        figures = [_throughput(entries, colours), _latency(case, entries, colours)]
+        return [*figures, *_errors(case, entries, colours), _retained(case, entries, colours), _bytes(entries, colours)]
     return _by_window(comparison, colours)
 
 
@@ -64,8 +64,8 @@ def _throughput(entries: Sequence[Entry], colours: Colours) -> Picture:
                 tip,
             )
         )
-    told = "rows a second through the operator; paler, through the backend alone"
-    return Picture("Throughput", told, charts.bars("Throughput", _said(bars), bars))
+    caption = "rows a second through the operator; paler, through the backend alone"
+    return Picture("Throughput", caption, charts.bars("Throughput", _said(bars), bars))
 
 
 def _latency(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
@@ -75,8 +75,8 @@ def _latency(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
         tip = f"{entry.label}\nmedian {number_format.seconds(middle)}\np99 {number_format.seconds(late)}"
         text = f"{number_format.seconds(middle)} – {number_format.seconds(late)}"
         bars.append(charts.Bar(entry.label, colours[entry.label], middle, max(late, middle), text, tip))
-    told = f"median (filled) and 99th percentile (open) of a {case.moment}"
-    return Picture("Latency", told, charts.ranges("Latency", _said(bars), bars, charts.SECONDS))
+    caption = f"median (filled) and 99th percentile (open) of a {case.moment}"
+    return Picture("Latency", caption, charts.ranges("Latency", _said(bars), bars, charts.SECONDS))
 
 
 def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Picture]:
@@ -91,8 +91,8 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         for entry in off
         if entry.accuracy
     ]
-    told = f"{measure}, against {case.reference.label}, from the first moment to the last"
-    drawn = _over_time(case, "Error over the stream", told, ends.tolist(), series, number_format.share, charts.SHARE,
+    caption = f"{measure}, against {case.reference.label}, from the first moment to the last"
+    chart = _over_time(case, "Error over the stream", caption, ends.tolist(), series, number_format.share, charts.SHARE,
                        _bound(entries))  # fmt: skip
     points = []
     for entry in entries:
@@ -102,19 +102,19 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         tip = f"{entry.label}\n{number_format.seconds(cost)} a row\nerror {number_format.share(entry.accuracy.error)}"
         points.append(charts.Point(entry.label, colours[entry.label], cost, entry.accuracy.error, tip))
     message = "; ".join(point.tip.replace("\n", ", ") for point in points)
-    told = "what each row costs, and the error it buys: low and to the left is good"
+    caption = "what each row costs, and the error it buys: low and to the left is good"
     image = charts.points("Error against time", message, points, charts.SECONDS, charts.SHARE, "time a row")
-    return [Picture("Error against time", told, image), drawn]
+    return [Picture("Error against time", caption, image), chart]
 
 
 def _retained(case: Case, entries: Sequence[Entry], colours: Colours) -> Picture:
     ends = grid(np.concatenate([entry.measured.sampled_at for entry in entries]), POINTS)
     series = [
-        charts.Line(entry.label, colours[entry.label], on_grid(held.sampled_at, held.retained, ends))
-        for entry, held in ((entry, entry.measured) for entry in entries)
+        charts.Line(entry.label, colours[entry.label], on_grid(measured.sampled_at, measured.retained, ends))
+        for entry, measured in ((entry, entry.measured) for entry in entries)
     ]
-    told = "items kept, from the first moment to the last"
-    return _over_time(case, "Retained", told, ends.tolist(), series, number_format.rate, charts.NUMBER)
+    caption = "items kept, from the first moment to the last"
+    return _over_time(case, "Retained", caption, ends.tolist(), series, number_format.rate, charts.NUMBER)
 
 
 def _bytes(entries: Sequence[Entry], colours: Colours) -> Picture:
@@ -142,22 +142,24 @@ def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
         ("Memory", "bytes of state at most", lambda entry: most(entry.measured.nbytes), number_format.size,
          charts.BYTES),
     ]  # fmt: skip
-    made = []
+    figures = []
     x = {"type": "quantitative", "scale": {"type": "log", "nice": False},
          "axis": {"grid": False, "values": windows, "labelExpr": charts.NUMBER}}  # fmt: skip
-    for title, told, figure, text, written in kinds:
+    for title, caption, figure, text, pattern in kinds:
         series = [
             charts.Line(label, colour, np.array([_of(case, label, figure) for case in cases]))
             for label, colour in colours.items()
         ]
-        known = [line for line in series if np.isfinite(line.values).any()]
-        if not known or (title == "Error" and not any(np.nanmax(line.values) > 0 for line in known)):
+        finite = [line for line in series if np.isfinite(line.values).any()]
+        if not finite or (title == "Error" and not any(np.nanmax(line.values) > 0 for line in finite)):
             continue
-        told = f"{told}; along, the {comparison.axis}"
+        caption = f"{caption}; along, the {comparison.axis}"
         name = f"{title} against window"
-        tips = _tips([f"{comparison.axis}: {at:,.0f}" for at in windows], known, text)
-        made.append(Picture(name, told, charts.lines(name, told, windows, x, tips, known, written, dots=True)))
-    return made
+        tips = _tips([f"{comparison.axis}: {at:,.0f}" for at in windows], finite, text)
+        figures.append(
+            Picture(name, caption, charts.lines(name, caption, windows, x, tips, finite, pattern, dots=True))
+        )
+    return figures
 
 
 def _of(case: Case, label: str, figure: Figure) -> float:
@@ -181,16 +183,18 @@ def _measure(cases: Sequence[Case]) -> str:
 def _over_time(
     case: Case,
     title: str,
-    told: str,
+    caption: str,
     xs: Sequence[float],
     series: Sequence[charts.Line],
     text: Callable[[float], str],
-    written: str,
+    pattern: str,
     bound: tuple[float, str] | None = None,
 ) -> Picture:
     tips = _tips([number_format.moment(int(at), case.in_rows) for at in xs], series, text)
     at = xs if case.in_rows else [moment / 1000 for moment in xs]
-    return Picture(title, told, charts.lines(title, told, at, _along(case.in_rows), tips, series, written, bound=bound))
+    return Picture(
+        title, caption, charts.lines(title, caption, at, _along(case.in_rows), tips, series, pattern, bound=bound)
+    )
 
 
 def _along(in_rows: bool) -> dict[str, Any]:
@@ -203,9 +207,9 @@ def _along(in_rows: bool) -> dict[str, Any]:
 
 def _tips(places: Sequence[str], series: Sequence[charts.Line], text: Callable[[float], str]) -> list[str]:
     """What lies at each x: its place, and the value of each line there."""
-    told = [[f"{line.name}: {text(value)}" if math.isfinite(value) else "" for value in line.values.tolist()]
+    texts = [[f"{line.name}: {text(value)}" if math.isfinite(value) else "" for value in line.values.tolist()]
             for line in series]  # fmt: skip
-    return ["\n".join(filter(None, entry)) for entry in zip(places, *told, strict=True)]
+    return ["\n".join(filter(None, entry)) for entry in zip(places, *texts, strict=True)]
 
 
 def _bound(entries: Sequence[Entry]) -> tuple[float, str] | None:

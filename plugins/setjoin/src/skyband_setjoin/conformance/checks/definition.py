@@ -75,9 +75,9 @@ def check_words_match_as_defined(make: Make, case: Case) -> None:
     for similarity in SIMILARITIES:
         stream = zipf(len(similarity), 400, universe=400, back=150)
         for threshold in THRESHOLDS.get(similarity, SHARES):
-            chosen: dict[str, Any] = {"threshold": threshold, "similarity": similarity}
-            expect_matches(make, stream, "Zipf's words", **chosen, window=100, matches="all", keep="all", sides=1)
-            expect_matches(make, stream, "Zipf's words", **chosen, window=140, matches=2, keep="all", sides=2)
+            parameters: dict[str, Any] = {"threshold": threshold, "similarity": similarity}
+            expect_matches(make, stream, "Zipf's words", **parameters, window=100, matches="all", keep="all", sides=1)
+            expect_matches(make, stream, "Zipf's words", **parameters, window=140, matches=2, keep="all", sides=2)
 
 
 @check("oracle", guarantees=("exact",), once=True)
@@ -86,16 +86,16 @@ def check_drift_loses_no_match(make: Make, case: Case) -> None:
     streams = {"renamed": drifting(1, 1200, 300), "turned round": reweighted(2, 1200)}
     for what, stream in streams.items():
         for keep in ("all", "first"):
-            chosen = {"threshold": 0.6, "window": 110, "similarity": "jaccard", "matches": "all", "keep": keep}
-            expect_matches(make, stream, f"words {what}", **chosen, sides=1)
+            parameters = {"threshold": 0.6, "window": 110, "similarity": "jaccard", "matches": "all", "keep": keep}
+            expect_matches(make, stream, f"words {what}", **parameters, sides=1)
 
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_sets_of_all_sizes_match(make: Make, case: Case) -> None:
     """Short sets after long ones and long after short: sets do not come in the order of their sizes."""
     for similarity, threshold in (("jaccard", 0.5), ("cosine", 0.7), ("containment", 0.9)):
-        chosen = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
-        expect_matches(make, growing(1, 500), "sets that grow and shrink", **chosen, window=60)
+        parameters = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
+        expect_matches(make, growing(1, 500), "sets that grow and shrink", **parameters, window=60)
 
 
 @check("oracle", guarantees=("exact",), once=True)
@@ -115,13 +115,13 @@ def check_what_equals_the_threshold_matches(make: Make, case: Case) -> None:
             sets = [
                 [*range(common), *range(1000 * i, 1000 * i + size - common)] for i, size in ((1, n), (2, m), (3, n))
             ]
-            chosen = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
-            expect_matches(make, stream_of(sets), "at the threshold", **chosen, window=10)
+            parameters = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
+            expect_matches(make, stream_of(sets), "at the threshold", **parameters, window=10)
 
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_an_own_function_matches(make: Make, case: Case) -> None:
     """A function of (overlap, size, size) is taken for a similarity, with any that is well-behaved."""
     for function, threshold in ((squared_cosine, 0.4), (negated, -6.0)):
-        chosen = {"threshold": threshold, "window": 30, "similarity": function, "keep": "all", "sides": 1}
-        expect_matches(make, bursts(1), f"by {function.__name__}", **chosen, matches="all")
+        parameters = {"threshold": threshold, "window": 30, "similarity": function, "keep": "all", "sides": 1}
+        expect_matches(make, bursts(1), f"by {function.__name__}", **parameters, matches="all")

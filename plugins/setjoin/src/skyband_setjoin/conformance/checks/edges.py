@@ -79,10 +79,10 @@ def check_names_of_tokens_do_not_matter(make: Make, case: Case) -> None:
     }
 
     def law(stream: PairStream) -> None:
-        known = np.unique(np.concatenate([np.empty(0, np.int64), *stream.sets]))
+        distinct = np.unique(np.concatenate([np.empty(0, np.int64), *stream.sets]))
         right = expected(case.parameters, stream)
         for what, name in names.items():
-            small = [np.searchsorted(known, tokens).astype(np.uint64) for tokens in stream.sets]
+            small = [np.searchsorted(distinct, tokens).astype(np.uint64) for tokens in stream.sets]
             renamed = attrs.evolve(stream, sets=tuple(name(tokens).view(np.int64) for tokens in small))
             expect_equal(matched(make(), renamed, []), right, f"matches when tokens are {what}")
 
@@ -111,8 +111,8 @@ def check_sets_of_more_tokens_than_16_bits_count(make: Make, case: Case) -> None
     got, right = matched(make(**parameters), stream, [3]), expected(parameters, stream)
     if case.info.guarantee == "exact":
         expect_equal(got, right, "matches of long sets")
-    for told, true in zip(got, right, strict=True):
-        expect(set(told) <= set(true), f"long sets are told {sorted(set(told) - set(true))}, which do not match")
+    for answer, true in zip(got, right, strict=True):
+        expect(set(answer) <= set(true), f"long sets are told {sorted(set(answer) - set(true))}, which do not match")
 
 
 @check("oracle", guarantees=("exact",), once=True)

@@ -27,14 +27,14 @@ def check_no_two_kept_sets_match_and_every_dropped_one_matched_a_kept_one(make: 
 
     def law(stream: PairStream) -> None:
         answers = matched(make(keep="first", matches="all"), stream, [])
-        kept = [row for row, told in enumerate(answers) if not told]
+        kept_rows = [row for row, matches_of_row in enumerate(answers) if not matches_of_row]
         sets = sets_of(stream)
         times = range(len(stream)) if by_rows else stream.times.tolist()
-        for row, told in enumerate(answers):
-            dropped = [old for old, _ in told if answers[old]]
+        for row, matches_of_row in enumerate(answers):
+            dropped = [old for old, _ in matches_of_row if answers[old]]
             expect(not dropped, f"set {row} is told to match {dropped}, which were dropped")
-        for place, new in enumerate(kept):
-            for old in kept[:place]:
+        for place, new in enumerate(kept_rows):
+            for old in kept_rows[:place]:
                 both = times[new] - times[old] + by_rows <= case.parameters["window"] and match(sets[old], sets[new])
                 expect(not both, f"sets {old} and {new} match, and both are kept")
 
@@ -46,10 +46,12 @@ def check_when_the_kept_one_is_too_old_the_next_is_kept(make: Make, case: Case) 
     """A set that comes for ever is kept once in each window; those that hang together by a dropped one both stay."""
     parameters = {"threshold": 0.6, "window": 3, "matches": 1, "keep": "first", "sides": 1}
     again = stream_of([[1, 2]] * 10, list(range(10)))
-    told = matched(make(**parameters), again, [4])
-    kept = [row for row, matches in enumerate(told) if not matches]
-    expect_equal(kept, [0, 4, 8], "sets kept of ten that are equal, a window being 3")
-    expect_equal([matches[0][0] for matches in told if matches], [0, 0, 0, 4, 4, 4, 8], "kept sets that they matched")
+    matches_of_row = matched(make(**parameters), again, [4])
+    kept_rows = [row for row, matches in enumerate(matches_of_row) if not matches]
+    expect_equal(kept_rows, [0, 4, 8], "sets kept of ten that are equal, a window being 3")
+    expect_equal(
+        [matches[0][0] for matches in matches_of_row if matches], [0, 0, 0, 4, 4, 4, 8], "kept sets that they matched"
+    )
     chain = stream_of([[1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]])
     expect_equal(matched(make(**parameters), chain, []), expected(parameters, chain), "matches of a chain")
     expect_equal(matched(make(**parameters), chain, [])[2], [], "matches of a chain's last, like a dropped one only")

@@ -45,10 +45,10 @@ def check_all_that_is_told_matches(make: Make, case: Case) -> None:
 
     def law(stream: PairStream) -> None:
         right = expected({**case.parameters, "matches": "all"}, stream)
-        for row, told in enumerate(matched(make(matches="all"), stream, [])):
-            wrong = set(told) - set(right[row])
+        for row, matches in enumerate(matched(make(matches="all"), stream, [])):
+            wrong = set(matches) - set(right[row])
             expect(not wrong, f"set {row} is told {sorted(wrong)}, which do not match so")
-            missed = [match for match in right[row] if match[1] == 1.0 and match not in told]
+            missed = [match for match in right[row] if match[1] == 1.0 and match not in matches]
             expect(not missed, f"set {row} is not told {missed}, which equal it")
 
     holds_for(case, seeded(case), law)

@@ -46,9 +46,9 @@ def check_the_cells_of_a_matrix_find_every_match_once(make: Make, case: Case) ->
         together: list[list[tuple[int, float]]] = [[] for _ in range(len(stream))]
         for cell in range(6):
             parts = (BUILD * (line == cell // 3) + PROBE * (column == cell % 3)).astype(np.int8)
-            for row, told in enumerate(matched(make(matches="all"), stream, [], parts)):
-                together[row] += told
+            for row, matches in enumerate(matched(make(matches="all"), stream, [], parts)):
+                together[row] += matches
         whole = matched(make(matches="all"), stream, [])
-        expect_equal([sorted(told) for told in together], whole, "matches that six cells tell")
+        expect_equal([sorted(matches) for matches in together], whole, "matches that six cells tell")
 
     holds_for(case, seeded(case, (1, 2)), law)
