@@ -5,8 +5,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from skyband_specs.mutations import mutations
 from skyband_specs.runner import subject
+from skyband_specs.state_mutations import mutations
 from skyband_specs.trial import Budget, fault
 
 ARRAYS = {

@@ -39,7 +39,7 @@ RANKS, SEEDED, ODD = (
     "shares_are_the_decimals_they_are_written_as", "seeded_streams_equal_the_oracle", "odd_streams_equal_the_oracle",
 )  # fmt: skip
 UNITED = "united_counts_stay_near"
-ANSWERING, PLACES, STEPS = "buckets/answering.py", "buckets/places.py", "buckets/steps.py"
+ANSWERING, PLACES, STEPS = "buckets/answering.py", "buckets/places.py", "buckets/compaction.py"
 UNITING = "buckets/uniting.py"
 TESTS = Path(__file__).parents[2] / "plugins" / "quantiles" / "tests"
 UNIONS = str(TESTS / "test_unions.py")

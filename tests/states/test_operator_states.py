@@ -15,7 +15,7 @@ from skyband.columns import keyed_frames
 from skyband.engines.local import LocalRun
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.row_encoding import encode
-from skyband_specs.mutations import mutations
+from skyband_specs.state_mutations import mutations
 
 ROWS, HALF = 400, 250
 FEW = 60

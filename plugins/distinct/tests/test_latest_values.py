@@ -16,8 +16,8 @@ from skyband_distinct.latest_values import RangeSample, around, from_bits, range
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.sweep_kernel import hash_all
 from skyband_specs.binomial import allowed_failures
-from skyband_specs.mutations import mutations
 from skyband_specs.sketch.streams import spread
+from skyband_specs.state_mutations import mutations
 
 INF = math.inf
 SKETCHES = [

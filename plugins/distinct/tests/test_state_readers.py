@@ -7,7 +7,7 @@ import pytest
 from skyband import create, restore, snapshot
 from skyband.errors import SnapshotError
 from skyband.states.state import encode_state, read_state
-from skyband_specs.mutations import mutations
+from skyband_specs.state_mutations import mutations
 
 CASES = [
     ("exact", {}), ("k-skb", {"epsilon": 0.1}), ("k-skb", {}), ("pcsa-ml", {"epsilon": 0.1}), ("pcsa-ml", {}),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.kernels import kskyband_kernels
-from skyband_setjoin import memory, stairs
 from skyband_setjoin import sets as window
+from skyband_setjoin import stairs, swoop_memory
 from skyband_setjoin.stairs import BASE, SHIFT
 
 
@@ -25,7 +25,7 @@ def settled(numbers, sets, k=1_000_000):
     band = kskyband_kernels.new(k, max(1, len(numbers)))
     for number in numbers:
         kskyband_kernels.add(band, 0.5, sets.records[number & (len(sets.records) - 1)]["time"], number, 2**62)
-    band, built = memory.with_room_to_flush(band, stairs.new())
+    band, built = swoop_memory.with_room_to_flush(band, stairs.new())
     stairs.canonicalize(band, built, sets)
     return band, built
 

@@ -20,7 +20,7 @@ from skyband_specs.batching import fed
 from skyband_specs.check import expect
 from skyband_specs.driver import Case
 from skyband_specs.fresh_process import PATIENCE, last_words, run_in_fresh_process
-from skyband_specs.mutations import mutations
+from skyband_specs.state_mutations import mutations
 
 _MOST_MEMORY = 8 << 30
 """Bytes that a mutated state may ask for beyond what there is, before an allocation fails."""

@@ -9,9 +9,8 @@ from skyband.config.parameters import choice
 from skyband.kernels.kskyband_kernels import ITEM, PENDING, SIZE
 from skyband.roles.sharding import BUILD
 
-from skyband_setjoin import blocks as stretches
+from skyband_setjoin import block_skipping, indexed, stairs, swoop_memory
 from skyband_setjoin import index as lists
-from skyband_setjoin import indexed, memory, stairs
 from skyband_setjoin import sets as window
 from skyband_setjoin import swoop_kernels as kernels
 from skyband_setjoin.index import Index
@@ -91,7 +90,7 @@ class Swoop(StockRanker):
         self._index = lists.new()
         self._stairs = stairs.new()
         self._met = np.zeros(len(self._sets.records), kernels.MET)
-        self._blocks = stretches.fitted(np.zeros(1, stretches.BLOCK), self._index.pool)
+        self._blocks = block_skipping.fitted(np.zeros(1, block_skipping.BLOCK), self._index.pool)
         order = SHORTEST if self.order == "shortest" else FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length, 0], np.int64)
@@ -128,7 +127,7 @@ class Swoop(StockRanker):
             if need == kernels.ANSWERS:
                 best = self._with_room_for_answer(best, int(cuts[at[kernels.ASKED]]))
             elif need == kernels.STOCK:
-                self._stock.band, self._stairs = memory.with_room_to_flush(self._stock.band, self._stairs)
+                self._stock.band, self._stairs = swoop_memory.with_room_to_flush(self._stock.band, self._stairs)
             elif need == kernels.ROOM:
                 self._make_room(int(at[kernels.TOKENS]), int(at[kernels.MORE]))
             else:
@@ -140,24 +139,24 @@ class Swoop(StockRanker):
     def _with_room_for_answer(self, best: Array, used: int) -> Array:
         counts = self._stock.band.counts
         self._room = 2 * (used + min(self.k, int(counts[SIZE] + counts[PENDING])))
-        return memory.resized(best, used, self._room)
+        return swoop_memory.resized(best, used, self._room)
 
     def _make_room(self, tokens: int, entries: int) -> None:
         """Make room for a set of so many tokens, and for so many entries in the index's pool."""
-        self._sets = memory.with_room(self._sets, tokens)
-        self._index = memory.index_with_room(self._index, tokens, entries)
+        self._sets = swoop_memory.with_room(self._sets, tokens)
+        self._index = swoop_memory.index_with_room(self._index, tokens, entries)
         self._fit()
 
     def _trim(self) -> None:
         """Give memory back of which little is used."""
-        if memory.is_sparse(self._sets, self._index):
-            self._sets, self._index = memory.trimmed(self._sets), memory.trimmed_index(self._index)
+        if swoop_memory.is_sparse(self._sets, self._index):
+            self._sets, self._index = swoop_memory.trimmed(self._sets), swoop_memory.trimmed_index(self._index)
             self._fit()
 
     def _fit(self) -> None:
         if len(self._met) != len(self._sets.records):
             self._met = np.empty(len(self._sets.records), kernels.MET)
-        self._blocks = stretches.fitted(self._blocks, self._index.pool)
+        self._blocks = block_skipping.fitted(self._blocks, self._index.pool)
 
     def _advance(self, now: int) -> None:
         indexed.expire(self._sets, self._index, self._horizon(now))

@@ -21,10 +21,10 @@ from skyband.kernels.kskyband_kernels import PENDING, SIZE, K
 from skyband.kernels.nested import kernel_njit, nested_njit
 from skyband.roles.sharding import BUILD, PROBE
 
-from skyband_setjoin import blocks as stretches
+from skyband_setjoin import block_skipping
 from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
-from skyband_setjoin.blocks import ENTRIES, LONG
+from skyband_setjoin.block_skipping import ENTRIES, LONG
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones, walk_order
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
 from skyband_setjoin.similarity_kernel import similarity
@@ -196,9 +196,9 @@ def _collect(  # noqa: C901 - a numeric kernel is one loop
                 long
                 and j & (ENTRIES - 1) == ENTRIES - 1
                 and j - head >= ENTRIES - 1
-                and stretches.none_matters(
-                    blocks[stretches.place_of(offset, j & mask)], row.token, pool, offset, j, mask, first, candidate,
-                    records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size, signature,
+                and block_skipping.none_matters(
+                    blocks[block_skipping.place_of(offset, j & mask)], row.token, pool, offset, j, mask, first,
+                    candidate, records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size, signature,
                     remaining, new_left,
                 )
             ):  # fmt: skip

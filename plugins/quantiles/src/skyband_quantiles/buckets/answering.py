@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from skyband.kernels.nested import nested_njit
 
+from skyband_quantiles.buckets.compaction import forget_passed_by
 from skyband_quantiles.buckets.history import (
     FIXED,
     NODE_START,
@@ -22,7 +23,6 @@ from skyband_quantiles.buckets.history import (
     RAW_START,
 )
 from skyband_quantiles.buckets.places import put_in_order
-from skyband_quantiles.buckets.steps import forget_passed_by
 from skyband_quantiles.compiled_ranks import rank_of
 from skyband_quantiles.quickselect import kth
 

@@ -10,6 +10,7 @@ from skyband.state_validation import StateReader
 
 from skyband_quantiles import sketch_parameters
 from skyband_quantiles.buckets import kernels
+from skyband_quantiles.buckets.compaction import DONE, MORE_ENTRIES, MORE_NODES, MORE_RAW
 from skyband_quantiles.buckets.contents import Contents, keys_of, raw_rows, widest_shift
 from skyband_quantiles.buckets.history import (
     NODE_START,
@@ -30,7 +31,6 @@ from skyband_quantiles.buckets.history import (
     with_windows,
 )
 from skyband_quantiles.buckets.restoring import contents_of, history_of
-from skyband_quantiles.buckets.steps import DONE, MORE_ENTRIES, MORE_NODES, MORE_RAW
 from skyband_quantiles.buckets.uniting import Rules, unite
 from skyband_quantiles.role import QuantileSketch
 from skyband_quantiles.sketch_answers import Answers

@@ -7,6 +7,7 @@ import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit
 
 from skyband_quantiles.buckets.answering import answer, answer_raw, in_raw, pass_nodes, unknown_rows
+from skyband_quantiles.buckets.compaction import DONE, MORE_PLACES, MORE_RAW, clear, drop_raw, step
 from skyband_quantiles.buckets.history import (
     DUE,
     LAST,
@@ -21,7 +22,6 @@ from skyband_quantiles.buckets.history import (
     TABLED,
 )
 from skyband_quantiles.buckets.places import count_row, fill_slots, first_slot, has_room
-from skyband_quantiles.buckets.steps import DONE, MORE_PLACES, MORE_RAW, clear, drop_raw, step
 from skyband_quantiles.sketch_answers import Answers
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skyband_specs.check import Make, check, expect
 from skyband_specs.driver import Case
-from skyband_specs.weight import weight
+from skyband_specs.reachable_memory import weight
 
 COUNT = 1
 PARTS = 8

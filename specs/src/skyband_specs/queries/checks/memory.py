@@ -10,7 +10,7 @@ from skyband.queries.time_columns import microseconds
 from skyband_specs.check import expect
 from skyband_specs.queries.case import GROUP, QueryCase, cut
 from skyband_specs.queries.check import NotApplicable, query_check
-from skyband_specs.weight import weight
+from skyband_specs.reachable_memory import weight
 
 COUNT = 2
 LAPS = 24
