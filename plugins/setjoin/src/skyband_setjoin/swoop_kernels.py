@@ -198,8 +198,8 @@ def _collect(  # noqa: C901 - a numeric kernel is one loop
                 and j - head >= ENTRIES - 1
                 and block_skipping.none_matters(
                     blocks[block_skipping.place_of(offset, j & mask)], row.token, pool, offset, j, mask, first,
-                    candidate, records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size, signature,
-                    remaining, new_left,
+                    candidate, records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size,
+                    signature, remaining, new_left,
                 )
             ):  # fmt: skip
                 j -= ENTRIES - 1
