@@ -9,13 +9,13 @@ from skyband.kernels.nested import nested_njit
 
 
 @nested_njit
-def oldest_needed(time: Any, beats: Any) -> Any:
-    """`Schedule.oldest`: no moment after `time` needs rows before this. beats: int64[b, 3], slide, phase, window."""
+def oldest_needed(time: Any, slides: Any) -> Any:
+    """`Schedule.oldest`: no moment after `time` needs rows before this. slides: int64[b, 3], slide, phase, window."""
     oldest = np.int64(2**63 - 1)
     # Of each slide the next moment after `time` and its longest window: the window that reaches back furthest decides.
-    for beat in range(len(beats)):
-        slide, phase = beats[beat, 0], beats[beat, 1]
-        oldest = min(oldest, (time - phase) // slide * slide + phase + slide - beats[beat, 2])
+    for number in range(len(slides)):
+        slide, phase = slides[number, 0], slides[number, 1]
+        oldest = min(oldest, (time - phase) // slide * slide + phase + slide - slides[number, 2])
     return oldest
 
 

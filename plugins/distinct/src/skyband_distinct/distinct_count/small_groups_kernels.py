@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The walk of small distinct counts through their stretches, in compiled code."""
+"""The walk of small distinct counts through their sessions, in compiled code."""
 
 from typing import Any
 
@@ -46,27 +46,27 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     times: Any,
     keys: Any,
     at: Any,
-    beats: Any,
+    slides: Any,
     since: Any,
     most: int,
 ) -> Any:
-    """Take rows in and answer moments, stretch by stretch.
+    """Take rows in and answer moments, session by session.
 
-    Returns of each stretch the number of keys and the first row not taken in, as it had more than `most` (-1: never);
-    all keys and their last times; of each answer the stretch, the moment and a count for each of its windows, which
+    Returns of each session the number of keys and the first row not taken in, as it had more than `most` (-1: never);
+    all keys and their last times; of each answer the session, the moment and a count for each of its windows, which
     begin at `since` (int64[m, w]). O(keys + rows) and, for each answer, O(keys of the group · windows).
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
-    stretches = len(firsts)
-    new_count, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
+    session_count = len(firsts)
+    new_count, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     new_keys = np.empty(len(held_keys) + len(times), np.uint64)
     new_times = np.empty(len(new_keys), np.int64)
     room = 0
-    for stretch in range(stretches):
-        room += ends[stretch] - begins[stretch]
+    for session in range(session_count):
+        room += ends[session] - begins[session]
     owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
     answers = np.zeros((room, since.shape[1]), np.int64)
-    # One hash table serves all stretches: a slot is of now if `made` says so, so that none is ever swept clean. It is
+    # One hash table serves all sessions: a slot is of now if `made` says so, so that none is ever swept clean. It is
     # at most half full.
     slots = 4
     while slots < 2 * (most + 1):
@@ -74,15 +74,15 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     table, made = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     entry_keys, entry_times = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
     given, written, now = 0, 0, 0
-    for stretch in range(stretches):
-        size = sessions.size[stretch]
+    for session in range(session_count):
+        size = sessions.size[session]
         for entry in range(size):
-            entry_keys[entry] = held_keys[firsts[stretch] + entry]
-            entry_times[entry] = held_times[firsts[stretch] + entry]
-        row, stop, moment = sessions.start[stretch], sessions.stop[stretch], begins[stretch]
-        noted = False  # most stretches have no rows of their own: the table is made for the first row alone
+            entry_keys[entry] = held_keys[firsts[session] + entry]
+            entry_times[entry] = held_times[firsts[session] + entry]
+        row, stop, moment = sessions.start[session], sessions.stop[session], begins[session]
+        noted = False  # most sessions have no rows of their own: the table is made for the first row alone
         while True:
-            more = moment < ends[stretch]
+            more = moment < ends[session]
             while row < stop and not (more and times[row] >= at[moment]):
                 if not noted:
                     now += 1
@@ -94,7 +94,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     row += 1
                     continue
                 if size == most:  # a new key and no room: perhaps some are in no window any more
-                    size = _forget(entry_keys, entry_times, size, oldest_needed(times[row], beats))
+                    size = _forget(entry_keys, entry_times, size, oldest_needed(times[row], slides))
                     now += 1
                     _note(table, made, now, entry_keys, size)
                     slot = _slot(table, made, now, entry_keys, keys[row])
@@ -103,20 +103,20 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                 size += 1
                 row += 1
                 if size > most:  # it is small no longer: the caller makes it a sketch, which takes the rest
-                    grown[stretch] = row
+                    grown[session] = row
                     break
-            if not more or grown[stretch] >= 0:
+            if not more or grown[session] >= 0:
                 break
-            owner[given], given_at[given] = stretch, at[moment]
+            owner[given], given_at[given] = session, at[moment]
             # An item is in a window if its last row is: one pass over the keys counts for every window.
             for entry in range(size):
                 for window in range(since.shape[1]):
                     answers[given, window] += entry_times[entry] >= since[moment, window]
             given += 1
             moment += 1
-        if grown[stretch] < 0:
-            size = 0 if sessions.ended[stretch] else _forget(entry_keys, entry_times, size, sessions.oldest[stretch])
-        new_count[stretch] = size
+        if grown[session] < 0:
+            size = 0 if sessions.ended[session] else _forget(entry_keys, entry_times, size, sessions.oldest[session])
+        new_count[session] = size
         for entry in range(size):
             new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]
             written += 1

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The walk of small top-k groups through their stretches, in compiled code.
+"""The walk of small top-k groups through their sessions, in compiled code.
 
 The reports of a group stand by object and stream, those of one cell (object and stream) in order of arrival.
 """
@@ -139,6 +139,7 @@ def _rank(
             best_object[found], best_score[found] = owner, 0.0
             found += 1
             continue
+        # By insertion from the worst upwards; an object that ties with one before it stays behind it.
         score = score_of(values, kind, weights, divisor)
         rank = found
         while rank > 0 and best_score[rank - 1] < score:
@@ -153,26 +154,27 @@ def _rank(
 
 @njit(cache=True)
 def rank_objects(  # noqa: C901 - a numeric kernel is one loop
-    sessions: SessionSpans, held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, beats: Any,
+    sessions: SessionSpans, held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, slides: Any,
     repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, most: int
 ) -> Any:  # fmt: skip
-    """Take rows in and answer moments, stretch by stretch.
+    """Take rows in and answer moments, session by session.
 
-    held: the columns of the reports held. Returns of each stretch the number of reports and the first row not taken in,
-    as it had more than `most` (-1: never); the columns of all reports; of each row of the answers the stretch, the
+    held: the columns of the reports held. Returns of each session the number of reports and the first row not taken in,
+    as it had more than `most` (-1: never); the columns of all reports; of each row of the answers the session, the
     moment's number, the rank from 1, object and score, and with BY_CALL, where neither is known yet, its values; and
     how many rows broke the promise. O(rows · reports of a group) and, for each answer, O(reports of the group · k).
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     held_object, held_stream, held_time, held_value = held
     promise = repeats in (SUM, NEVER)
-    stretches, repeated = len(firsts), 0
-    new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
+    session_count, repeated = len(firsts), 0
+    new_size, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     room = len(held_time) + len(times)
     new_object, new_stream = np.empty(room, np.int64), np.empty(room, np.int32)
     new_time, new_value = np.empty(room, np.int64), np.empty(room, np.float64)
+    # Room for one row of every answer at first, and twice as much whenever that is full.
     room = 64
-    for number in range(stretches):
+    for number in range(session_count):
         room += ends[number] - begins[number]
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
@@ -182,13 +184,15 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     best_object, best_score = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
     values = np.empty(len(weights), np.float64)
     given, written = 0, 0
-    for number in range(stretches):
+    for number in range(session_count):
+        # A group's reports are worked on in the same few arrays as those of the group before, which stay in the cache.
         size, first = sizes[number], firsts[number]
         for entry in range(size):
             object_[entry], stream[entry] = held_object[first + entry], held_stream[first + entry]
             time[entry], value[entry] = held_time[first + entry], held_value[first + entry]
         row, stop, moment = starts[number], stops[number], begins[number]
         while True:
+            # Rows up to the next moment first, then its answer: windows are half open.
             more = moment < ends[number]
             while row < stop and not (more and times[row] >= at[moment]):
                 # A promise is of one window's length: reports from before it are held against nobody.
@@ -220,8 +224,9 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                 size += shift
                 object_[begin], stream[begin], time[begin], value[begin] = objects[row], streams[row], times[row], new
                 row += 1
+                # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
-                    forgotten = before if promise else oldest_needed(times[row - 1], beats)
+                    forgotten = before if promise else oldest_needed(times[row - 1], slides)
                     size = _forget(object_, stream, time, value, size, forgotten, repeats)
                     if size > most:
                         grown[number] = row

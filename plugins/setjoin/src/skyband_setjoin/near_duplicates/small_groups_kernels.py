@@ -52,9 +52,9 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
     sets: PlacedSets, window: int, kind: int, own: Any, threshold: float, two: bool, ranked: bool, first: bool,
     most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
 ) -> Any:  # fmt: skip
-    """Take rows in and find what each matches, stretch by stretch.
+    """Take rows in and find what each matches, session by session.
 
-    Of each stretch the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
+    Of each session the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
     kept, and the place of the first row not taken in where there were more than `most` sets or `most_tokens`; of each
     place whether its set is kept, and of a row that was taken in the number of its matches. best and scores are room to
     work in. Returns of all matches the earlier set and the similarity, and how many these are. O(sets · tokens) a row.

@@ -1,10 +1,11 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The walk of small groups of sets through their stretches, in compiled code: all are compared."""
+"""The walk of small groups of sets through their sessions, in compiled code: all are compared."""
 
 from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
@@ -14,8 +15,8 @@ from skyband_setjoin.small_sets_kernels import shared_tokens
 
 @nested_njit
 def _rank(
-    order: Any, sides: Any, offsets: Any, tokens: Any, head: int, stop: int, kind: int, own: Any, two: bool,
-    known: Any, best_left: Any, best_right: Any, best: Any,
+    order: Int64, sides: Int8, offsets: Int64, tokens: Int64, head: int, stop: int, kind: int, own: Any, two: bool,
+    known: Array, best_left: Int64, best_right: Int64, best: Float64,
 ) -> int:  # fmt: skip
     """Write the best pairs of the sets head..stop, as there is room for, the best first; returns how many.
 
@@ -56,21 +57,22 @@ def _rank(
 
 @njit(cache=True)
 def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
-    heads: Any, rows: Any, stops: Any, ended: Any, begins: Any, ends: Any,
-    order: Any, times: Any, sides: Any, offsets: Any, tokens: Any, at: Any, beats: Any,
-    window: int, kind: int, own: Any, two: bool, oldest: Any, most: int, most_tokens: int,
-    size: Any, grown: Any, kept: Any, found: Any, known: Any, best_left: Any, best_right: Any, best: Any,
-) -> Any:  # fmt: skip
-    """Take sets in and answer moments, stretch by stretch.
+    heads: Int64, rows: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
+    order: Int64, times: Int64, sides: Int8, offsets: Int64, tokens: Int64, at: Int64, slides: Array,
+    window: int, kind: int, own: Any, two: bool, oldest: Int64, most: int, most_tokens: int,
+    size: Int64, outgrown: Int64, stays: Array, pair_counts: Int64,
+    known: Array, best_left: Int64, best_right: Int64, best: Float64,
+) -> tuple[Int64, Int64, Float64, int]:  # fmt: skip
+    """Take sets in and answer moments, session by session.
 
-    Of each stretch the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
+    Of each session the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
     kept, and the place of the first row not taken in where there were more than `most` sets or `most_tokens`; of each
     place whether its set is kept; and of each answer the number of its pairs. Returns of all pairs, left, right and
     similarity, and how many these are. O(sets²) comparisons a group that answers, each pair once.
     """
     # known, best_left, best_right and best are room to work in. With named tuples for these and for the sets a pass
     # took two thirds longer, so that all come one by one.
-    room = len(found)
+    room = len(pair_counts)
     lefts, rights, scores = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.float64)
     pair_count, answers, mask = 0, 0, len(known) - 1
     for number in range(len(heads)):
@@ -87,14 +89,14 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
                 row += 1
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if row - head > most or words > most_tokens:
-                    before = oldest_needed(now, beats)
+                    before = oldest_needed(now, slides)
                     while head < row and times[order[head]] < before:
                         words -= offsets[order[head] + 1] - offsets[order[head]]
                         head += 1
                     if row - head > most or words > most_tokens:
-                        grown[number] = row
+                        outgrown[number] = row
                         break
-            if not more or grown[number] >= 0:
+            if not more or outgrown[number] >= 0:
                 break
             while head < row and times[order[head]] < at[moment] - window:
                 words -= offsets[order[head] + 1] - offsets[order[head]]
@@ -113,15 +115,15 @@ def rank_pairs(  # noqa: C901 - a numeric kernel is one loop
                 lefts[pair_count + rank], rights[pair_count + rank] = best_left[rank], best_right[rank]
                 scores[pair_count + rank] = best[rank]
             pair_count += pairs
-            found[answers] = pairs
+            pair_counts[answers] = pairs
             answers += 1
             moment += 1
-        # Those of a stretch that has grown have no answer.
+        # Those of a session that has outgrown have no answer.
         answers += ends[number] - moment
-        if grown[number] < 0:
+        if outgrown[number] < 0:
             while head < row and (ended[number] or times[order[head]] < oldest[number]):
                 head += 1
         size[number] = row - head
         for place in range(head, row):
-            kept[place] = True
+            stays[place] = True
     return lefts, rights, scores, pair_count

@@ -108,10 +108,12 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
         for row in range(starts[group], stops[group]):
             side = row_side[row]
             other = sides - 1 - side
+            # A window of time is as long for both sides, so the row moves both before it looks at the other.
             if size == 0 and length >= 0:
                 for one in range(sides):
                     while start[one] < stop[one] and time[start[one]] < row_time[row] - length:
                         start[one] += 1
+            # No pair is likelier to match than it is to be near: where none is near enough, nothing more is worked out.
             matches = 0
             for t in range(start[other], stop[other]):
                 near[t] = _near(
@@ -166,6 +168,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                 break
         if grown[group] == TIED:
             continue
+        # What is left of both windows, side by side as it is laid out again in the next step.
         for one in range(sides):
             for t in range(start[one], stop[one]):
                 new_side[written], new_code[written], new_chance[written] = one, code[t], chance[t]

@@ -66,6 +66,7 @@ def sums_of_existing(  # noqa: C901 - a numeric kernel is one loop
             if stop - start > most:
                 grown[group] = row + 1
                 break
+        # Nothing is written of such a group: it takes all its rows elsewhere, from the entries it came with.
         if grown[group] == TIED:
             continue
         new_size[group] = stop - start
@@ -106,6 +107,7 @@ def sums_of_span(
             mean[entry] = held_expected[first + entry]
             if counted:
                 chance[entry] = held_count[first + entry]
+        # The window is time[start:stop]: a row joins at the end, and what is too old leaves at the front.
         for row in range(starts[group], stops[group]):
             time[stop], average[stop], mean[stop], chance[stop] = times[row], averages[row], means[row], chances[row]
             stop += 1

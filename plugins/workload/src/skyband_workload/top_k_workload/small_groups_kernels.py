@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The walk of small workloads through their stretches, in compiled code."""
+"""The walk of small workloads through their sessions, in compiled code."""
 
 from typing import Any
 
@@ -84,52 +84,55 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     at: Any,
     since: Any,
     ks: Any,
-    beats: Any,
+    slides: Any,
     most_k: int,
     most: int,
     once: bool,
 ) -> Any:
-    """Take rows in and answer moments, stretch by stretch.
+    """Take rows in and answer moments, session by session.
 
     held: the columns of the entries. Each group keeps what fewer than `most_k` later rows beat, by rank. A moment
-    answers with the best `ks` of the rows since `since`, with one of each object where `once`. Returns of each stretch
+    answers with the best `ks` of the rows since `since`, with one of each object where `once`. Returns of each session
     the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of all
-    entries; and of each row of the answers the stretch, the moment's number, the rank from 1, object and score.
+    entries; and of each row of the answers the session, the moment's number, the rank from 1, object and score.
     O(entries + rows · entries of a group) and, for each answer, O(entries of the group), times `ks` where `once`.
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     held_score, held_object, held_time, held_beaten = held
-    stretches = len(firsts)
-    new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
+    session_count = len(firsts)
+    new_size, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     room = len(held_score) + len(times)
     new_score, new_object = np.empty(room, np.float64), np.empty(room, np.int64)
     new_time, new_beaten = np.empty(room, np.int64), np.empty(room, np.int32)
+    # Room for one row of every answer at first, and twice as much whenever that is full.
     room = 64
-    for stretch in range(stretches):
-        room += ends[stretch] - begins[stretch]
+    for session in range(session_count):
+        room += ends[session] - begins[session]
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
     score, object_ = np.empty(most + 1, np.float64), np.empty(most + 1, np.int64)
     time, beaten = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     given, written = 0, 0
-    for stretch in range(stretches):
-        size, first = sizes[stretch], firsts[stretch]
+    for session in range(session_count):
+        # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
+        size, first = sizes[session], firsts[session]
         for entry in range(size):
             score[entry], object_[entry] = held_score[first + entry], held_object[first + entry]
             time[entry], beaten[entry] = held_time[first + entry], held_beaten[first + entry]
-        row, stop, moment = starts[stretch], stops[stretch], begins[stretch]
+        row, stop, moment = starts[session], stops[session], begins[session]
         while True:
-            more = moment < ends[stretch]
+            # Rows up to the next moment first, then its answer: windows are half open.
+            more = moment < ends[session]
             while row < stop and not (more and times[row] >= at[moment]):
                 size = _add(score, object_, time, beaten, size, (scores[row], objects[row], times[row]), most_k, once)
                 row += 1
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
-                    size = _forget(score, object_, time, beaten, size, oldest_needed(times[row - 1], beats))
+                    size = _forget(score, object_, time, beaten, size, oldest_needed(times[row - 1], slides))
                     if size > most:
-                        grown[stretch] = row
+                        grown[session] = row
                         break
-            if not more or grown[stretch] >= 0:
+            if not more or grown[session] >= 0:
                 break
             if given + min(ks[moment], size) > room:
                 room = 2 * room + size
@@ -142,14 +145,15 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                     once and _is_in(found_object, given - rank, given, object_[entry])
                 ):
                     rank += 1
-                    owner[given], moments[given], ranks[given] = stretch, moment, rank
+                    owner[given], moments[given], ranks[given] = session, moment, rank
                     found_object[given], found_score[given] = object_[entry], score[entry]
                     given += 1
                 entry += 1
             moment += 1
-        if grown[stretch] < 0:
-            size = 0 if ended[stretch] else _forget(score, object_, time, beaten, size, oldest[stretch])
-        new_size[stretch] = size
+        # What no moment to come needs goes; a group that has outgrown goes on elsewhere, with all it has.
+        if grown[session] < 0:
+            size = 0 if ended[session] else _forget(score, object_, time, beaten, size, oldest[session])
+        new_size[session] = size
         for entry in range(size):
             new_score[written], new_object[written] = score[entry], object_[entry]
             new_time[written], new_beaten[written] = time[entry], beaten[entry]
