@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 from skyband.registry import installed
 from skyband.registry.install_hints import comes_with
 
@@ -28,6 +29,18 @@ def test_a_job_and_its_checkpoint_say_which_plugin_their_query_lacks(site, tmp_p
             "query.kind: unknown 'distinct-count'; none is known; it comes with skyband-distinct"
             in ran.stdout + ran.stderr
         )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing", "home"),
+    [
+        (["demo"], "no command 'demo'", "skyband-distinct"),
+        (["describe", "quantile-sketch/buckets"], "unknown role 'quantile-sketch'", "skyband-quantiles"),
+    ],
+)
+def test_a_command_and_a_role_say_which_plugin_brings_them(site, arguments, missing, home):
+    ran = site.run(*arguments, SKYBAND_PLUGINS="skyband")
+    assert ran.returncode and missing in ran.stderr and f"it comes with {home}: pip install {home}" in ran.stderr
 
 
 def test_where_every_query_comes_from_is_known():

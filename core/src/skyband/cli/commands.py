@@ -78,10 +78,10 @@ class Commands(click.Group):
         if cmd_name in COMMANDS:
             command: click.Command = import_module(f"skyband.cli.{cmd_name}").command
         else:
-            entry_point = self._of_plugins.get(cmd_name)
-            if entry_point is None:
+            of_plugin = self._of_plugins.get(cmd_name)
+            if of_plugin is None:
                 return None
-            command = entry_point
+            command = of_plugin
         if not any(parameter.name == "debug" for parameter in command.params):
             command.params.append(_debug_option())
         return command

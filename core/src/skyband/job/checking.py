@@ -189,8 +189,8 @@ def _bound(
 
 
 def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema") -> list[Problem]:
-    from skyband.queries.column_keys import no_column
     from skyband.queries.composite_ids import COLUMNS
+    from skyband.queries.shared_keys import no_column
 
     named = [parameter.name for parameter in parameters_of(query) if parameter.type in ("column", COLUMNS)]
     columns_by_key = {name: table[name] if isinstance(table.get(name), list) else [table.get(name)] for name in named}

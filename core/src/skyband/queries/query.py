@@ -15,9 +15,9 @@ from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem
-from skyband.queries.column_keys import as_names, check_names, column_name, column_names, is_name, no_column
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
+from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
 from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import State

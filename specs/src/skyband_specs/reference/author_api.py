@@ -31,7 +31,14 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.states.state": ("State",),
     "skyband.states.object_names": ("extra_arrays", "together"),
     "skyband.queries.query": ("Query", "Input"),
-    "skyband.queries.column_keys": ("column_name", "column_names", "is_name", "check_names", "as_names"),
+    "skyband.queries.shared_keys": (
+        "column_name",
+        "column_names",
+        "order_parameter",
+        "is_name",
+        "check_names",
+        "as_names",
+    ),
     "skyband.groups.execution": ("Execution",),
     "skyband.groups.processor": ("GroupProcessor", "WindowedProcessor"),
     "skyband.groups.answer_columns": ("AnswerColumns",),
@@ -80,7 +87,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: keys of queries": (
         "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
         "skyband.queries", "skyband.queries.carried_columns",
-        "skyband.queries.composite_ids", "skyband.queries.pair_columns", "skyband.queries.rank_order",
+        "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.pair_columns",
         "skyband.queries.window_parameters",
     ),
     "what families share: groups": (
@@ -94,8 +101,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.roles.window", "skyband.snapshot",
     ),
     "states": (
-        "skyband.states.asking", "skyband.states.coverage", "skyband.states.emitted_states", "skyband.states.readers",
-        "skyband.states.since_or_last",
+        "skyband.states.asking", "skyband.states.coverage", "skyband.states.readers", "skyband.states.since_or_last",
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.cli.paths", "skyband.config.redaction",

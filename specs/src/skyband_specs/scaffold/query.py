@@ -14,7 +14,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries.query import Input, Query
-from skyband.queries.column_keys import column_name
+from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field, moments
 from skyband.registry import Binding
 

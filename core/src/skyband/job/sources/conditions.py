@@ -22,7 +22,7 @@ class Test:
 
     def problem(self, schema: pa.Schema) -> str | None:
         """What is wrong with it for rows of this schema."""
-        from skyband.queries.column_keys import no_column
+        from skyband.queries.shared_keys import no_column
 
         if self.column not in schema.names:
             return no_column(self.column, schema)

@@ -57,7 +57,7 @@ class Shape:
 
         Raises ConfigError where it has not those that are read, OnlySparkError where they are of another type or case.
         """
-        from skyband.queries.column_keys import no_column
+        from skyband.queries.shared_keys import no_column
 
         problems: list[Problem] = []
         only_spark: list[Problem] = []

@@ -7,8 +7,8 @@ from skyband.arrays import Int64, UInt64
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
+from skyband.queries import emitted_states
 from skyband.registry import Binding
-from skyband.states import emitted_states
 
 from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
 from skyband_distinct.distinct_count.query import DistinctCount

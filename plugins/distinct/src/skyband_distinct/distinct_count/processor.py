@@ -11,9 +11,9 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
+from skyband.queries import emitted_states
 from skyband.queries.time_columns import moments
 from skyband.registry import Binding
-from skyband.states import emitted_states
 from skyband.states.coverage import Coverage
 from skyband.states.state import State
 

@@ -9,7 +9,7 @@ from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries.composite_ids import answer_ids, several
-from skyband.queries.rank_order import SMALLEST, score_order
+from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
 
 from skyband_incomplete.top_k.processor import RankingProcessor

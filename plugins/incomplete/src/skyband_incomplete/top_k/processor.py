@@ -14,7 +14,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
-from skyband.queries.rank_order import SMALLEST
+from skyband.queries.shared_keys import SMALLEST
 from skyband.registry import Binding
 from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS

@@ -27,7 +27,6 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.column_keys import as_names, check_names, column_name
 from skyband.queries.composite_ids import (
     Columns,
     columns_of,
@@ -40,8 +39,8 @@ from skyband.queries.composite_ids import (
     to_keys,
 )
 from skyband.queries.query import Input, Query
-from skyband.queries.rank_order import SMALLEST, order_parameter
 from skyband.queries.schedule import Schedule
+from skyband.queries.shared_keys import SMALLEST, as_names, check_names, column_name, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import (
     anew_schedule_of,

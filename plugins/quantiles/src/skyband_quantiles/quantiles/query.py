@@ -13,14 +13,14 @@ from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
-from skyband.queries.column_keys import column_name
+from skyband.queries import emitted_states
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
+from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
-from skyband.states import emitted_states
 from skyband.states.state import State
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
+from skyband.queries import emitted_states
 from skyband.queries.time_columns import moments
 from skyband.registry import Binding
-from skyband.states import emitted_states
 from skyband.states.coverage import Coverage
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor

@@ -13,7 +13,6 @@ from skyband.config.parameters import checked, choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
 from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, carry_parameter, name_problems
-from skyband.queries.column_keys import column_name, is_name
 from skyband.queries.composite_ids import (
     Columns,
     identity,
@@ -24,6 +23,7 @@ from skyband.queries.composite_ids import (
 )
 from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
 from skyband.queries.query import Input, Query
+from skyband.queries.shared_keys import column_name, is_name
 from skyband.queries.window_parameters import closed_length, too_short
 from skyband.roles.pair_ranker import similarity_parameter
 

@@ -13,7 +13,6 @@ from skyband.config.durations import Duration
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.column_keys import column_name, is_name
 from skyband.queries.composite_ids import Columns, identity, identity_inputs
 from skyband.queries.pair_columns import (
     carried_fields,
@@ -25,6 +24,7 @@ from skyband.queries.pair_columns import (
 )
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
+from skyband.queries.shared_keys import column_name, is_name
 from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import (
     anew_schedule_of,

@@ -7,8 +7,8 @@ from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.queries import emitted_states
 from skyband.registry import Binding
-from skyband.states import emitted_states
 
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters

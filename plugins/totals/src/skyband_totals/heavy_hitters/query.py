@@ -17,6 +17,7 @@ from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import choice, integer, number
 from skyband.errors import ConfigError, Problem, SnapshotError
+from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -25,7 +26,6 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.column_keys import column_name
 from skyband.queries.composite_ids import (
     Columns,
     columns_of,
@@ -40,10 +40,10 @@ from skyband.queries.composite_ids import (
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
+from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
-from skyband.states import emitted_states
 from skyband.states.state import State
 
 from skyband_totals.heavy_hitters.state_columns import GRANDS, state_field

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 from skyband.columns import record_batch_bytes
-from skyband.states import emitted_states
+from skyband.queries import emitted_states
 
 GRANDS = ("grand", "grand_low", "grand_high")
 """Columns of a shard's answers besides the result's."""

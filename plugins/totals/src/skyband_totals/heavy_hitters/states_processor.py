@@ -7,9 +7,9 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns import record_batch_bytes
 from skyband.columns.integer_ids import is_integer_id
+from skyband.queries import emitted_states
 from skyband.queries.time_columns import moments
 from skyband.registry import Binding
-from skyband.states import emitted_states
 from skyband.states.coverage import Coverage
 from skyband.states.object_names import extra_arrays, together
 

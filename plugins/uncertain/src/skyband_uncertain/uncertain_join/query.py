@@ -12,7 +12,6 @@ from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
 from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.column_keys import column_name, is_name
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
 from skyband.queries.pair_columns import (
     carried_fields,
@@ -23,6 +22,7 @@ from skyband.queries.pair_columns import (
     pair_names,
 )
 from skyband.queries.query import Input, Query
+from skyband.queries.shared_keys import column_name, is_name
 
 from skyband_uncertain.joint_samples import coordinates_parameter, distance_parameter
 from skyband_uncertain.tuple_windows import (

@@ -19,8 +19,8 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.column_keys import as_names, column_name
 from skyband.queries.query import Input, Query
+from skyband.queries.shared_keys import as_names, column_name
 
 from skyband_uncertain.tuple_windows import (
     delta_parameter,

@@ -17,7 +17,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.groups.processor import ScheduledProcessor
 from skyband.queries.composite_ids import several
-from skyband.queries.rank_order import SMALLEST
+from skyband.queries.shared_keys import SMALLEST
 from skyband.registry import Binding
 from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
 from skyband.state_validation import StateReader

@@ -18,7 +18,6 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.column_keys import column_name
 from skyband.queries.composite_ids import (
     Columns,
     columns_of,
@@ -32,8 +31,8 @@ from skyband.queries.composite_ids import (
 )
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
-from skyband.queries.rank_order import order_parameter
 from skyband.queries.schedule import Schedule
+from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
 

@@ -1,12 +1,15 @@
-"""Keys of queries that name columns, or values as a column holds them: their fields and checks."""
+"""Keys that several queries have, their fields and checks: names of columns, values as a column holds them, `order`."""
 
 from typing import Any
 
 import pyarrow as pa
 
 from skyband.config.literals import literal
-from skyband.config.parameters import checked
+from skyband.config.parameters import checked, choice
 from skyband.errors import suggest
+
+LARGEST, SMALLEST = "largest", "smallest"
+"""Which end of the scores an answer begins with."""
 
 
 def column_name(*args: Any, help: str, **options: Any) -> Any:
@@ -17,6 +20,16 @@ def column_name(*args: Any, help: str, **options: Any) -> Any:
 def column_names(*, help: str) -> Any:
     """A field of a query that names any number of columns, none twice; one may stand without a list."""
     return checked((), type="columns", check=_check_columns, converter=_as_columns, kw_only=True, help=help)
+
+
+def order_parameter(what: str) -> Any:
+    """The field `order`, for a query that ranks `what`."""
+    return choice(LARGEST, SMALLEST, default=LARGEST, help=f"which {what} rank first")
+
+
+def score_order(order: str) -> str:
+    """How Arrow sorts scores in this order."""
+    return "descending" if order == LARGEST else "ascending"
 
 
 def is_name(value: Any) -> str | None:
