@@ -134,23 +134,23 @@ class Exact(Sketch):
         times, keys, *values = self._entries()
         alive = times >= self._floor
         order = np.argsort(keys[alive])
-        kept = {"values": from_bits(values[0][alive][order])} if values else {}
+        of_values = {"values": from_bits(values[0][alive][order])} if values else {}
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
             "times": times[alive][order],
             "keys": keys[alive][order],
-            **kept,
+            **of_values,
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now = read.optional("now")
-        self._floor = read.number("floor", at_least=TIME_MIN + 1)
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._floor = reader.number("floor", at_least=TIME_MIN + 1)
         latest = TIME_MIN if self._now is None else self._now
-        times = read.column("times", np.int64, at_least=self._floor, at_most=latest)
-        keys = read.ascending("keys", len(times), dtype=np.uint64, strictly=True)
-        values = [read.column("values", np.float64, len(times), at_least=-np.inf)] if self.keeps_values else []
+        times = reader.column("times", np.int64, at_least=self._floor, at_most=latest)
+        keys = reader.ascending("keys", len(times), dtype=np.uint64, strictly=True)
+        values = [reader.column("values", np.float64, len(times), at_least=-np.inf)] if self.keeps_values else []
         self._table = free_table(len(keys), self._columns)
         self._enter(0, times, keys, *map(to_bits, values))
 

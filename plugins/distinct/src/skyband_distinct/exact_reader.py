@@ -19,13 +19,13 @@ class ExactReader(SketchReader):
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
         valued = build(OfExact, parameters).values is not None
-        read = StateReader(state)
-        self._now = read.optional("now")
-        self._floor = read.number("floor", at_least=TIME_MIN + 1)
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._floor = reader.number("floor", at_least=TIME_MIN + 1)
         latest = TIME_MIN if self._now is None else self._now
-        self._times = read.column("times", np.int64, at_least=self._floor, at_most=latest)
-        self._keys = read.ascending("keys", len(self._times), dtype=np.uint64, strictly=True)
-        self._values = read.column("values", np.float64, len(self._times), at_least=-np.inf) if valued else None
+        self._times = reader.column("times", np.int64, at_least=self._floor, at_most=latest)
+        self._keys = reader.ascending("keys", len(self._times), dtype=np.uint64, strictly=True)
+        self._values = reader.column("values", np.float64, len(self._times), at_least=-np.inf) if valued else None
 
     @property
     def latest(self) -> int | None:

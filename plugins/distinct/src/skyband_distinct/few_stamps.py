@@ -66,9 +66,9 @@ class FewStamps:
 
     def filled(self) -> tuple[Int64, Int64]:
         """The filled cells, ascending, and their times."""
-        held = self.slots[self.slots[:, 1] != TIME_MIN]
-        held = held[np.argsort(held[:, 0])]
-        return held[:, 0].copy(), held[:, 1].copy()
+        used = self.slots[self.slots[:, 1] != TIME_MIN]
+        used = used[np.argsort(used[:, 0])]
+        return used[:, 0].copy(), used[:, 1].copy()
 
     def filled_since(self, since: int, arrays: int, most: int) -> Int64:
         """int64[levels reached, at most so many]: cells of each level stamped at `since` or later. O(slots)."""

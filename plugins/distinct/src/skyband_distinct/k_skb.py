@@ -243,18 +243,18 @@ class KSkb(Sketch):
         return state | {name: np.concatenate([pairs[place] for pairs in skybands]) for place, name in enumerate(names)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now = read.optional("now")
-        self._floor = read.number("floor")
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._floor = reader.number("floor")
         latest = TIME_MIN if self._now is None else self._now
-        times = read.column("times", np.int64, at_least=max(self._floor, TIME_MIN + 1), at_most=latest)
-        columns = [times, read.column("hashes", np.uint64, len(times))]
+        times = reader.column("times", np.int64, at_least=max(self._floor, TIME_MIN + 1), at_most=latest)
+        columns = [times, reader.column("hashes", np.uint64, len(times))]
         if self.keeps_values:
-            columns.append(read.column("values", np.float64, len(times), at_least=-np.inf))
-        kept = read.sizes("kept", len(self._salts), len(times))
-        ends = np.cumsum(kept)[:-1]
+            columns.append(reader.column("values", np.float64, len(times), at_least=-np.inf))
+        sizes = reader.sizes("kept", len(self._salts), len(times))
+        ends = np.cumsum(sizes)[:-1]
         for index, (some, *own) in enumerate(zip(*(np.split(column, ends) for column in columns), strict=True)):
-            read.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
+            reader.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
             self._sweep(index, *(column[::-1].copy() for column in (some, *own)))
             whole = len(self._skybands[index][0]) == len(some)
-            read.require(whole, "hashes", "must be a k-skyband: others of them rule some out")
+            reader.require(whole, "hashes", "must be a k-skyband: others of them rule some out")

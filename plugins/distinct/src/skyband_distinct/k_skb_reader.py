@@ -28,23 +28,23 @@ class KSkbReader(SketchReader):
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
         self._promised = promised(PromisedOfHashes, parameters)
         count, self._k = skyband_shape(self._promised.epsilon, self._promised.delta, self._promised.theta)
-        read = StateReader(state)
-        self._now = read.optional("now")
-        self._floor = read.number("floor")
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._floor = reader.number("floor")
         latest = TIME_MIN if self._now is None else self._now
-        times = read.column("times", np.int64)
-        hashes = read.column("hashes", np.uint64, len(times))
-        cuts = np.append(0, np.cumsum(read.sizes("kept", count, len(times)))).tolist()
+        times = reader.column("times", np.int64)
+        hashes = reader.column("hashes", np.uint64, len(times))
+        cuts = np.append(0, np.cumsum(reader.sizes("kept", count, len(times)))).tolist()
         self._skybands = [(times[start:stop], hashes[start:stop]) for start, stop in pairwise(cuts)]
         self._values: list[Float64] = []
         if self._promised.values is not None:
-            values = read.column("values", np.float64, len(times), at_least=-np.inf)
+            values = reader.column("values", np.float64, len(times), at_least=-np.inf)
             self._values = [values[start:stop] for start, stop in pairwise(cuts)]
         least = max(self._floor, TIME_MIN + 1)
         for some, _ in self._skybands:
-            read.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
+            reader.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
             within = not len(some) or least <= int(some[-1]) <= int(some[0]) <= latest
-            read.require(within, "times", f"must be from {least} to {latest}")
+            reader.require(within, "times", f"must be from {least} to {latest}")
 
     @property
     def latest(self) -> int | None:

@@ -44,11 +44,11 @@ def range_estimate(samples: Sequence[RangeSample], keys: float, epsilon: float, 
     a part p of them it deviates less, by sqrt(p / k) of them instead of sqrt(1 / k). So low and high are the ends of a
     Poisson number's interval, as many deviations away (medians of the subsketches'), where these are nearer.
     """
-    seen = float(max(sample.seen for sample in samples))
-    count = max(round(float(median(sample.estimate for sample in samples)), 3), seen)
+    total = float(max(sample.seen for sample in samples))
+    count = max(round(float(median(sample.estimate for sample in samples)), 3), total)
     off, deviations = epsilon * keys / (1 - epsilon), epsilon * math.sqrt(k) / (1 - epsilon)
     lows, highs = zip(*(around(sample, deviations) for sample in samples), strict=True)
-    return count, max(seen, count - off, min(median(lows), count)), min(count + off, max(median(highs), count))
+    return count, max(total, count - off, min(median(lows), count)), min(count + off, max(median(highs), count))
 
 
 def around(sample: RangeSample, deviations: float) -> tuple[float, float]:
@@ -68,5 +68,5 @@ def to_bits(values: Float64) -> Int64:
 
 def from_bits(bits: Int64) -> Float64:
     """The values that `to_bits` was given."""
-    found: Float64 = (bits ^ ((bits >> np.int64(63)) & np.int64(2**63 - 1))).view(np.float64)
-    return found
+    values: Float64 = (bits ^ ((bits >> np.int64(63)) & np.int64(2**63 - 1))).view(np.float64)
+    return values

@@ -51,10 +51,10 @@ def likeliest(counts: Any, arrays: int) -> float:
         for level in range(levels):
             if counts[level]:
                 share = 2.0 ** -(min(level, LEVELS - 2) + 1)
-                grown = math.expm1(min(load * share, 700.0))
-                term = counts[level] * share / grown
+                growth = math.expm1(min(load * share, 700.0))
+                term = counts[level] * share / growth
                 value += term
-                slope -= term * (1.0 + 1.0 / grown) * load * share
+                slope -= term * (1.0 + 1.0 / growth) * load * share
         if value > 0:
             low = at
         else:

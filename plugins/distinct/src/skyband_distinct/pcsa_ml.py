@@ -75,9 +75,9 @@ class PcsaMl(StampSketch):
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64:
         highs = np.empty((len(times) + BLOCK - 1) // BLOCK, np.int64)
-        taken = self._table.stamp_few(times, keys, self._salt, highs)
-        if taken < len(times):
-            rest = times[taken:], keys[taken:], self._salt, highs[taken // BLOCK :]
+        is_stamped = self._table.stamp_few(times, keys, self._salt, highs)
+        if is_stamped < len(times):
+            rest = times[is_stamped:], keys[is_stamped:], self._salt, highs[is_stamped // BLOCK :]
             self._table.fill(lambda room, levels: stamp_one(room, levels, *rest))
         return highs
 

@@ -25,44 +25,44 @@ class PcsaMlReader(SketchReader):
         self._promised = promised(Promised, parameters)
         self._arrays = likelihood_arrays(self._promised.epsilon, self._promised.delta)
         self._size = likelihood_recent(self._promised.epsilon)
-        read = StateReader(state)
-        self._now = read.optional("now")
+        reader = StateReader(state)
+        self._now = reader.optional("now")
         latest = TIME_MIN if self._now is None else self._now
-        self._times = times = read.column("recent_times", np.int64)
+        self._times = times = reader.column("recent_times", np.int64)
         if len(times):
-            read.require(not (times[1:] > times[:-1]).any(), "recent_times", "must be descending")
+            reader.require(not (times[1:] > times[:-1]).any(), "recent_times", "must be descending")
             within = int(times[-1]) > TIME_MIN and int(times[0]) <= latest
-            read.require(within, "recent_times", "must be no later than now")
-        self._keys = read.column("recent_keys", np.uint64, len(times))
-        self._overflowed = bool(read.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
+            reader.require(within, "recent_times", "must be no later than now")
+        self._keys = reader.column("recent_keys", np.uint64, len(times))
+        self._overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         begun, count = self._now is not None, len(times)
         fits = count == self._size if self._overflowed else begun <= count <= self._size * begun
         if not fits:
             message = f"cannot be {count} of at most {self._size}, where overflowed is {self._overflowed}"
-            read.require(False, "recent_keys", message)
+            reader.require(False, "recent_keys", message)
         ordered = np.sort(self._keys)
-        read.require(not (ordered[1:] == ordered[:-1]).any(), "recent_keys", "must be distinct")
-        self._read_table(read)
+        reader.require(not (ordered[1:] == ordered[:-1]).any(), "recent_keys", "must be distinct")
+        self._read_table(reader)
 
-    def _read_table(self, read: StateReader) -> None:
-        levels, width = read.column("levels", np.int64, 2).tolist()
+    def _read_table(self, reader: StateReader) -> None:
+        levels, width = reader.column("levels", np.int64, 2).tolist()
         if not 0 <= levels <= LEVELS * self._overflowed or not 0 <= width <= 8:
             most = f"{LEVELS * self._overflowed} and 8"
-            read.require(False, "levels", f"must be at most {most} (got {levels} and {width})")
+            reader.require(False, "levels", f"must be at most {most} (got {levels} and {width})")
         cells = levels * self._arrays
-        packed = read.column("filled", np.uint8, (cells + 7) // 8)
+        packed = reader.column("filled", np.uint8, (cells + 7) // 8)
         self._ends = [0]
         if levels:
             self._filled = np.unpackbits(packed, count=cells).view(bool)
             for start in range(0, cells, self._arrays):
                 count = int(np.count_nonzero(self._filled[start : start + self._arrays]))
                 self._ends.append(self._ends[-1] + count)
-        ages = read.column("ages", np.uint8, width * self._ends[-1])
+        ages = reader.column("ages", np.uint8, width * self._ends[-1])
         self._ages = ages.reshape(width, self._ends[-1])
         oldest = (self._now or 0) - TIME_MIN
         if self._ends[-1] and 2 ** (8 * width) > oldest:
             fine = not self._older(oldest - 1).any()
-            read.require(fine, "ages", f"must not go back beyond time, from {self._now or 0}")
+            reader.require(fine, "ages", f"must not go back beyond time, from {self._now or 0}")
 
     @property
     def latest(self) -> int | None:

@@ -107,16 +107,18 @@ class StampSketch(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._now = read.optional("now")
+        reader = StateReader(state)
+        self._now = reader.optional("now")
         latest = TIME_MIN if self._now is None else self._now
-        times = read.column("recent_times", np.int64, at_least=TIME_MIN + 1, at_most=latest)
-        keys = read.column("recent_keys", np.uint64, len(times))
-        overflowed = bool(read.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
+        times = reader.column("recent_times", np.int64, at_least=TIME_MIN + 1, at_most=latest)
+        keys = reader.column("recent_keys", np.uint64, len(times))
+        overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         size, begun = self._recent.size, self._now is not None
         fits = len(times) == size if overflowed else begun <= len(times) <= size * begun
-        read.require(fits, "recent_keys", f"cannot be {len(keys)} of at most {size}, where overflowed is {overflowed}")
+        reader.require(
+            fits, "recent_keys", f"cannot be {len(keys)} of at most {size}, where overflowed is {overflowed}"
+        )
         self._recent.load(times, keys, overflowed)
-        read.require(len(self._recent) == len(keys), "recent_keys", "must be distinct")
-        self._table.load(read, self._now or 0)
-        read.require(overflowed or not self._table.levels, "levels", "must be 0 where the recent keys are all")
+        reader.require(len(self._recent) == len(keys), "recent_keys", "must be distinct")
+        self._table.load(reader, self._now or 0)
+        reader.require(overflowed or not self._table.levels, "levels", "must be 0 where the recent keys are all")

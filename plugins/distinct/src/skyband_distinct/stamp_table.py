@@ -53,10 +53,10 @@ class StampTable:
         """As `stamping.stamp_one`, while the filled cells are few. Returns how many rows were taken, whole blocks."""
         if self.few is None:
             return 0
-        taken = self.few.stamp(self.arrays, times, keys, salt, highs)
-        if taken < len(keys):
+        is_stamped = self.few.stamp(self.arrays, times, keys, salt, highs)
+        if is_stamped < len(keys):
             self._hold_all()
-        return taken
+        return is_stamped
 
     def forget(self, before: int) -> None:
         """Let go of stamps older than a moment while they are few; all cells together have a fixed size."""

@@ -49,15 +49,15 @@ def promised(cls: type[P], parameters: Mapping[str, Any]) -> P:
     """The parameters in a state's header. Raises ConfigError where they are no ones; the same ones are looked up."""
     key = cls, tuple(parameters.items()), tuple(map(type, parameters.values()))
     try:
-        found: P | None = _KNOWN.get(key)
+        instance: P | None = _KNOWN.get(key)
     except TypeError:  # a list is no parameter of theirs
         return build(cls, parameters)
-    if found is None:
-        found = build(cls, parameters)
+    if instance is None:
+        instance = build(cls, parameters)
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[key] = found
-    return found
+        _KNOWN[key] = instance
+    return instance
 
 
 @define

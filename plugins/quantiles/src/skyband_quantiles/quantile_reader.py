@@ -60,15 +60,15 @@ class QuantileReader(AnsweringReader):
     parameters_class: ClassVar[type[SketchParameters]] = SketchParameters
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        known: Any = _built
-        self._given: Any = known(self.parameters_class, snapshot.text(dict(parameters)))
-        read = StateReader(state)
-        clock = read.column("clock", np.int64).tolist()
+        build: Any = _built
+        self._given: Any = build(self.parameters_class, snapshot.text(dict(parameters)))
+        reader = StateReader(state)
+        clock = reader.column("clock", np.int64).tolist()
         late = len(clock) == 2 and clock[1] > clock[0] - (self._given.by == "rows")
-        read.require(len(clock) <= 2 and not late, "clock", f"is {clock}, which no sketch stands at")
+        reader.require(len(clock) <= 2 and not late, "clock", f"is {clock}, which no sketch stands at")
         self._latest: int | None = clock[1] if len(clock) > 1 else None
         self._floor: int = max(clock[0] - self._given.longest, TIME_MIN) if clock else TIME_MIN
-        self._read(read)
+        self._read(reader)
 
     @property
     def latest(self) -> int | None:
@@ -83,7 +83,7 @@ class QuantileReader(AnsweringReader):
         backend.advance(at)
 
     @abstractmethod
-    def _read(self, read: StateReader) -> None: ...
+    def _read(self, reader: StateReader) -> None: ...
 
     @classmethod
     @abstractmethod
@@ -99,8 +99,8 @@ class QuantileReader(AnsweringReader):
 class ExactReader(QuantileReader):
     """Of quantile-sketch/exact. O(n log n) for n rows since the moments."""
 
-    def _read(self, read: StateReader) -> None:
-        self._times, self._values = rows_from_state(read, self.latest)
+    def _read(self, reader: StateReader) -> None:
+        self._times, self._values = rows_from_state(reader, self.latest)
 
     @property
     def retained(self) -> int:
@@ -122,10 +122,10 @@ class BucketsReader(QuantileReader):
 
     parameters_class = BucketsParameters
 
-    def _read(self, read: StateReader) -> None:
-        given = self._given
-        widest, most = widest_shift(given.alpha), raw_rows(given.epsilon)
-        self._contents = Contents.from_arrays(read, self.latest, widest, most, given.cuts)
+    def _read(self, reader: StateReader) -> None:
+        own_parameters = self._given
+        widest, most = widest_shift(own_parameters.alpha), raw_rows(own_parameters.epsilon)
+        self._contents = Contents.from_arrays(reader, self.latest, widest, most, own_parameters.cuts)
 
     @property
     def retained(self) -> int:
@@ -146,9 +146,9 @@ class KSkbReader(QuantileReader):
 
     parameters_class = SampleParameters
 
-    def _read(self, read: StateReader) -> None:
+    def _read(self, reader: StateReader) -> None:
         self._size = sample_size(self._given.epsilon, self._given.delta)
-        self._times, self._scores, self._values = sample_in(read, self.latest)
+        self._times, self._scores, self._values = sample_in(reader, self.latest)
 
     @property
     def retained(self) -> int:
@@ -158,11 +158,11 @@ class KSkbReader(QuantileReader):
     def answer(
         cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
     ) -> tuple[tuple[float, float, float], Float64, Float64]:
-        given, size = readers[0]._given, readers[0]._size
+        own_parameters, size = readers[0]._given, readers[0]._size
         counts = [
             len(one._times) - int(np.searchsorted(one._times[::-1], begin))
             for one, begin in zip(readers, since, strict=True)
         ]
         scores = np.concatenate([one._scores[:count] for one, count in zip(readers, counts, strict=True)])
         values = np.concatenate([one._values[:count] for one, count in zip(readers, counts, strict=True)])
-        return of_sample(scores, values, size, given.delta, parts, limits)
+        return of_sample(scores, values, size, own_parameters.delta, parts, limits)

@@ -209,13 +209,13 @@ class QuantileSketch(Clocked):
                 start = stop
             if number == len(moments):
                 break
-            asked = int(moments[number])
-            self.advance(asked)
+            moment = int(moments[number])
+            self.advance(moment)
             for place, window in enumerate(windows.tolist()):
-                if self._last is None or asked - window > self._last:
+                if self._last is None or moment - window > self._last:
                     continue
                 to = answers.values[number, place], answers.shares[number, place]
-                answers.rows[number, place] = self._answer(asked - window, parts, limits, *to)
+                answers.rows[number, place] = self._answer(moment - window, parts, limits, *to)
         return answers
 
     def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:

@@ -13,17 +13,17 @@ def rows_to_state(times: Int64, values: Float64) -> dict[str, Array]:
     return {"start": times[:1].copy(), "times": varints.to_bytes(np.diff(times)), "values": values}
 
 
-def rows_from_state(read: StateReader, latest: int | None) -> tuple[Int64, Float64]:
+def rows_from_state(reader: StateReader, latest: int | None) -> tuple[Int64, Float64]:
     """The rows again. Raises SnapshotError where they are none that a sketch holds whose last row came at `latest`."""
-    values = read.column("values", np.float64, at_least=-np.inf, at_most=np.inf)
-    start = read.column("start", np.int64, min(len(values), 1), at_least=-2 * LONGEST, at_most=2 * LONGEST)
-    steps = varints.from_bytes("times", read.column("times", np.uint8), max(len(values) - 1, 0))
+    values = reader.column("values", np.float64, at_least=-np.inf, at_most=np.inf)
+    start = reader.column("start", np.int64, min(len(values), 1), at_least=-2 * LONGEST, at_most=2 * LONGEST)
+    steps = varints.from_bytes("times", reader.column("times", np.uint8), max(len(values) - 1, 0))
     if not len(values):
         return np.empty(0, np.int64), np.empty(0)
     far = float(steps.astype(np.float64).sum()) > 5 * LONGEST
-    read.require(not far, "times", "must be from -2**62 to 2**62")
+    reader.require(not far, "times", "must be from -2**62 to 2**62")
     times = start[0] + np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
-    read.require(latest is not None and int(times[-1]) <= latest, "times", f"must be at most {latest}")
+    reader.require(latest is not None and int(times[-1]) <= latest, "times", f"must be at most {latest}")
     falls = (times[1:] == times[:-1]) & (values[1:] < values[:-1])
-    read.require(not falls.any(), "values", "must be ascending where times are equal")
+    reader.require(not falls.any(), "values", "must be ascending where times are equal")
     return times, values + 0.0

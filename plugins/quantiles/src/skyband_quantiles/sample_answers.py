@@ -44,17 +44,17 @@ def kth_and_below(scores: UInt64, values: Float64, size: int) -> tuple[int | Non
 def of_values(values: Float64, are_all: bool, delta: float, parts: Int64, limits: Float64) -> tuple[Float64, Float64]:
     """Quantiles and shares, of these values or of all those of which they are a sample."""
     rows = len(values)
-    found, shares = np.full((len(parts), 3), np.nan), np.full((len(limits), 3), np.nan)
+    quantiles, shares = np.full((len(parts), 3), np.nan), np.full((len(limits), 3), np.nan)
     ranks = [_ranks(part, rows, are_all, delta) for part in parts.tolist()] if rows else []
     inside = sorted({number - 1 for three in ranks for number in three if 0 < number <= rows})
     ordered = np.partition(values, inside) if inside else values
     for place, three in enumerate(ranks):
-        found[place] = [_value_of(ordered, number) for number in three]
+        quantiles[place] = [_value_of(ordered, number) for number in three]
     for place, above in enumerate(limits.tolist() if rows else ()):
-        seen = int(np.count_nonzero(values > above))
-        low, high = (seen / rows,) * 2 if are_all else share_around(seen, rows, delta)
-        shares[place] = seen / rows, low, high
-    return found, shares
+        count = int(np.count_nonzero(values > above))
+        low, high = (count / rows,) * 2 if are_all else share_around(count, rows, delta)
+        shares[place] = count / rows, low, high
+    return quantiles, shares
 
 
 def _ranks(part: int, rows: int, are_all: bool, delta: float) -> tuple[int, int, int]:

@@ -52,12 +52,12 @@ def _chances(part: int, rows: int) -> Float64:
     return np.concatenate([down[::-1], [1.0], up])
 
 
-def share_around(seen: int, rows: int, delta: float) -> tuple[float, float]:
+def share_around(count: int, rows: int, delta: float) -> tuple[float, float]:
     """Bounds of a share of which so many of a sample were seen: Chernoff's, false with probability delta in all."""
     goal = math.log(2 / delta) / rows
-    share = seen / rows
-    low = _edge(share, goal, 0.0, share) if seen else 0.0
-    return low, (_edge(share, goal, 1.0, share) if seen < rows else 1.0)
+    share = count / rows
+    low = _edge(share, goal, 0.0, share) if count else 0.0
+    return low, (_edge(share, goal, 1.0, share) if count < rows else 1.0)
 
 
 def _edge(share: float, goal: float, outer: float, inner: float) -> float:
@@ -71,12 +71,12 @@ def _edge(share: float, goal: float, outer: float, inner: float) -> float:
     return outer
 
 
-def _divergence(seen: float, true: float) -> float:
+def _divergence(share: float, true: float) -> float:
     divergence = 0.0
-    if seen > 0:
-        divergence += seen * math.log(seen / true)
-    if seen < 1:
-        divergence += (1 - seen) * math.log((1 - seen) / (1 - true))
+    if share > 0:
+        divergence += share * math.log(share / true)
+    if share < 1:
+        divergence += (1 - share) * math.log((1 - share) / (1 - true))
     return divergence
 
 
@@ -94,8 +94,8 @@ def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]
     for _ in range(_STEPS):
         middle = (low + high) / 2
         low, high = (low, middle) if middle - (k - 1) + (k - 1) * math.log((k - 1) / middle) > goal else (middle, high)
-    found = likely_count(k, limit), math.floor(max(least, k)), math.ceil(max(high / part, rows))
-    count, fewest, most = (float(min(number, _MOST_ROWS)) for number in found)
+    estimates = likely_count(k, limit), math.floor(max(least, k)), math.ceil(max(high / part, rows))
+    count, fewest, most = (float(min(number, _MOST_ROWS)) for number in estimates)
     return count, fewest, most
 
 

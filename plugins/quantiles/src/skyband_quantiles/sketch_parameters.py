@@ -31,8 +31,8 @@ def as_number(value: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     """Of a number that a float64 is near to; SQL's decimals are."""
-    known = not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating | Decimal)
-    return known and not is_huge(value)
+    is_number = not isinstance(value, bool) and isinstance(value, int | float | np.integer | np.floating | Decimal)
+    return is_number and not is_huge(value)
 
 
 def checked_list(fault_of: Any, example: str, most: int) -> Any:

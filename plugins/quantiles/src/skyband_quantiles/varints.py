@@ -19,24 +19,24 @@ def to_bytes(numbers: Array) -> Array:
             break
         sizes += more
     starts = np.cumsum(sizes) - sizes
-    written = np.empty(int(sizes.sum()), np.uint8)
+    encoded = np.empty(int(sizes.sum()), np.uint8)
     for byte in range(int(sizes.max(initial=0))):
         has = sizes > byte
         bits = left[has] >> np.uint64(_BITS * byte) & np.uint64(127)
-        written[starts[has] + byte] = bits | np.where(sizes[has] > byte + 1, np.uint64(128), np.uint64(0))
-    return written
+        encoded[starts[has] + byte] = bits | np.where(sizes[has] > byte + 1, np.uint64(128), np.uint64(0))
+    return encoded
 
 
-def from_bytes(name: str, written: Array, count: int | None = None) -> Int64:
+def from_bytes(name: str, encoded: Array, count: int | None = None) -> Int64:
     """int64[count]: the numbers again. Raises SnapshotError, naming the array, where they are not so many."""
-    ends = np.flatnonzero(written < 128)
-    whole = len(ends) == 0 if not len(written) else len(ends) > 0 and ends[-1] == len(written) - 1
+    ends = np.flatnonzero(encoded < 128)
+    whole = len(ends) == 0 if not len(encoded) else len(ends) > 0 and ends[-1] == len(encoded) - 1
     sizes = np.diff(ends, prepend=-1)
     if not whole or (count is not None and len(ends) != count) or (sizes > _MOST).any():
         raise SnapshotError(f"contradicts itself: {name}: must be {'whole' if count is None else count} numbers")
     starts = ends - sizes + 1
-    numbers = written[starts].astype(np.int64) & 127
+    numbers = encoded[starts].astype(np.int64) & 127
     for byte in range(1, int(sizes.max(initial=1))):
         has = sizes > byte
-        numbers[has] |= (written[starts[has] + byte].astype(np.int64) & 127) << (_BITS * byte)
+        numbers[has] |= (encoded[starts[has] + byte].astype(np.int64) & 127) << (_BITS * byte)
     return numbers

@@ -19,9 +19,9 @@ def bars(values: Sequence[float], labels: Sequence[str], height: int = 5) -> lis
     margin = len(text_tables.count(top))
     lines = []
     for line in range(height - 1, -1, -1):
-        shown = "".join(marks[min(max(level - line * steps, 0), steps)] for level in levels)
+        line_text = "".join(marks[min(max(level - line * steps, 0), steps)] for level in levels)
         left = text_tables.count(top) if line == height - 1 else "0" if line == 0 else ""
-        lines.append(f"{left:>{margin}} {shown}".rstrip())
+        lines.append(f"{left:>{margin}} {line_text}".rstrip())
     return [*lines, f"{'':>{margin}} {_axis(labels)}"]
 
 

@@ -23,8 +23,8 @@ class DistinctCountExecution(Execution[DistinctCount]):
     merges = "sketch"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        made = CountingProcessor if self.query.emit is None else StateProcessor
-        return made(self.query, bindings, answers)
+        cls = CountingProcessor if self.query.emit is None else StateProcessor
+        return cls(self.query, bindings, answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""

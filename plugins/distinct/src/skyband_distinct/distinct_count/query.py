@@ -146,17 +146,17 @@ class DistinctCount(Query):
         return (*self.compared_by, *(["range"] if self.ranges else []))
 
     def inputs(self) -> tuple[Input, ...]:
-        had = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
-        return (*identity_inputs("item", self.item), *had)
+        value_input = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
+        return (*identity_inputs("item", self.item), *value_input)
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         items = [batch.column(name) for name in columns_of(self.item)]
         masks = {"null item": missing(items)} if any(column.null_count for column in items) else {}
         columns = {"key": pa.array(hash_columns(items, THETA_SEED if self.hash == THETA else 0))}
         if self.value is not None:
-            had = as_float64(self.value, batch.column(self.value)).fill_null(np.nan).to_numpy(zero_copy_only=False)
-            columns["value"] = pa.array(had)
-            masks |= {"null value": np.isnan(had)} if np.isnan(had).any() else {}
+            numbers = as_float64(self.value, batch.column(self.value)).fill_null(np.nan).to_numpy(zero_copy_only=False)
+            columns["value"] = pa.array(numbers)
+            masks |= {"null value": np.isnan(numbers)} if np.isnan(numbers).any() else {}
         return columns, masks
 
     def check_frame(self, frame: pa.RecordBatch) -> None:

@@ -78,9 +78,9 @@ class QuantileSketchDriver(Driver):
     def answers(self, backend: Any, stream: NumberStream, stop: int) -> list[Any]:
         """`now`, all that is asked since some moments, and at some from now on, over several windows."""
         found: list[Any] = [backend.now, *(asked_since(backend, since) for since in beginnings(backend))]
-        later, asked, windows = deepcopy(backend), moments(backend), windows_of(backend)
-        got = later.answers([], [], moments=asked, windows=windows, at=AT, above=ABOVE)
-        for number, at in enumerate(asked):
+        later, at_moments, windows = deepcopy(backend), moments(backend), windows_of(backend)
+        got = later.answers([], [], moments=at_moments, windows=windows, at=AT, above=ABOVE)
+        for number, at in enumerate(at_moments):
             for place, window in enumerate(windows):
                 values, shares = plain(got.values[number, place]), plain(got.shares[number, place])
                 found.append((at, window, int(got.rows[number, place]), values, shares))
@@ -92,26 +92,26 @@ class QuantileSketchDriver(Driver):
         oracle = oracle_of(model, stream, stop)
         model._last = int(oracle.times[-1]) if stop else None
         model._now = None if model._last is None else model._last + (model.by == "rows")
-        found: list[Any] = [model.now]
+        answers: list[Any] = [model.now]
         for since in beginnings(model):
             rows, values, shares = oracle.answer(since, 2**64, AT, ABOVE)
-            found.append((since, (float(rows),) * 3, values, shares))
+            answers.append((since, (float(rows),) * 3, values, shares))
         for at in moments(model):
-            found += [(at, window, *oracle.answer(at - window, at, AT, ABOVE)) for window in windows_of(model)]
-        return found
+            answers += [(at, window, *oracle.answer(at - window, at, AT, ABOVE)) for window in windows_of(model)]
+        return answers
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Values, times, moments and shares that cannot be, lengths and dtypes that do not fit."""
         times = backend.now + int(backend.by == "rows") * np.arange(3)
         good: dict[str, Any] = {"times": times, "values": np.arange(3.0)}
         now, longest = backend.now, backend.longest
-        asked = {"moments": [now + 5], "windows": [longest], "at": [0.5]}
+        arguments = {"moments": [now + 5], "windows": [longest], "at": [0.5]}
 
         def update(**wrong: Any) -> Callable[[], Any]:
             return lambda: backend.update(**{**good, **wrong})
 
         def answers(**wrong: Any) -> Callable[[], Any]:
-            return lambda: backend.answers(**{**good, **asked, **wrong})
+            return lambda: backend.answers(**{**good, **arguments, **wrong})
 
         calls = [
             ("fewer values than times", update(values=np.arange(2.0))),
@@ -140,7 +140,9 @@ class QuantileSketchDriver(Driver):
         ]
         if backend.by == "time":
             calls.append(("a time beyond 2^62", update(times=[times[0], times[1], 2**62 + 1])))
-            calls.append(("a moment at the last row", lambda: backend.answers([], [], **{**asked, "moments": [now]})))
+            calls.append(
+                ("a moment at the last row", lambda: backend.answers([], [], **{**arguments, "moments": [now]}))
+            )
         return calls
 
 
@@ -150,7 +152,7 @@ def beginnings(backend: Any) -> list[int]:
         return []
     now, longest, every = backend.now, backend.longest, backend.every
     border = (now - longest // 3 - backend.offset) // every * every + backend.offset
-    chosen = {
+    instants = {
         now + 1,
         now,
         now - 1,
@@ -161,7 +163,7 @@ def beginnings(backend: Any) -> list[int]:
         now - longest + 1,
         now - longest,
     }
-    return sorted(since for since in chosen if since >= now - longest)
+    return sorted(since for since in instants if since >= now - longest)
 
 
 def moments(backend: Any) -> list[int]:

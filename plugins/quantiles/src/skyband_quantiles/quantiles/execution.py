@@ -18,8 +18,8 @@ class QuantilesExecution(Execution[Quantiles]):
     """How quantiles is answered. Without `by` one shard has all rows."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        made = QuantilesProcessor if self.query.emit is None else StatesProcessor
-        return made(self.query, bindings[ROLE], answers)
+        cls = QuantilesProcessor if self.query.emit is None else StatesProcessor
+        return cls(self.query, bindings[ROLE], answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""

@@ -68,24 +68,24 @@ class QuantilesProcessor(BatchedProcessor):
         finally:
             self._asks = True
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         times, values = self._in_order(times, rows["value"])
         if not self._asks:  # time passes as if they were
-            self._sketch.answers(times, values, moments=asked, windows=_NO_WINDOWS, at=(), above=())
+            self._sketch.answers(times, values, moments=due, windows=_NO_WINDOWS, at=(), above=())
             return None
         if self._calendar:
-            answers = self._since_starts(times, values, asked)
+            answers = self._since_starts(times, values, due)
         else:
             answers = self._sketch.answers(
-                times, values, moments=asked, windows=self._windows, at=self._at, above=self._above
+                times, values, moments=due, windows=self._windows, at=self._at, above=self._above
             )
-        return answer_columns(self._schema, self._labels, asked, answers) if len(asked) else None
+        return answer_columns(self._schema, self._labels, due, answers) if len(due) else None
 
-    def _since_starts(self, times: Int64, values: Float64, asked: Int64) -> Answers:
+    def _since_starts(self, times: Int64, values: Float64, due: Int64) -> Answers:
         """The answers over windows that differ in length, moment by moment."""
         windows = len(self._labels["window"])
-        answers = Answers.room(len(asked), windows, len(self._at), len(self._above))
-        for number, at in enumerate(self._moments(times, values, asked)):
+        answers = Answers.room(len(due), windows, len(self._at), len(self._above))
+        for number, at in enumerate(self._moments(times, values, due)):
             for place, since in enumerate(self._schedule.starts(at)):
                 answers.rows[number, place] = int(self._sketch.count(since)[0])
                 if answers.rows[number, place]:
@@ -93,11 +93,11 @@ class QuantilesProcessor(BatchedProcessor):
                     answers.shares[number, place] = self._sketch.shares(since, self._above)
         return answers
 
-    def _moments(self, times: Int64, values: Float64, asked: Int64) -> Iterator[int]:
+    def _moments(self, times: Int64, values: Float64, due: Int64) -> Iterator[int]:
         """Feed the sketch up to each moment asked, and then the rest."""
         start = 0
-        stops = np.searchsorted(times, asked).tolist()
-        for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
+        stops = np.searchsorted(times, due).tolist()
+        for at, stop in zip([*due.tolist(), None], [*stops, len(times)], strict=True):
             if stop > start:
                 self._sketch.update(times[start:stop], values[start:stop])
                 start = stop
@@ -140,13 +140,15 @@ def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
     return {name: values for name, values in named.items() if name == "window" or name in query.asked}
 
 
-def answer_columns(schema: pa.Schema, labels: Mapping[str, pa.Array], asked: Int64, found: Answers) -> AnswerColumns:
+def answer_columns(
+    schema: pa.Schema, labels: Mapping[str, pa.Array], at_moments: Int64, answers: Answers
+) -> AnswerColumns:
     """Answers as rows: by moment, window, then quantiles and limits as given. A window without rows has none."""
-    values = np.concatenate([found.values, found.shares], axis=2)
-    moment, window = np.nonzero(found.rows)
+    values = np.concatenate([answers.values, answers.shares], axis=2)
+    moment, window = np.nonzero(answers.rows)
     each = values.shape[2]
     numbers = values[moment, window].reshape(-1, 3)
     places = np.tile(np.arange(each), len(moment))
-    columns = [np.repeat(asked[moment], each), np.repeat(window, each), *[places] * (len(labels) - 1)]
-    columns += [numbers[:, 0], numbers[:, 1], numbers[:, 2], np.repeat(found.rows[moment, window], each)]
+    columns = [np.repeat(at_moments[moment], each), np.repeat(window, each), *[places] * (len(labels) - 1)]
+    columns += [numbers[:, 0], numbers[:, 1], numbers[:, 2], np.repeat(answers.rows[moment, window], each)]
     return AnswerColumns(schema, columns, labels)

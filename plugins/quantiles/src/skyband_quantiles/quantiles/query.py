@@ -183,9 +183,9 @@ class Quantiles(Query):
     def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
         if not self.gives_states:
             return super().in_whole_numbers(answers)
-        said = [f"{ROLE}, {len(state.as_buffer()):,} bytes" for state in answers.column("state")]
+        texts = [f"{ROLE}, {len(state.as_buffer()):,} bytes" for state in answers.column("state")]
         place = answers.column_names.index("state")
-        return answers.set_column(place, "state", pa.array(said, pa.string()))
+        return answers.set_column(place, "state", pa.array(texts, pa.string()))
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(QuantileSketch, backend).gives_states:

@@ -48,14 +48,14 @@ class SmallNumbers(SmallGroupTable):
             step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.slides_with_longest_window,
             self._parts, self._ascending, self._limits, self.most,
         )  # fmt: skip
-        session, number, window, rows, found = answers
-        each = found.shape[1]
-        values = numbers_column(np.ascontiguousarray(found).reshape(-1))
-        asked = pa.array(np.tile(np.arange(each), len(rows)))
+        session, number, window, rows, numbers = answers
+        each = numbers.shape[1]
+        values = numbers_column(np.ascontiguousarray(numbers).reshape(-1))
+        label_codes = pa.array(np.tile(np.arange(each), len(rows)))
         columns = [
             moments(np.repeat(step.moments.at[number], each), self.schema.field("at").type),
             self._labels["window"].take(pa.array(np.repeat(window, each))),
-            *(labels.take(asked) for name, labels in self._labels.items() if name != "window"),
+            *(labels.take(label_codes) for name, labels in self._labels.items() if name != "window"),
             values,
             values,
             values,

@@ -24,9 +24,9 @@ class StatesProcessor(QuantilesProcessor):
         self._changed = query.emit == emitted_states.CHANGED
         super().__init__(query, sketch, answers)
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> pa.RecordBatch | None:
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> pa.RecordBatch | None:
         times, values = self._in_order(times, rows["value"])
-        found = [(at, self._state(at)) for at in self._moments(times, values, asked) if self._is_wanted(at)]
+        found = [(at, self._state(at)) for at in self._moments(times, values, due) if self._is_wanted(at)]
         if not found:
             return None
         at, states = zip(*found, strict=True)

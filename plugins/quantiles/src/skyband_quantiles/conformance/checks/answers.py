@@ -29,9 +29,9 @@ def check_answers_are_sound(make: Make, case: Case) -> None:
                     bool(np.isnan(values).all() and np.isnan(shares).all()), f"of no rows since {since} there is one"
                 )
                 continue
-            for found in (values, shares):
-                within = (found[:, 1] <= found[:, 0]) & (found[:, 0] <= found[:, 2])
-                expect(bool(within.all()), f"low <= value <= high does not hold since {since}: {plain(found)}")
+            for answers in (values, shares):
+                within = (answers[:, 1] <= answers[:, 0]) & (answers[:, 0] <= answers[:, 2])
+                expect(bool(within.all()), f"low <= value <= high does not hold since {since}: {plain(answers)}")
             expect(bool(((shares >= 0) & (shares <= 1)).all()), f"shares since {since}: {plain(shares)}")
             ordered = values[np.argsort(AT, kind="stable")]
             expect(bool((ordered[1:] >= ordered[:-1]).all()), f"quantiles fall since {since}: {plain(ordered)}")
@@ -64,8 +64,8 @@ def check_few_rows_are_exact(make: Make, case: Case) -> None:
         backend = fed(make, case, few)
         oracle = oracle_of(backend, few, len(few))
         for since in beginnings(backend):
-            count, *wanted = oracle.answer(since, 2**64, AT, ABOVE)
-            expect_equal(asked_since(backend, since)[1:], ((count,) * 3, *wanted), f"since {since}")
+            count, *expected = oracle.answer(since, 2**64, AT, ABOVE)
+            expect_equal(asked_since(backend, since)[1:], ((count,) * 3, *expected), f"since {since}")
 
     everything = stream(np.zeros(len(ODD_VALUES)), ODD_VALUES)
     holds_for(case, [everything, *seeded(case)], law)
@@ -104,13 +104,13 @@ def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
     """Before the first row and after all have expired there is nothing, and that is not an error."""
     backend = make()
     nothing = [(None,) * 3]
-    found = [plain(backend.quantiles(0, [0.5])), plain(backend.shares(0, [1.0]))]
+    answers = [plain(backend.quantiles(0, [0.5])), plain(backend.shares(0, [1.0]))]
     rows = case.driver.seeded(case, 1)
     case.driver.feed(backend, rows, 0, len(rows))
     end = backend.now + backend.longest + 1
     backend.advance(end)
-    found += [plain(backend.quantiles(end, [0.5])), plain(backend.shares(end - backend.longest, [1.0]))]
-    expect_equal(found, [nothing] * 4, "an empty window")
+    answers += [plain(backend.quantiles(end, [0.5])), plain(backend.shares(end - backend.longest, [1.0]))]
+    expect_equal(answers, [nothing] * 4, "an empty window")
     expect_equal(backend.count(end - backend.longest), (0.0, 0.0, 0.0), "rows of an empty window")
     expect_equal(len(backend), 0, "items retained when all has expired")
 
@@ -142,22 +142,26 @@ def check_answers_are_update_and_quantiles(make: Make, case: Case) -> None:
         if not len(times):
             return
         last = int(times[-1]) + backend.longest + 2
-        asked = np.unique(np.linspace(int(times[0]), last, 60).astype(np.int64))
+        at_moments = np.unique(np.linspace(int(times[0]), last, 60).astype(np.int64))
         border = (int(times[len(times) // 2]) - backend.offset) // backend.every * backend.every + backend.offset
-        asked = np.unique(np.append(asked, border)) if border >= int(times[0]) else asked
+        at_moments = np.unique(np.append(at_moments, border)) if border >= int(times[0]) else at_moments
         windows = [max(1, backend.longest // 4), backend.longest, backend.longest // 2 + 1]
-        found = backend.answers(times, rows.values, moments=asked, windows=windows, at=AT, above=ABOVE)
+        answers = backend.answers(times, rows.values, moments=at_moments, windows=windows, at=AT, above=ABOVE)
         start = 0
-        for number, at in enumerate(asked.tolist()):
+        for number, at in enumerate(at_moments.tolist()):
             stop = int(np.searchsorted(times, at))
             case.driver.feed(other, rows, start, stop)
             start = stop
             other.advance(at)
             for place, window in enumerate(windows):
                 since = at - window
-                got = found.rows[number, place], plain(found.values[number, place]), plain(found.shares[number, place])
-                wanted = other.count(since)[0], plain(other.quantiles(since, AT)), plain(other.shares(since, ABOVE))
-                expect_equal(got, wanted, f"window {window} at {at}")
+                got = (
+                    answers.rows[number, place],
+                    plain(answers.values[number, place]),
+                    plain(answers.shares[number, place]),
+                )
+                expected = other.count(since)[0], plain(other.quantiles(since, AT)), plain(other.shares(since, ABOVE))
+                expect_equal(got, expected, f"window {window} at {at}")
         case.driver.feed(other, rows, start, len(rows))
         expect_equal(visible(case, backend, rows, len(rows)), visible(case, other, rows, len(rows)), "at the end")
 

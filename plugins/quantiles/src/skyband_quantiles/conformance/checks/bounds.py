@@ -52,8 +52,8 @@ def _asked(backend: Any, seed: int = 1) -> list[int]:
     rng = np.random.default_rng([41, seed])
     ages = np.exp(rng.uniform(0, np.log(backend.longest), 12)).astype(np.int64)
     borders = (backend.now - ages[:4] * 3 - backend.offset) // backend.every * backend.every + backend.offset
-    chosen = {*(backend.now - ages).tolist(), *(border + step for border in borders.tolist() for step in (-1, 0, 1))}
-    return sorted(since for since in chosen if backend.now - backend.longest <= since <= backend.now)
+    instants = {*(backend.now - ages).tolist(), *(border + step for border in borders.tolist() for step in (-1, 0, 1))}
+    return sorted(since for since in instants if backend.now - backend.longest <= since <= backend.now)
 
 
 def _fed(make: Make, case: Case, rows: NumberStream, **parameters: Any) -> Any:
@@ -98,11 +98,11 @@ def _fault(backend: Any, oracle: QuantileOracle, since: int) -> str:
     _, low, high = backend.count(since)
     if not low <= rows <= high:
         return f"there are {rows} rows, the bounds are {low} to {high}"
-    for asked, got, truth in (
+    for target, got, truth in (
         (AT, backend.quantiles(since, AT), values),
         (ABOVE, backend.shares(since, ABOVE), shares),
     ):
-        for name, (_, low, high), (true, *_) in zip(asked, got.tolist(), truth, strict=True):
+        for name, (_, low, high), (true, *_) in zip(target, got.tolist(), truth, strict=True):
             if not low <= true <= high:
                 return f"of {name} the truth is {true}, the bounds are {low} to {high}"
     return ""
@@ -127,7 +127,7 @@ def check_errors_are_as_declared(make: Make, case: Case) -> None:
     if not hasattr(make(), "alpha"):
         _check_ranks(make, case)
         return
-    alpha, seen = make().alpha, 0
+    alpha, values_compared = make().alpha, 0
     for label, rows in _large():
         backend = _fed(make, case, rows)
         oracle = QuantileOracle(rows.times, rows.values)
@@ -135,12 +135,12 @@ def check_errors_are_as_declared(make: Make, case: Case) -> None:
             _, low, high = backend.count(since)
             if low < high:
                 continue
-            seen += 1
+            values_compared += 1
             truth = oracle.quantiles(since, 2**64, AT)
             for q, (value, *_), true in zip(AT, backend.quantiles(since, AT).tolist(), truth, strict=True):
                 near = true is not None and (value == true or abs(value - true) <= alpha * abs(true) + 2.0**-1022)
                 expect(near, f"{label}, since {since}: the {q}-quantile is {true}, got {value}, alpha {alpha}")
-    expect(seen > 10, "there was no moment since which all rows are known")
+    expect(values_compared > 10, "there was no moment since which all rows are known")
 
 
 def _check_ranks(make: Make, case: Case) -> None:
@@ -236,11 +236,11 @@ def check_equal_rows_have_one_quantile(make: Make, case: Case) -> None:
     for value in (0.0, -7.25, 1e-310, 123456.789):
         backend = _fed(make, case, stream(np.arange(5000) // 8, np.full(5000, value)))
         for since in _asked(backend, 5):
-            found = plain(backend.quantiles(since, [0.01, 0.5, 0.99]))
+            answers = plain(backend.quantiles(since, [0.01, 0.5, 0.99]))
             if _delta(backend):  # a sample bounds no extreme
-                expect_equal([row[0] for row in found], [value] * 3, f"quantiles of rows of {value} since {since}")
+                expect_equal([row[0] for row in answers], [value] * 3, f"quantiles of rows of {value} since {since}")
             else:
-                expect_equal(found, [(value,) * 3] * 3, f"quantiles of rows of {value} since {since}")
+                expect_equal(answers, [(value,) * 3] * 3, f"quantiles of rows of {value} since {since}")
 
 
 @check("oracle", guarantees=("bounded",))
