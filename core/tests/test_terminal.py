@@ -55,7 +55,7 @@ def test_progress(out, monkeypatch):
     stream = out()
     progress = Progress(stream)
     progress.note(f"{HOSTILE}\nsecond line")
-    progress._said = -1e9
+    progress._last_report = -1e9
     progress.waiting(HOSTILE)
     written = stream.getvalue()
     assert f"{SEEN}\nsecond line\n" in written

@@ -52,7 +52,7 @@ def test_where_there_are_no_answers_a_warning_says_what_to_do(folder):
 
 
 def test_logs_of_libraries_are_lines_and_nothing_secret_is_in_them(monkeypatch):
-    monkeypatch.setattr(redaction, "_known", set())
+    monkeypatch.setattr(redaction, "_hidden_texts", set())
     redaction.hide(["hunter22"])
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with logging_as_json():

@@ -16,7 +16,7 @@ SECRETS = ("hunter2", "2-url")
 
 @pytest.fixture(autouse=True)
 def nothing_learnt(monkeypatch):
-    monkeypatch.setattr(redaction, "_known", set())
+    monkeypatch.setattr(redaction, "_hidden_texts", set())
 
 
 def none_of(text):
