@@ -167,5 +167,5 @@ def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
         if slots[entry, 1] != TIME_MIN:
             level = np.int64(np.uint64(slots[entry, 0]) // arrays)
             counts[level] += slots[entry, 1] >= since
-            reached = max(reached, level)
+            reached = max(reached, int(level))
     return reached + 1
