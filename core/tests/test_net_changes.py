@@ -68,6 +68,15 @@ QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "by": "host", "w
          "every": "10 seconds", "answers": "current"}  # fmt: skip
 
 
+@given(logs, logs)
+def test_rows_of_other_keys_are_those_that_changes_do_not_name(moments, before):
+    log, rows = log_of(moments), log_of(before).drop_columns("change")
+    changed = {tuple(row[name] for name in KEY) for row in log.to_pylist()}
+    table = rows.set_column(0, "host", rows["host"].cast(pa.large_string()))  # as some readers of files have it
+    others = NetChanges.of(log, KEY).others(table).to_pylist()
+    assert others == [row for row in rows.to_pylist() if tuple(row[name] for name in KEY) not in changed]
+
+
 def test_a_program_is_told_that_a_sink_holds_the_newest_answers():
     with pytest.raises(
         ConfigError, match=r"answers: \"current\" is for a job.*open_sink\(…, key=\['host', 'window'\]\)"

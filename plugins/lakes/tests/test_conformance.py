@@ -9,8 +9,15 @@ from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 LIBRARIES = {"delta": DELTA, "iceberg": ICEBERG, "sql": SQL}
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
-@pytest.mark.parametrize("format", LIBRARIES)
+SLOW = ("iceberg", "a_writer_killed_while_it_changes_a_table_of_the_newest")
+CASES = [
+    pytest.param(name, check, id=f"{name}-{check.name}", marks=[pytest.mark.slow] * ((name, check.name) == SLOW))
+    for name in LIBRARIES
+    for check in CHECKS
+]
+
+
+@pytest.mark.parametrize(("format", "check"), CASES)
 def test_conformance(format, check):
     lacking = LIBRARIES[format].missing()
     if lacking is not None:

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError
 from skyband.tables import open_sink, open_table
+from skyband_lakes.iceberg import tables
 
 pytest.importorskip("pyiceberg", reason="needs the extra iceberg")
 
@@ -109,6 +110,36 @@ def test_commits_of_others_between_two_of_a_stream_are_kept(lake, catalog):
     catalog.load_table("db.counts").append(ANSWERS.slice(1, 1))
     sink.write(ANSWERS.slice(2, 1), "one", 1)
     assert rows(lake) == ANSWERS.to_pylist() and sink.latest("one") == 1
+
+
+LOG = pa.table({"place": ["a", "b"], "at": ANSWERS["at"][:2], "change": ["entered", "entered"], "rank": [1, 2]})
+
+
+@pytest.mark.parametrize("times", [1, 5])
+def test_rows_that_others_add_while_a_table_is_written_anew_are_kept(times, lake, monkeypatch):
+    """It is written again; where others come first each time the commit is refused, and what is there stays."""
+    sink = open_sink("iceberg", "db.board", lake, key=["place"])
+    sink.write(LOG, "one", 0)
+    with_others, mine, left = tables._with_others, LOG.drop_columns("change").slice(0, 1), times
+
+    def meanwhile(*arguments):
+        nonlocal left
+        made, left = with_others(*arguments), left - 1
+        if left >= 0:
+            open_sink("iceberg", "db.board", lake).append(mine.set_column(0, "place", pa.array([f"z{left}"])))
+        return made
+
+    def board():
+        return sorted((row["place"], row["rank"]) for row in rows(lake, "db.board"))
+
+    monkeypatch.setattr(tables, "_with_others", meanwhile)
+    others, swapped = [(f"z{one}", 1) for one in range(times)], LOG.set_column(3, "rank", pa.array([2, 1]))
+    if times == 5:
+        with pytest.raises(ConfigError, match="the Iceberg table: "):
+            sink.write(swapped, "one", 1)
+        assert board() == [("a", 1), ("b", 2), *others] and sink.latest("one") == 0
+    sink.write(swapped, "one", 1)
+    assert board() == [("a", 2), ("b", 1), *others] and sink.latest("one") == 1
 
 
 def test_an_empty_table_that_was_made_before_is_begun_with(lake, catalog):

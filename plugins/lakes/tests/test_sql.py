@@ -11,11 +11,13 @@ from contextlib import closing
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import evolve
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import open_sink
+from skyband.tables import InstalledFormat, open_sink
+from skyband_lakes.sql.format import SqlFormat
 
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("skyband_totals")  # the query of the job below; the plugin may be alone
@@ -102,7 +104,7 @@ def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
     ("sets", "told"),
     [
         (["sink.format=parquet", "sink.path=out"], "sink.format: parquet adds rows and removes none, so that it cannot "
-         "hold the newest answers: write to delta, kafka, "),
+         "hold the newest answers: write to delta, iceberg, "),
         (["sink.format=console"], "sink.format: console adds rows and removes none"),
         (["sink.url=sqlite://"], "sink.url: a database in memory ends with the run: name a file"),
         (["sink.url=nonsense"], "sink.url: must be written as SQLAlchemy has it"),
@@ -238,7 +240,14 @@ def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
         open_sink("sql", f"sqlite:///{tmp_path}/other.db", {"table": "board"}, key=["host"]).append(lists)
 
 
-def test_a_format_that_replaces_no_rows_says_which_do(tmp_path):
-    told = r"iceberg of .* only; installed formats that hold the newest answers: delta, kafka, "
+def test_a_format_that_holds_no_newest_answers_is_told_with_those_that_do(tmp_path, monkeypatch):
+    from skyband.tables import formats
+
+    (sql,) = (one for one in formats.installed().format_listing() if one.info.name == "sql")
+    adds = evolve(sql, info=evolve(sql.info, can=("writes", "streams")))
+    monkeypatch.setattr(
+        formats, "format_named", lambda *_: InstalledFormat(adds.info, "format sql of acme", SqlFormat())
+    )
+    told = "format sql of acme writes and streams only; installed formats that hold the newest answers: delta, "
     with pytest.raises(EngineError, match=told):
-        open_sink("iceberg", "db.board", {"uri": "sqlite://", "warehouse": str(tmp_path)}, key=["host"])
+        open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"}, key=["host"])

@@ -35,6 +35,22 @@ class NetChanges:
         removes = pc.is_in(last.column(_CHANGE), pa.array(_REMOVES))
         return cls(key, last.filter(removes).select(list(key)), last.filter(pc.invert(removes)).drop_columns(_CHANGE))
 
+    def others(self, table: "pa.Table") -> "pa.Table":
+        """The rows of a table whose keys are in neither, for formats that write a table anew. O(n log n)."""
+        import pyarrow as pa
+
+        from skyband.columns.hashing import hash_columns
+
+        if not len(table) or not len(self):
+            return table
+        kinds = pa.schema([self.rows.schema.field(name) for name in self.key])
+        keys = [one.select(list(self.key)).cast(kinds).combine_chunks() for one in (self.gone, self.rows, table)]
+        nothing = np.empty(0, np.uint64)
+        gone, stand, there = (
+            hash_columns([column.chunk(0) for column in one.columns]) if len(one) else nothing for one in keys
+        )
+        return table.filter(pa.array(~np.isin(there, np.concatenate([gone, stand]))))
+
     def __len__(self) -> int:
         return len(self.gone) + len(self.rows)
 

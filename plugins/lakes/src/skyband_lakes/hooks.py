@@ -12,7 +12,8 @@ def skyband_formats() -> list[FormatInfo]:
     return [
         FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", (*can, "current"),
                    trial=f"{_TRIALS}:DeltaTrial"),
-        FormatInfo("iceberg", "skyband_lakes.iceberg.format:IcebergFormat", "tables of Apache Iceberg", can,
+        FormatInfo("iceberg", "skyband_lakes.iceberg.format:IcebergFormat", "tables of Apache Iceberg",
+                   (*can, "current"),
                    trial=f"{_TRIALS}:IcebergTrial"),
         FormatInfo("kafka", "skyband_lakes.kafka.format:KafkaFormat", "topics of Kafka, up to their end",
                    ("reads", "current")),

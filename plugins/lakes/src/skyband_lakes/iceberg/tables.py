@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables import BatchSink, TableRows
+from skyband.tables import BatchSink, NetChanges, TableRows
 
 from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_errors, is_there, opened
 from skyband_lakes.libraries import ICEBERG
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STREAM, _BATCH = "skyband.stream", "skyband.batch"
+_TURNS = 5
+"""How often a table is written anew where each time others have committed before."""
 
 
 def _here(properties: Mapping[str, str]) -> dict[str, str]:
@@ -48,6 +50,27 @@ class IcebergSink(BatchSink):
             changes.append(answers, snapshot_properties={_STREAM: stream, _BATCH: str(batch)})
             changes.set_properties({_property(stream): str(batch)})
 
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        """The table is written anew, as pyiceberg has no commit that replaces some rows and removes others: again where
+        others committed meanwhile."""
+        for turns_left in range(_TURNS - 1, -1, -1):
+            try:
+                self._write_anew(changes, number, replace)
+                return
+            except ConfigError as error:
+                if not turns_left or not _is_conflict(error.__cause__):
+                    raise
+
+    def _write_anew(self, changes: NetChanges, number: tuple[str, int] | None, replace: bool) -> None:
+        summary = {} if number is None else {_STREAM: number[0], _BATCH: str(number[1])}
+        with opened(self.catalog) as catalog, _holdable():
+            table = self._loaded(catalog)
+            rows = changes.rows if table is None or replace else _with_others(self.table, table, changes)
+            with self._commit(catalog, table, changes.rows.schema) as commit:
+                _overwrite(commit, rows, summary)
+                if number is not None:
+                    commit.set_properties({_property(number[0]): str(number[1])})
+
     def exists(self) -> bool:
         """Whether the table has been written to: one that was made and is empty may be begun with."""
         if not is_there(self.catalog):
@@ -67,9 +90,7 @@ class IcebergSink(BatchSink):
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         with self._changes(answers) as changes:
             if replace:
-                with warnings.catch_warnings():  # that there was nothing to delete
-                    warnings.simplefilter("ignore", UserWarning)
-                    changes.overwrite(answers)
+                _overwrite(changes, answers, {})
             else:
                 changes.append(answers)
 
@@ -82,16 +103,44 @@ class IcebergSink(BatchSink):
     @contextmanager
     def _changes(self, answers: "pa.Table") -> Iterator[Any]:
         """Changes that are committed together, as one: with the table itself where it is not there yet."""
-        with opened(self.catalog) as catalog, _holdable():
-            table = self._loaded(catalog)
-            if table is not None:
-                _check_columns(self.table, table, answers.schema)
-                with table.transaction() as changes:
-                    yield changes
-                return
-            catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
-            with catalog.create_table_transaction(self.table, answers.schema) as changes:
+        with (
+            opened(self.catalog) as catalog,
+            _holdable(),
+            self._commit(catalog, self._loaded(catalog), answers.schema) as changes,
+        ):
+            yield changes
+
+    @contextmanager
+    def _commit(self, catalog: Any, table: Any, answers: "pa.Schema") -> Iterator[Any]:
+        if table is not None:
+            _check_columns(self.table, table, answers)
+            with table.transaction() as changes:
                 yield changes
+            return
+        catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
+        with catalog.create_table_transaction(self.table, answers) as changes:
+            yield changes
+
+
+def _is_conflict(cause: BaseException | None) -> bool:
+    errors = ICEBERG.imported("exceptions")
+    return isinstance(cause, errors.CommitFailedException | errors.ValidationException)
+
+
+def _overwrite(commit: Any, rows: "pa.Table", summary: Mapping[str, str]) -> None:
+    with warnings.catch_warnings():  # that there was nothing to delete
+        warnings.simplefilter("ignore", UserWarning)
+        commit.overwrite(rows, snapshot_properties=dict(summary))
+
+
+def _with_others(name: str, table: Any, changes: NetChanges) -> "pa.Table":
+    """What a table holds once these changes are made."""
+    import pyarrow as pa
+
+    _check_columns(name, table, changes.rows.schema)
+    there = table.scan().to_arrow()
+    stay = changes.others(there)
+    return pa.concat_tables([stay, changes.rows.select(there.column_names).cast(there.schema)])
 
 
 def _property(stream: str) -> str:
