@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
 from .conftest import ROOT
 
@@ -50,8 +51,37 @@ def names_given(tree: ast.AST) -> Iterator[str]:
             yield node.name
 
 
+@cache
+def trees() -> list[ast.Module]:
+    """Every module of core, specs and the plugins."""
+    return [ast.parse(path.read_text("utf-8")) for folder in SOURCES for path in folder.rglob("*.py")]
+
+
 def test_no_past_participle_becomes_a_name_more_often():
-    trees = (ast.parse(path.read_text("utf-8")) for folder in SOURCES for path in folder.rglob("*.py"))
-    names = Counter(name.strip("_").lower() for tree in trees for name in names_given(tree))
+    names = Counter(name.strip("_").lower() for tree in trees() for name in names_given(tree))
     more = {word: (names[word], most) for word, most in MOST.items() if names[word] > most}
     assert not more, "name these by what they are; shown are the uses now, and the most that there may be"
+
+
+MOST_UNTYPED = 12
+"""Arguments of a compiled kernel that are called `Any`: more of them want their types, or a NamedTuple."""
+
+
+def test_kernels_say_what_they_take():
+    kernels = [
+        node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and compiled(node)
+    ]
+    assert len(kernels) > 400, "the kernels were found"
+    untyped = {kernel.name: count for kernel in kernels if (count := called_any(kernel.args)) > MOST_UNTYPED}
+    assert untyped == {}
+
+
+def compiled(function: ast.FunctionDef) -> bool:
+    """Whether numba compiles it, by one of its decorators."""
+    return any("njit" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def called_any(arguments: ast.arguments) -> int:
+    """How many of these have `Any` as their type."""
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return sum(isinstance(one.annotation, ast.Name) and one.annotation.id == "Any" for one in every)

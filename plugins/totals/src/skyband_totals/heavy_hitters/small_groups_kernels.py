@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.arrays import Array, Int64
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
@@ -49,6 +50,7 @@ def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, p
             time[before] = new_time
             amount[before] += new
             return size
+    # By insertion: entries stand by object, so that an answer adds up each object's in one walk.
     for entry in range(size - 1, end - 1, -1):
         object_[entry + 1], time[entry + 1], amount[entry + 1] = object_[entry], time[entry], amount[entry]
     object_[end], time[end], amount[end] = new_object, new_time, new
@@ -91,7 +93,7 @@ def _rank(
 
 @njit(cache=True)
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
-    firsts: Any, sizes: Any, starts: Any, stops: Any, ended: Any, begins: Any, ends: Any,
+    firsts: Int64, sizes: Int64, starts: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
     held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
     pane: int, phase: int, k: int, least: Any, distinct: bool, oldest: Any, most: int,
 ) -> Any:  # fmt: skip
@@ -117,6 +119,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     best_total, best_object = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     given, written = 0, 0
     for number in range(stretches):
+        # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
         size, first = sizes[number], firsts[number]
         for entry in range(size):
             object_[entry], time[entry] = held_object[first + entry], held_time[first + entry]
@@ -128,6 +131,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 new = (objects[row], times[row], amounts[row])
                 size = _add(object_, time, amount, size, new, pane, phase, distinct)
                 row += 1
+                # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
                     size = _forget(object_, time, amount, size, oldest_needed(times[row - 1], beats))
                     if size > most:
