@@ -78,7 +78,7 @@ HEAVY = [
     heavy("distinct", ["12 seconds", "20 seconds"], k=3),
     heavy("distinct", ["9 seconds"], share=0.2),
     heavy("rows", ["20 seconds", "7 seconds"], at_least=3),
-    heavy("sum", ["20 seconds"], k=2, share=0.05, at_least=2.5),
+    heavy("sum", ["20 seconds", "8 seconds"], k=2, share=0.05, at_least=2.5, rest=True),
     heavy("distinct", ["12 seconds"], at_least=2, offset="1 second"),
 ]
 ONCE = [
@@ -147,8 +147,8 @@ CARRYING_ROWS = [
     top_k("largest", "max", "20 rows") | {"every": "5 rows", "object": ["object", "side"], "carry": ["words"]},
     BY_ROWS[0] | {"object": ["object", "side"], "carry": ["words"], "order": "smallest"},
     BY_ROWS[2] | {"repeats": "best", "carry": ["side", "words"]},
-    heavy("rows", ["12 rows", "5 rows"], k=2, carry=["side", "words"]) | {"every": "2 rows"},
-    heavy("distinct", ["20 rows"], k=3, object=["object", "side"]) | {"every": "3 rows", "offset": "1 row"},
+    heavy("rows", ["12 rows", "5 rows"], k=2, carry=["side", "words"], rest=True) | {"every": "2 rows"},
+    heavy("distinct", ["20 rows"], k=3, object=["object", "side"], rest=True) | {"every": "3 rows", "offset": "1 row"},
     near("jaccard", 0.5, "12 rows") | {"carry": ["stream"], "carry_match": ["words", "stream"]},
     near("cosine", 0.6, "9 rows", keep="first") | {"id": ["object", "stream"], "carry": ["words"]},
 ]

@@ -66,6 +66,7 @@ OTHERS = {
     "at": [0.5],
     "above": [0.7],
     "at_least": 5,
+    "rest": True,
     "answers": "changes",
     "key": ["at"],
     "changed": ["at"],

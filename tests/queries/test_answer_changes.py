@@ -36,6 +36,8 @@ QUERIES = {
     "top-k of the day": RANKED | {"k": 2, "window": "today", "by": ["place"]},
     "heavy-hitters": TOTALS | {"share": 0.3},
     "heavy-hitters by": TOTALS | {"k": 2, "by": ["place"]},
+    "heavy-hitters rest": TOTALS | {"k": 2, "rest": True},
+    "heavy-hitters rest by": TOTALS | {"k": 2, "by": ["place"], "rest": True},
     "distinct-count": COUNTS,
     "distinct-count by": COUNTS | {"by": ["place"]},
     "quantiles by": {

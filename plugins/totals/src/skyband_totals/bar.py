@@ -33,6 +33,7 @@ spans: int64[windows, 16], a row for each window, indexed by
     LOT    how many the next scan puts into the stock; 0: n
     WANTED how many the next scan looks for in all, where that is decided and memory is missing; 0: it is not decided
     LEAST  the least total of an answer, at least 1: with it as the bar, no other object is ever looked for
+    OBJECTS how many have a total above 0
 candidates.near: int32[windows, room], the slots of each window's candidates; first those of the last answer, in its
 order, where it had few objects.
 candidates.stock: int64[2, windows, room], totals and objects in the stock of each window as they were at the scan.
@@ -43,7 +44,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from skyband.kernels.nested import nested_njit
 
-FIRST, BAR, SIZE, GRAND, PANES, KEYS, AIM, LOOKS, FAR, ENDS, DRAWN, STOCK, LOT, WANTED, LEAST, SPAN = range(16)
+FIRST, BAR, SIZE, GRAND, PANES, KEYS, AIM, LOOKS, FAR, ENDS, DRAWN, STOCK, LOT, WANTED, LEAST, OBJECTS, SPAN = range(17)
 ALL_KEYS = np.int64(2**63 - 1)
 FIRST_KEY = np.int64(-(2**63))
 

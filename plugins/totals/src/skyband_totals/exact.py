@@ -105,16 +105,17 @@ class Exact(TotalRanker):
         return self._tops(self._ledger.run(_NOTHING, _NOTHING, none, asked, window))[0]
 
     def _since(self, begin: int) -> Top:
-        objects, totals, grand, rest = self._ledger.since(begin // self.pane)
+        objects, totals, *numbers = self._ledger.since(begin // self.pane)
         return self._tops(
-            RawAnswers(np.array([0, len(objects)]), objects, totals, np.array([grand]), np.array([rest]))
+            RawAnswers(np.array([0, len(objects)]), objects, totals, *(np.array([number]) for number in numbers))
         )[0]
 
     def _tops(self, answered: RawAnswers) -> Tops:
         totals = worth(answered.totals, self._unit)
         grand = worth(answered.grand, self._unit)
         rest = worth(answered.rest, self._unit)
-        return Tops(answered.offsets, answered.objects, totals, totals, totals, grand, grand, grand, rest)
+        numbers = grand, grand, grand, rest, answered.some
+        return Tops(answered.offsets, answered.objects, totals, totals, totals, *numbers)
 
     @property
     def _unit(self) -> float:

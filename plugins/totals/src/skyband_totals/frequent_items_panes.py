@@ -13,7 +13,7 @@ from skyband.state_validation import StateReader
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
-from skyband_totals.top import NOTHING, Top
+from skyband_totals.top import NOTHING, UNKNOWN, Top
 from skyband_totals.unit_worth import fit_together, worth
 
 _ANY = 2**62
@@ -177,7 +177,7 @@ class FrequentItemsPanes(TotalRanker):
         columns = (likely[order], low[order], low[order] + error)
         totals, lows, highs = (worth(column, unit) for column in columns)
         sure, most = float(worth(grand, unit)), float(worth(rest, unit))
-        return Top(keys[order], totals, lows, highs, sure, sure, sure, most)
+        return Top(keys[order], totals, lows, highs, sure, sure, sure, most, UNKNOWN if error else len(keys))
 
     def _merge(self, other: Self, now: int) -> None:
         panes = dict(self._panes())

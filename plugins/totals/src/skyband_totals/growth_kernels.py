@@ -70,4 +70,4 @@ def with_answers(written: Any, stop: int) -> Any:
     objects, totals = np.empty(2 * stop, np.int64), np.empty(2 * stop, np.int64)
     for number in range(written.offsets[written.done[0]]):
         objects[number], totals[number] = written.objects[number], written.totals[number]
-    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest)
+    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest, written.some)

@@ -14,13 +14,16 @@ def windows_of(only: int, windows: int) -> tuple[int, int]:
 
 
 class RawAnswers(NamedTuple):
-    """Answers by moment and window: int64[a + 1] offsets, int64[m] objects and totals, int64[a] grand and rest."""
+    """Answers by moment and window: int64[a + 1] offsets, int64[m] objects and totals, int64[a] grand, rest and some,
+    the number of objects with a total above 0.
+    """
 
     offsets: Int64
     objects: Int64
     totals: Int64
     grand: Int64
     rest: Int64
+    some: Int64
 
 
 class Ledger(Protocol):
@@ -29,8 +32,8 @@ class Ledger(Protocol):
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
 
-    def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
-        """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
+    def since(self, pane: int) -> tuple[Int64, Int64, int, int, int]:
+        """(objects, totals, grand total, largest other total, number of objects) over the panes from this number on."""
 
     def forget(self, now: int) -> None:
         """Let go of what no window holds at this time or later."""

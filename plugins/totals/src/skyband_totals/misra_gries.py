@@ -15,7 +15,7 @@ from skyband_totals import history_kernels as kernel
 from skyband_totals import tally_kernels as tallies
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
-from skyband_totals.top import NOTHING, Top
+from skyband_totals.top import NOTHING, UNKNOWN, Top
 from skyband_totals.unit_worth import fit_together, worth
 
 _ANY = 2**62
@@ -143,7 +143,7 @@ class MisraGries(TotalRanker):
         sums = np.zeros(4, np.int64)
         for history in self._histories:
             tallies.tally(history, begin, table, sums)
-        sure, unsure, _, least = sums.tolist()
+        sure, unsure, errors, least = sums.tolist()
         if not sure + unsure:
             return NOTHING
         unit = self.unit if self.total == "sum" else 1.0
@@ -152,7 +152,8 @@ class MisraGries(TotalRanker):
         objects, likely, lows, highs, rest = found
         columns = (worth(column, unit) for column in (likely / 2, lows, highs))
         numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))
-        return Top(objects, *columns, *numbers)
+        some = UNKNOWN if unsure + errors else int(np.count_nonzero(table[:, tallies.TAKEN]))
+        return Top(objects, *columns, *numbers, some)
 
     def _merge(self, other: Self, now: int) -> None:
         others = deepcopy(other._histories)

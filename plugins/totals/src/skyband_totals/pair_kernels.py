@@ -15,7 +15,7 @@ from skyband_totals import bar, pane_log, slots
 from skyband_totals import candidates as bars
 from skyband_totals import growth_kernels as growth
 from skyband_totals import written_answers as answers
-from skyband_totals.bar import FAR, FIRST, GRAND, PANES
+from skyband_totals.bar import FAR, FIRST, GRAND, OBJECTS, PANES
 from skyband_totals.pairs import HASH, LAST, NEVER, OBJECT, UNKNOWN, hash_pair, no_pairs, renewed_pairs
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import best_of, first_from
@@ -111,25 +111,30 @@ def evict(ledger: Any, window: int, pane: int) -> None:
     while first < counts[NEXT] and panes[first, NUMBER] < pane:
         start, count = panes[first, START], pane_log.after(panes, counts, first) - panes[first, START]
         place, column = start % len(ledger.log), TOTAL + window
-        gone = _take_out(ledger.hot, column, ledger.pairs, ledger.log, place, count, panes[first, NUMBER])
+        gone, left = _take_out(ledger.hot, column, ledger.pairs, ledger.log, place, count, panes[first, NUMBER])
         spans[window, GRAND] -= gone
+        spans[window, OBJECTS] -= left
         first += 1
     spans[window, FIRST] = first
 
 
 @nested_njit
 def _take_out(hot: Any, column: int, pairs: Any, log: Any, place: int, count: int, pane: int) -> Any:
-    """Let the pairs of a pane's log that came last in it count no more; returns how many."""
-    gone, room = 0, len(log)
+    """Let the pairs of a pane's log that came last in it count no more; returns how many, and of how many objects they
+    were the last.
+    """
+    gone, left, room = 0, 0, len(log)
     for _ in range(count):
         pair = log[place]
         if pairs[pair, LAST] == pane:
-            hot[pairs[pair, OBJECT], column] -= 1
+            total = hot[pairs[pair, OBJECT], column] - 1
+            hot[pairs[pair, OBJECT], column] = total
             gone += 1
+            left += total == 0
         place += 1
         if place == room:
             place = 0
-    return gone
+    return gone, left
 
 
 @shared_njit
@@ -246,6 +251,7 @@ def _sight(
                 spans[window, GRAND] += 1
                 total = hot[home, TOTAL + window] + 1
                 hot[home, TOTAL + window] = total
+                spans[window, OBJECTS] += total == 1
                 if (
                     total >= spans[window, FAR]
                     and hot[home, FLAGS] >> window & _ONE == 0
@@ -301,7 +307,8 @@ def run(
 
 @njit(cache=True)
 def since(ledger: Any, pane: int, least: Any) -> Any:
-    """The answer over the pairs whose last pane is this number or later: objects, totals, grand total and rest."""
+    """The answer over the pairs whose last pane is this number or later: objects, totals, grand total, rest, and
+    how many objects there are."""
     hot, pairs = ledger.hot, ledger.pairs
     totals = np.zeros(len(hot), np.int64)
     grand = np.int64(0)
@@ -310,8 +317,8 @@ def since(ledger: Any, pane: int, least: Any) -> Any:
         if pairs[slot, LAST] >= bound:
             totals[pairs[slot, OBJECT]] += 1
             grand += 1
-    objects, best, rest = best_of(hot, totals, ledger.counts[K], least, grand)
-    return objects, best, grand, rest
+    objects, best, rest, count = best_of(hot, totals, ledger.counts[K], least, grand)
+    return objects, best, grand, rest, count
 
 
 @njit(cache=True)

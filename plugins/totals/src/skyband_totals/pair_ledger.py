@@ -28,8 +28,8 @@ class PairLedger:
         self._ledger, written = kernel.run(self._ledger, written, *rows, begin, end, self._least)
         return answers.cut(written)
 
-    def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
-        """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
+    def since(self, pane: int) -> tuple[Int64, Int64, int, int, int]:
+        """(objects, totals, grand total, largest other total, number of objects) over the panes from this number on."""
         return kernel.since(self._ledger, pane, self._least)
 
     def forget(self, now: int) -> None:

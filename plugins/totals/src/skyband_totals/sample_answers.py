@@ -9,7 +9,7 @@ from skyband.arrays import Array, Float64, Int64
 
 from skyband_totals.poisson_bounds import bounds_of
 from skyband_totals.shares import Least, least_estimate, least_units
-from skyband_totals.top import Top
+from skyband_totals.top import UNKNOWN, Top
 from skyband_totals.unit_worth import worth
 
 
@@ -37,7 +37,7 @@ def exact(keys: Int64, sums: Int64, limit: int, least: Least, unit: float) -> To
     """The answer where the sample is all there is."""
     totals = sums.astype(np.float64)
     likely = sums >= least_units(least, int(sums.sum()))
-    return _answer(keys, likely, totals, totals, totals, (float(sums.sum()),) * 3, 0.0, limit, unit)
+    return _answer(keys, likely, totals, totals, totals, (float(sums.sum()),) * 3, 0.0, limit, unit, len(keys))
 
 
 def estimated(
@@ -46,7 +46,7 @@ def estimated(
     """The answer from a sample of each object: how many are light, and the units of the others."""
     lows, highs, grand, none = _bounds(lights, sums, scale, delta)
     likely = highs >= least_estimate(least, grand[1])
-    return _answer(keys, likely, sums + lights * scale, lows, highs, grand, none, limit, unit)
+    return _answer(keys, likely, sums + lights * scale, lows, highs, grand, none, limit, unit, UNKNOWN)
 
 
 def _bounds(lights: Int64, sums: Int64, scale: float, delta: float) -> Any:
@@ -63,7 +63,7 @@ def _bounds(lights: Int64, sums: Int64, scale: float, delta: float) -> Any:
 
 def _answer(
     keys: Int64, likely: Array, totals: Float64, lows: Float64, highs: Float64, grand: Any, none: float, limit: int,
-    unit: float,
+    unit: float, objects_in_all: int,
 ) -> Top:  # fmt: skip
     order = np.lexsort((keys[likely], -totals[likely]))[:limit]
     chosen = np.flatnonzero(likely)[order]
@@ -71,4 +71,4 @@ def _answer(
     rest = max(none, float(others.max(initial=0.0)))
     numbers = (float(worth(number, unit)) for number in (*grand, rest))
     columns = (worth(column[chosen], unit) for column in (totals, lows, highs))
-    return Top(keys[chosen], *columns, *numbers)
+    return Top(keys[chosen], *columns, *numbers, objects_in_all)

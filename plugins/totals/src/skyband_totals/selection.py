@@ -167,10 +167,13 @@ def count_large(totals: Any, size: int, least: Any, grand: int) -> int:
 
 @nested_njit
 def best_of(hot: Any, totals: Any, k: int, least: Any, grand: int) -> Any:
-    """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, and the largest that is not."""
-    lowest, most = np.int64(least[2]), np.int64(0)
+    """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, the largest that is not, and
+    how many have a total above 0.
+    """
+    lowest, most, some = np.int64(least[2]), np.int64(0), np.int64(0)
     for slot in range(len(hot)):
         most += totals[slot] >= lowest
+        some += totals[slot] > 0
     if most > k:
         most = np.int64(k)
     keys, best = np.empty(most, np.int64), np.empty(most, np.int64)
@@ -180,7 +183,7 @@ def best_of(hot: Any, totals: Any, k: int, least: Any, grand: int) -> Any:
             count = offer(best, keys, count, most, totals[slot], hot[slot, KEY])
     in_order(best, keys, count)
     kept = count_large(best, count, least, grand)
-    return keys[:kept], best[:kept], largest_other(best, kept, count, k, least, grand)
+    return keys[:kept], best[:kept], largest_other(best, kept, count, k, least, grand), some
 
 
 @nested_njit(forceinline=True)

@@ -153,7 +153,8 @@ def entries(ledger: Any) -> Any:
 
 @njit(cache=True)
 def since(ledger: Any, pane: int, least: Any) -> Any:
-    """The answer over the panes from this number on, the running one too: objects, totals, grand total and rest."""
+    """The answer over the panes from this number on, the running one too: objects, totals, grand total, rest
+    and how many objects there are."""
     counts, hot, log, sums, panes = ledger.counts, ledger.hot, ledger.log, ledger.sums, ledger.panes
     totals = np.zeros(len(hot), np.int64)
     grand = np.int64(0)
@@ -171,5 +172,5 @@ def since(ledger: Any, pane: int, least: Any) -> Any:
             slot = ledger.touched[number]
             totals[slot] += hot[slot, CURRENT]
             grand += hot[slot, CURRENT]
-    objects, best, rest = best_of(hot, totals, counts[K], least, grand)
-    return objects, best, grand, rest
+    objects, best, rest, count = best_of(hot, totals, counts[K], least, grand)
+    return objects, best, grand, rest, count

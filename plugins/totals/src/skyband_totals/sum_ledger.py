@@ -70,8 +70,8 @@ class SumLedger:
             ledger = ledger._replace(candidates=bars.with_room(candidates, max(most, near + near // 2)))
         self._ledger = ledger
 
-    def since(self, pane: int) -> tuple[Int64, Int64, int, int]:
-        """(objects, totals, grand total, largest total that is in no answer) over the panes from this number on."""
+    def since(self, pane: int) -> tuple[Int64, Int64, int, int, int]:
+        """(objects, totals, grand total, largest other total, number of objects) over the panes from this number on."""
         return kernel.since(self._ledger, pane, self._least)
 
     def forget(self, now: int) -> None:

@@ -13,7 +13,7 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_totals import pane_log, slots
 from skyband_totals import written_answers as answers
-from skyband_totals.bar import FAR, FIRST, GRAND, PANES, most_candidates, rises
+from skyband_totals.bar import FAR, FIRST, GRAND, OBJECTS, PANES, most_candidates, rises
 from skyband_totals.candidates import drop_fallen, enter, keep_few
 from skyband_totals.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import first_from
@@ -115,6 +115,7 @@ def _close(ledger: Any) -> bool:
         for window in range(windows):
             total = hot[slot, TOTAL + window] + added
             hot[slot, TOTAL + window] = total
+            spans[window, OBJECTS] += total == added
             if (
                 total >= spans[window, FAR]
                 and hot[slot, FLAGS] >> window & _ONE == 0
@@ -156,21 +157,25 @@ def _evict(ledger: Any, window: int, pane: int) -> None:
         first += 1
     stop = panes[first, START] if first < counts[NEXT] else counts[TAIL]
     place = start % len(ledger.log)
-    spans[window, GRAND] -= _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
+    gone, left = _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
+    spans[window, GRAND] -= gone
+    spans[window, OBJECTS] -= left
     spans[window, FIRST] = first
 
 
 @nested_njit(forceinline=True)
 def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
-    """Subtract entries of the log from the totals in a column; returns their sum."""
-    gone, room = np.int64(0), len(log)
+    """Subtract entries of the log from the totals in a column; returns their sum, and how many totals are 0 then."""
+    gone, left, room = np.int64(0), np.int64(0), len(log)
     for _ in range(count):
-        hot[log[place], column] -= sums[place]
+        total = hot[log[place], column] - sums[place]
+        hot[log[place], column] = total
         gone += sums[place]
+        left += total == 0
         place += 1
         if place == room:
             place = 0
-    return gone
+    return gone, left
 
 
 @nested_njit(forceinline=True)

@@ -4,8 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 from skyband.arrays import Array, Float64, Int64
+
+UNKNOWN = -1
+"""The number of objects where a backend that keeps few of them cannot tell it."""
 
 
 @frozen(eq=False)
@@ -26,6 +29,8 @@ class Top:
     grand_high: float
     rest: float
     """No object that is not in the answer has a total above this."""
+    objects_in_all: int = UNKNOWN
+    """How many objects have a total above 0, those of the answer among them; UNKNOWN where the backend cannot tell."""
 
     @property
     def shares(self) -> Float64:
@@ -51,6 +56,12 @@ class Tops(Sequence[Top]):
     grand_low: Float64
     grand_high: Float64
     rest: Float64
+    objects_in_all: Int64 = field()
+    """int64[q · m]."""
+
+    @objects_in_all.default
+    def _unknown(self) -> Int64:
+        return np.full(len(self.grand), UNKNOWN)
 
     def __len__(self) -> int:
         return len(self.grand)
@@ -59,7 +70,8 @@ class Tops(Sequence[Top]):
         place = range(len(self))[number]
         part = slice(self.offsets[place], self.offsets[place + 1])
         numbers = (float(column[place]) for column in (self.grand, self.grand_low, self.grand_high, self.rest))
-        return Top(self.objects[part], self.totals[part], self.low[part], self.high[part], *numbers)
+        columns = (column[part] for column in (self.objects, self.totals, self.low, self.high))
+        return Top(*columns, *numbers, int(self.objects_in_all[place]))
 
     def __iter__(self) -> Iterator[Top]:
         return (self[number] for number in range(len(self)))
@@ -73,12 +85,13 @@ class Tops(Sequence[Top]):
             for name in ("grand", "grand_low", "grand_high", "rest")
         ]
         offsets = np.cumsum([0, *(len(top.objects) for top in tops)], dtype=np.int64)
-        return cls(offsets, _joined(np.int64, [top.objects for top in tops]), *columns, *numbers)
+        counts = np.array([top.objects_in_all for top in tops], np.int64)
+        return cls(offsets, _joined(np.int64, [top.objects for top in tops]), *columns, *numbers, counts)
 
 
 def _joined(kind: type, parts: list[Array]) -> Array:
     return np.concatenate([np.empty(0, kind), *parts])
 
 
-NOTHING = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0)
+NOTHING = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0, 0)
 """The answer over a window without rows."""

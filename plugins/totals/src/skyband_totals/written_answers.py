@@ -7,7 +7,7 @@ import numpy as np
 from skyband.kernels.nested import nested_njit
 
 from skyband_totals import candidates as bars
-from skyband_totals.bar import GRAND
+from skyband_totals.bar import GRAND, OBJECTS
 from skyband_totals.ledger import RawAnswers
 
 
@@ -18,6 +18,7 @@ class Written(NamedTuple):
     offsets:         int64[a + 1] of answers
     objects, totals: int64[room] each, by answer, in order
     grand, rest:     int64[a] each, the grand totals, and the largest totals of what is in no answer
+    some:            int64[a], how many objects have a total above 0
     """
 
     done: Any
@@ -26,11 +27,12 @@ class Written(NamedTuple):
     totals: Any
     grand: Any
     rest: Any
+    some: Any
 
 
 def room_for(answers: int, objects_in_all: int = 64) -> Written:
     """None yet, of so many, with room for so many objects."""
-    numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64)
+    numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64), np.zeros(answers, np.int64)
     objects, totals = np.empty(objects_in_all, np.int64), np.empty(objects_in_all, np.int64)
     return Written(np.zeros(1, np.int64), np.zeros(answers + 1, np.int64), objects, totals, *numbers)
 
@@ -49,6 +51,7 @@ def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: i
     if kept < 0:
         return False
     written.rest[number], written.grand[number] = rest, spans[window, GRAND]
+    written.some[number] = spans[window, OBJECTS]
     written.offsets[number + 1] = start + kept
     written.done[0] = number + 1
     return True
@@ -65,10 +68,11 @@ def with_room(written: Any, stop: int) -> Any:
     start = written.offsets[written.done[0]]
     objects, totals = np.empty(2 * stop, np.int64), np.empty(2 * stop, np.int64)
     objects[:start], totals[:start] = written.objects[:start], written.totals[:start]
-    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest)
+    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest, written.some)
 
 
 def cut(written: Written) -> RawAnswers:
     """All answers, without the room that was left."""
     stop = written.offsets[-1]
-    return RawAnswers(written.offsets, written.objects[:stop], written.totals[:stop], written.grand, written.rest)
+    numbers = written.grand, written.rest, written.some
+    return RawAnswers(written.offsets, written.objects[:stop], written.totals[:stop], *numbers)

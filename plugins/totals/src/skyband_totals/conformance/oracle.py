@@ -20,6 +20,7 @@ class Answer:
     totals: list[float]
     grand: float
     rest: float
+    objects_in_all: int
 
 
 @frozen
@@ -79,6 +80,7 @@ class TotalOracle:
             [self.worth(total) for _, total in best],
             self.worth(grand),
             self.worth(_rest(ranked, len(best), limit, self._small(grand))),
+            len(totals),
         )
 
     def _small(self, grand: int) -> int:

@@ -7,7 +7,7 @@ _DELAY = {"delay": "20 seconds"}
 
 EXAMPLES = (
     QueryExample({**_KEYS, **_DELAY, "k": 4}, rows(1)),
-    QueryExample({**_KEYS, **_DELAY, "total": "distinct", "value": "origin", "share": 0.05}, rows(2)),
+    QueryExample({**_KEYS, **_DELAY, "total": "distinct", "value": "origin", "share": 0.05, "rest": True}, rows(2)),
 )
 
 JOB = JobExample(

@@ -1,6 +1,6 @@
 """One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +20,8 @@ from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 from skyband.states.state import State
 
+from skyband_totals.heavy_hitters.rest_rows import object_counts, rest_of, shares, spread, with_rest
+from skyband_totals.heavy_hitters.state_columns import OBJECTS
 from skyband_totals.ranker_lengths import SECOND, finer_before
 from skyband_totals.role import TotalRanker
 from skyband_totals.top import Top, Tops
@@ -48,6 +50,8 @@ class TotalsProcessor(BatchedProcessor):
         self._several = len(several(query.object))
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._shard = answers.names[-1] == "grand_high"
+        self._rest, self._unit = query.rest, query.unit if query.total == "sum" else 1.0
+        self._carried = len(query.carry)
         columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *self._amounts)}
         self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
         schedule = query.schedule
@@ -162,20 +166,46 @@ class TotalsProcessor(BatchedProcessor):
             found.totals / np.repeat(found.grand, sizes),
             found.low,
             found.high,
+            *([np.ones(len(entries), np.int64)] if self._rest else []),
             *carried[self._several :],
         ]
         self._names.forget(int(asked[-1]) - self._horizon)
         self._ranked_rows.forget(int(asked[-1]) - self._horizon)
         if not self._shard:
+            columns = self._with_rest(columns, found, at, places) if self._rest else columns
             return AnswerColumns(self._schema, columns, self._labels)
-        some = found.grand > 0
+        some = (found.grand > 0) | self._rest
         count = int(np.count_nonzero(some))
         nothing = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
         grands = [column[some] for column in (found.grand, found.grand_low, found.grand_high)]
+        if self._rest:
+            nothing[self._schema.get_field_index(OBJECTS) - 3] = object_counts(found.objects_in_all[some])
         ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * _GRANDS]
         totals = [at[some], places[some], np.zeros(count, np.int64), *nothing, *grands]
         parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
         return pa.concat_batches([as_batch([part]) for part in parts])
+
+    def _with_rest(self, columns: Sequence[Array | pa.Array], found: Tops, at: Int64, places: Int64) -> list[Any]:
+        """The columns of answers, each of which a row of all other objects follows."""
+        rest = rest_of(found, self._unit)
+        ranked = np.ones(len(found.objects) + len(found), bool)
+        ranked[found.offsets[1:] + np.arange(len(found))] = False
+        until, window, rank, *named, total, _, low, high, counts = columns[: len(columns) - self._carried]
+        names = [name if isinstance(name, pa.Array) else self._names.lookup(found.objects) for name in named]
+        behind = columns[len(columns) - self._carried :]
+        totals = with_rest(ranked, total, rest.totals)
+        return [
+            with_rest(ranked, until, at),
+            with_rest(ranked, window, places),
+            spread(ranked, pa.array(rank)),
+            *(spread(ranked, name) for name in names),
+            totals,
+            shares(totals, np.repeat(found.grand, np.diff(found.offsets) + 1)),
+            with_rest(ranked, low, rest.low),
+            with_rest(ranked, high, rest.high),
+            object_counts(with_rest(ranked, counts, rest.objects)),
+            *(spread(ranked, column) for column in behind),
+        ]
 
     def merge(self, other: GroupProcessor) -> None:
         theirs = cast(TotalsProcessor, other)

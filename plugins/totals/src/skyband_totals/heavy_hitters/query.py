@@ -15,7 +15,7 @@ from skyband.columns.state_frame_checks import check_finite, check_named, check_
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
-from skyband.config.parameters import choice, integer, number
+from skyband.config.parameters import choice, flag, integer, number
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
@@ -46,7 +46,7 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.roles import Backend
 from skyband.states.state import State
 
-from skyband_totals.heavy_hitters.state_columns import GRANDS, state_field
+from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
@@ -72,9 +72,15 @@ class HeavyHitters(Query):
     object with a total of 0 is in no answer. The largest totals come first, always: for the smallest give a `k` above
     the number of objects, and read the last ranks.
 
-    Result columns: at, window, rank (from 1), object, total, share, low, high. `low` and `high` are the bounds that the
-    ranker declares, equal to `total` where it is exact. Of equal totals the smaller object ranks first where objects
-    are integers, otherwise (decimals too) the one of smaller hash, so that all engines agree.
+    Result columns: at, window, rank (from 1), object, total, share, low, high, with `rest` also objects. `low` and
+    `high` are the bounds that the ranker declares, equal to `total` where it is exact. Of equal totals the smaller
+    object ranks first where objects are integers, otherwise (decimals too) the one of smaller hash, so that all engines
+    agree.
+
+    With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
+    share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
+    tell. It is 1 for the other rows, so that totals, shares and `objects` of an answer each add up to those of the
+    whole window. The share is null where nothing came in the window.
 
     `object` may name several columns, which tell objects apart together: the answers then have these in the place of
     `object`, and equal totals rank by the hash of all of them. `carry` gives further columns of the object's latest row
@@ -124,6 +130,9 @@ class HeavyHitters(Query):
     k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
     share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
     at_least: float | None = number(None, above=0, help="the total that puts an object in, such as 20 rows")
+    rest: bool = flag(
+        False, help="one more row after each answer: what all other objects have, without rank and object"
+    )
     carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to give with it")
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
@@ -146,6 +155,7 @@ class HeavyHitters(Query):
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
         taken = ("at", "window", "rank", "total", "share", "low", "high", *GRANDS, *self.by)
+        taken = (*taken, OBJECTS) if self.rest else taken
         problems += name_problems("object", several(self.object), taken)
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if self.emit is not None and len(several(self.object)):
@@ -153,6 +163,8 @@ class HeavyHitters(Query):
             problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
+        if self.emit is not None and self.rest:
+            problems.append(Problem("rest", "is no part of a state: drop this, or `emit`"))
         if problems:
             raise ConfigError(*problems)
 
@@ -242,7 +254,8 @@ class HeavyHitters(Query):
         numbers = [pa.field(name, pa.float64()) for name in ("total", "share", "low", "high")]
         ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
         ranked += [*identity_fields("object", self.object, schema), *numbers]
-        return [at_field(self, schema), *ranked, *carry_fields(self.carry, schema)]
+        counts = [pa.field(OBJECTS, pa.int64())] if self.rest else []
+        return [at_field(self, schema), *ranked, *counts, *carry_fields(self.carry, schema)]
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other."""

@@ -1,5 +1,7 @@
 """The answers of the shards of heavy-hitters as those of one operator with all rows."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,8 +9,10 @@ from skyband.groups import top_k_merging
 from skyband.queries.composite_ids import answer_ids
 
 from skyband_totals.heavy_hitters.query import HeavyHitters
-from skyband_totals.heavy_hitters.state_columns import GRANDS
+from skyband_totals.heavy_hitters.rest_rows import in_units, object_counts, rest_of, shares
+from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS
 from skyband_totals.shares import Least, least_estimate, least_of
+from skyband_totals.top import UNKNOWN, Tops
 from skyband_totals.unit_worth import worth
 
 _PLACE = "window's place"
@@ -20,16 +24,20 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     """Shards share no object: the best of all are among the best of each, and grand totals add."""
     columns = answers.column_names[: -len(GRANDS)]
     each = ["at", "window"]
-    totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS])
+    counted = [OBJECTS] if query.rest else []
+    totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS, *counted])
+    unit = query.unit
     for name in GRANDS:
-        totals = totals.set_column(totals.column_names.index(name), name, as_units(totals.column(name), query.unit))
-    sums = totals.group_by(each).aggregate([(name, "sum") for name in GRANDS])
+        totals = totals.set_column(totals.column_names.index(name), name, _as_units(totals, name, unit))
+    known = pc.ScalarAggregateOptions(skip_nulls=False)
+    added = [*((name, "sum") for name in GRANDS), *((name, "sum", known) for name in counted)]
+    sums = totals.group_by(each).aggregate(added)
     objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
     joined = _with(sums, objects, each)
     if query.share is not None:
         least = _least(joined.column("grand_low_sum"), least_of(query.share))
-        joined = joined.filter(pc.greater_equal(as_units(joined.column("high"), query.unit), least))
-    shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), query.unit)))
+        joined = joined.filter(pc.greater_equal(_as_units(joined, "high", unit), least))
+    shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), unit)))
     joined = joined.set_column(joined.column_names.index("share"), "share", shares)
     ids = answer_ids(joined, "object", query.object)
     places = {str(window): place for place, window in enumerate(query.windows)}
@@ -38,14 +46,33 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     ranked = top_k_merging.merge_top_k(
         keyed, ["at", _PLACE], [("total", "descending"), (top_k_merging.ID, "ascending")]
     )
-    return top_k_merging.truncate(ranked, np.iinfo(np.int64).max if query.k is None else query.k, columns)
+    best = top_k_merging.truncate(ranked, np.iinfo(np.int64).max if query.k is None else query.k, columns)
+    return _with_rest(query, best, sums, places) if query.rest else best
 
 
-def as_units(totals: pa.ChunkedArray, unit: float) -> pa.Array:
-    """Totals in units, float64[n]: whole numbers where they are multiples but for the rounding; estimates unchanged."""
-    units = totals.to_numpy() / unit
-    nearest = np.rint(units)
-    return pa.array(np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units))
+def _as_units(table: pa.Table, column: str, unit: float) -> pa.Array:
+    return pa.array(in_units(table.column(column).to_numpy(), unit))
+
+
+def _with_rest(query: HeavyHitters, best: pa.Table, sums: pa.Table, places: Mapping[str, int]) -> pa.Table:
+    """The answers, each of which a row of all other objects follows."""
+    each = ["at", "window"]
+    where = np.array([places[name] for name in sums.column("window").to_pylist()], np.int64)
+    sums = sums.append_column(_PLACE, pa.array(where)).sort_by([("at", "ascending"), (_PLACE, "ascending")])
+    numbered = sums.select(each).append_column(_ROW, pa.array(np.arange(len(sums))))
+    of = best.select(each).append_column(_PLACE, pa.array(np.arange(len(best)))).join(numbered, each).sort_by(_PLACE)
+    answer = of.column(_ROW).to_numpy()
+    grands = [worth(sums.column(f"{name}_sum").to_numpy(), query.unit) for name in GRANDS]
+    counts = sums.column(f"{OBJECTS}_sum").fill_null(UNKNOWN).to_numpy()
+    parts = [best.column(name).to_numpy() for name in ("total", "low", "high")]
+    offsets = np.searchsorted(answer, np.arange(len(sums) + 1))
+    rest = rest_of(Tops(offsets, answer, *parts, *grands, grands[0], counts), query.unit)
+    columns = {"total": rest.totals, "share": shares(rest.totals, grands[0]), "low": rest.low, "high": rest.high}
+    columns |= {"at": sums.column("at"), "window": sums.column("window"), OBJECTS: object_counts(rest.objects)}
+    nothing = {field.name: pa.nulls(len(sums), field.type) for field in best.schema}
+    others = pa.Table.from_pydict({**nothing, **columns}, schema=best.schema)
+    order = np.lexsort((np.repeat([0, 1], [len(best), len(sums)]), np.append(answer, np.arange(len(sums)))))
+    return pa.concat_tables([best, others]).take(pa.array(order))
 
 
 def _least(grands: pa.ChunkedArray, share: Least) -> pa.Array:

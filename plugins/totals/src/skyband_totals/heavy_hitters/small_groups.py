@@ -19,6 +19,7 @@ from skyband.queries.composite_ids import several
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 
+from skyband_totals.heavy_hitters.rest_rows import shares, spread
 from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals
 from skyband_totals.shares import least_of, most_objects
 from skyband_totals.unit_worth import MOST, worth
@@ -64,7 +65,7 @@ class SmallTotals(SmallGroupTable):
         self._least = least_of(parameters["share"], parameters["at_least"], self._unit)
         if parameters["share"] is not None:
             self._k = min(self._k, most_objects(parameters["share"]))
-        self._processor = processor
+        self._processor, self._rest = processor, query.rest
         self._numbered = query.rows
         self._several = len(several(query.object))
         self._kind = pa.int64() if self._several else answers.field("object").type
@@ -79,23 +80,29 @@ class SmallTotals(SmallGroupTable):
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
             step.moments.at, self.schedule.starts_at(step.moments.at),
             self.schedule.slides_with_longest_window, self._pane, self._phase,
-            self._k, self._least, self._total == "distinct", step.oldest, self.most,
+            self._k, self._least, self._total == "distinct", step.oldest, self.most, self._rest,
         )  # fmt: skip
         session, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))
-        since = step.moments.at - self.schedule.horizon
-        behind = self.columns_behind(step, session, number, objects, totals, since)
-        named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
+        ranked = ranks > 0
+        own = (session, number, objects, totals)
+        if self._rest:
+            own = (session[ranked], number[ranked], objects[ranked], totals[ranked])
+        behind = self.columns_behind(step, *own, step.moments.at - self.schedule.horizon)
+        named = integers_of(own[2], self._kind) if is_integer_id(self._kind) else self.values(own[2])
+        only_ranked = [pa.array(ranks), *(behind[: self._several] or [named]), *behind[self._several :]]
+        if self._rest:
+            only_ranked = [pa.array(ranks, mask=~ranked), *(spread(ranked, column) for column in only_ranked[1:])]
         columns = [
             moments(step.moments.at[number], self.schema.field("at").type),
             self._labels.take(pa.array(windows)),
-            pa.array(ranks),
-            *(behind[: self._several] or [named]),
+            *only_ranked[: 1 + max(1, self._several)],
             total,
-            pa.array(total.to_numpy() / worth(grand, self._unit)),
+            shares(total.to_numpy(), worth(grand, self._unit)),
             total,
             total,
-            *behind[self._several :],
+            *([pa.array(np.where(ranked, 1, objects))] if self._rest else []),
+            *only_ranked[1 + max(1, self._several) :],
         ]
         return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
 

@@ -73,11 +73,11 @@ def _rank(
     object_: Any, time: Any, amount: Any, size: int, since: Any,
     k: int, least: Any, distinct: bool, best_total: Any, best_object: Any,
 ) -> Any:  # fmt: skip
-    """Write the objects of an answer and their totals in order; returns how many, and the grand total.
+    """Write the objects of an answer and their totals in order; returns how many, of how many, and the grand total.
 
     O(entries · log k).
     """
-    found, entry, grand = 0, 0, np.int64(0)
+    found, some, entry, grand = 0, 0, 0, np.int64(0)
     while entry < size:
         owner, total = object_[entry], np.int64(0)
         while entry < size and object_[entry] == owner:
@@ -86,23 +86,25 @@ def _rank(
             entry += 1
         grand += total
         if total > 0:
+            some += 1
             found = offer(best_total, best_object, found, k, total, owner)
     in_order(best_total, best_object, found)
-    return count_large(best_total, found, least, grand), grand
+    return count_large(best_total, found, least, grand), some, grand
 
 
 @njit(cache=True)
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Int64, sizes: Int64, starts: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
     held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
-    pane: int, phase: int, k: int, least: Any, distinct: bool, oldest: Any, most: int,
+    pane: int, phase: int, k: int, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
     held: the columns of the entries held; since: int64[m, w], where each window of a moment begins. Returns of each
     stretch the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of
     all entries; and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
-    total and grand total. O(rows · entries of a group) and, for each answer, O(entries of the group · log k).
+    total and grand total; with `rest` after each answer one of rank 0, the number and the total of the other objects.
+    O(rows · entries of a group) and, for each answer, O(entries of the group · log k).
     """
     held_object, held_time, held_amount = held
     stretches = len(firsts)
@@ -141,8 +143,10 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 break
             for window in range(since.shape[1]):
                 start = since[moment, window]
-                found, grand = _rank(object_, time, amount, size, start, k, least, distinct, best_total, best_object)
-                if given + found > room:
+                found, some, grand = _rank(
+                    object_, time, amount, size, start, k, least, distinct, best_total, best_object
+                )
+                if given + found >= room:
                     room = 2 * room + found
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)
                     ranks, found_object = longer(ranks, room), longer(found_object, room)
@@ -151,6 +155,13 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                     owner[given], moments[given], window_of[given], ranks[given] = number, moment, window, rank + 1
                     found_object[given], found_total[given] = best_object[rank], best_total[rank]
                     found_grand[given] = grand
+                    given += 1
+                if rest:
+                    others = grand
+                    for rank in range(found):
+                        others -= best_total[rank]
+                    owner[given], moments[given], window_of[given], ranks[given] = number, moment, window, 0
+                    found_object[given], found_total[given], found_grand[given] = some - found, others, grand
                     given += 1
             moment += 1
         if grown[number] < 0:

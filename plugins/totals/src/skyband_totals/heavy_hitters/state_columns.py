@@ -6,6 +6,8 @@ from skyband.queries import emitted_states
 
 GRANDS = ("grand", "grand_low", "grand_high")
 """Columns of a shard's answers besides the result's."""
+OBJECTS = "objects"
+"""The column of how many objects a row is about, where all others have one together."""
 OBJECT_TYPE = b"skyband.object"
 """Beside the column of states stands the type of the objects in them, in a frame without rows."""
 
