@@ -23,6 +23,7 @@ class HeavyHitters(_HeavyHitters):
         k: int | None = None,
         share: float | None = None,
         at_least: float | None = None,
+        rest: bool = ...,
         carry: str | Sequence[str] = ...,
         *,
         by: str | Sequence[str] = ...,
