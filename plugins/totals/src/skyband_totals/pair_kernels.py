@@ -111,9 +111,9 @@ def evict(ledger: Any, window: int, pane: int) -> None:
     while first < counts[NEXT] and panes[first, NUMBER] < pane:
         start, count = panes[first, START], pane_log.after(panes, counts, first) - panes[first, START]
         place, column = start % len(ledger.log), TOTAL + window
-        gone, left = _take_out(ledger.hot, column, ledger.pairs, ledger.log, place, count, panes[first, NUMBER])
+        gone, last_ones = _take_out(ledger.hot, column, ledger.pairs, ledger.log, place, count, panes[first, NUMBER])
         spans[window, GRAND] -= gone
-        spans[window, OBJECTS] -= left
+        spans[window, OBJECTS] -= last_ones
         first += 1
     spans[window, FIRST] = first
 
@@ -123,18 +123,18 @@ def _take_out(hot: Any, column: int, pairs: Any, log: Any, place: int, count: in
     """Let the pairs of a pane's log that came last in it count no more; returns how many, and of how many objects they
     were the last.
     """
-    gone, left, room = 0, 0, len(log)
+    gone, last_ones, room = 0, 0, len(log)
     for _ in range(count):
         pair = log[place]
         if pairs[pair, LAST] == pane:
             total = hot[pairs[pair, OBJECT], column] - 1
             hot[pairs[pair, OBJECT], column] = total
             gone += 1
-            left += total == 0
+            last_ones += total == 0
         place += 1
         if place == room:
             place = 0
-    return gone, left
+    return gone, last_ones
 
 
 @shared_njit

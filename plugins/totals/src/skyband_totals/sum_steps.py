@@ -157,25 +157,25 @@ def _evict(ledger: Any, window: int, pane: int) -> None:
         first += 1
     stop = panes[first, START] if first < counts[NEXT] else counts[TAIL]
     place = start % len(ledger.log)
-    gone, left = _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
+    gone, last_ones = _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
     spans[window, GRAND] -= gone
-    spans[window, OBJECTS] -= left
+    spans[window, OBJECTS] -= last_ones
     spans[window, FIRST] = first
 
 
 @nested_njit(forceinline=True)
 def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
     """Subtract entries of the log from the totals in a column; returns their sum, and how many totals are 0 then."""
-    gone, left, room = np.int64(0), np.int64(0), len(log)
+    gone, last_ones, room = np.int64(0), np.int64(0), len(log)
     for _ in range(count):
         total = hot[log[place], column] - sums[place]
         hot[log[place], column] = total
         gone += sums[place]
-        left += total == 0
+        last_ones += total == 0
         place += 1
         if place == room:
             place = 0
-    return gone, left
+    return gone, last_ones
 
 
 @nested_njit(forceinline=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from skyband.arrays import Array, Float64, Int64
 
 UNKNOWN = -1
@@ -70,8 +70,8 @@ class Tops(Sequence[Top]):
         place = range(len(self))[number]
         part = slice(self.offsets[place], self.offsets[place + 1])
         numbers = (float(column[place]) for column in (self.grand, self.grand_low, self.grand_high, self.rest))
-        columns = (column[part] for column in (self.objects, self.totals, self.low, self.high))
-        return Top(*columns, *numbers, int(self.objects_in_all[place]))
+        top = Top(self.objects[part], self.totals[part], self.low[part], self.high[part], *numbers)
+        return evolve(top, objects_in_all=int(self.objects_in_all[place]))
 
     def __iter__(self) -> Iterator[Top]:
         return (self[number] for number in range(len(self)))
@@ -86,7 +86,8 @@ class Tops(Sequence[Top]):
         ]
         offsets = np.cumsum([0, *(len(top.objects) for top in tops)], dtype=np.int64)
         counts = np.array([top.objects_in_all for top in tops], np.int64)
-        return cls(offsets, _joined(np.int64, [top.objects for top in tops]), *columns, *numbers, counts)
+        objects = _joined(np.int64, [top.objects for top in tops])
+        return cls(offsets, objects, *columns, *numbers, objects_in_all=counts)
 
 
 def _joined(kind: type, parts: list[Array]) -> Array:

@@ -185,13 +185,13 @@ class TotalsProcessor(BatchedProcessor):
         parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
         return pa.concat_batches([as_batch([part]) for part in parts])
 
-    def _with_rest(self, columns: Sequence[Array | pa.Array], found: Tops, at: Int64, places: Int64) -> list[Any]:
+    def _with_rest(self, columns: Sequence[Array | pa.Array], tops: Tops, at: Int64, places: Int64) -> list[Any]:
         """The columns of answers, each of which a row of all other objects follows."""
-        rest = rest_of(found, self._unit)
-        ranked = np.ones(len(found.objects) + len(found), bool)
-        ranked[found.offsets[1:] + np.arange(len(found))] = False
+        rest = rest_of(tops, self._unit)
+        ranked = np.ones(len(tops.objects) + len(tops), bool)
+        ranked[tops.offsets[1:] + np.arange(len(tops))] = False
         until, window, rank, *named, total, _, low, high, counts = columns[: len(columns) - self._carried]
-        names = [name if isinstance(name, pa.Array) else self._names.lookup(found.objects) for name in named]
+        names = [name if isinstance(name, pa.Array) else self._names.lookup(tops.objects) for name in named]
         behind = columns[len(columns) - self._carried :]
         totals = with_rest(ranked, total, rest.totals)
         return [
@@ -200,7 +200,7 @@ class TotalsProcessor(BatchedProcessor):
             spread(ranked, pa.array(rank)),
             *(spread(ranked, name) for name in names),
             totals,
-            shares(totals, np.repeat(found.grand, np.diff(found.offsets) + 1)),
+            shares(totals, np.repeat(tops.grand, np.diff(tops.offsets) + 1)),
             with_rest(ranked, low, rest.low),
             with_rest(ranked, high, rest.high),
             object_counts(with_rest(ranked, counts, rest.objects)),

@@ -154,8 +154,8 @@ class HeavyHitters(Query):
             problems.append(
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
-        taken = ("at", "window", "rank", "total", "share", "low", "high", *GRANDS, *self.by)
-        taken = (*taken, OBJECTS) if self.rest else taken
+        others = [OBJECTS] if self.rest else []
+        taken = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
         problems += name_problems("object", several(self.object), taken)
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
         if self.emit is not None and len(several(self.object)):

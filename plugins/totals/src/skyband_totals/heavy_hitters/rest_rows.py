@@ -28,15 +28,15 @@ def rest_of(answers: Tops, unit: float) -> Rest:
     sizes = np.diff(answers.offsets)
     of = np.repeat(np.arange(len(answers)), sizes)
 
-    def left(grand: Float64, parts: Float64) -> Float64:
+    def remainder(grand: Float64, parts: Float64) -> Float64:
         together = np.bincount(of, in_units(parts, unit), len(answers))
         return np.maximum(in_units(grand, unit) - together, 0.0)
 
-    low = left(answers.grand_low, answers.high)
-    high = left(answers.grand_high, answers.low)
-    likely = np.clip(left(answers.grand, answers.totals), low, high)
-    known = answers.objects_in_all != UNKNOWN
-    others = np.where(known, answers.objects_in_all - sizes, UNKNOWN)
+    low = remainder(answers.grand_low, answers.high)
+    high = remainder(answers.grand_high, answers.low)
+    likely = np.clip(remainder(answers.grand, answers.totals), low, high)
+    count = answers.objects_in_all
+    others = np.where(count == UNKNOWN, UNKNOWN, count - sizes)
     return Rest(worth(likely, unit), worth(low, unit), worth(high, unit), others)
 
 

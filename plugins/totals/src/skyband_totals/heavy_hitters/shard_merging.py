@@ -29,8 +29,8 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     unit = query.unit
     for name in GRANDS:
         totals = totals.set_column(totals.column_names.index(name), name, _as_units(totals, name, unit))
-    known = pc.ScalarAggregateOptions(skip_nulls=False)
-    added = [*((name, "sum") for name in GRANDS), *((name, "sum", known) for name in counted)]
+    whole = pc.ScalarAggregateOptions(skip_nulls=False)
+    added = [*((name, "sum") for name in GRANDS), *((name, "sum", whole) for name in counted)]
     sums = totals.group_by(each).aggregate(added)
     objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
     joined = _with(sums, objects, each)
