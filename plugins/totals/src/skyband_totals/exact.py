@@ -114,8 +114,8 @@ class Exact(TotalRanker):
         totals = worth(answered.totals, self._unit)
         grand = worth(answered.grand, self._unit)
         rest = worth(answered.rest, self._unit)
-        numbers = grand, grand, grand, rest, answered.some
-        return Tops(answered.offsets, answered.objects, totals, totals, totals, *numbers)
+        columns = answered.objects, totals, totals, totals, grand, grand, grand, rest
+        return Tops(answered.offsets, *columns, objects_in_all=answered.some)
 
     @property
     def _unit(self) -> float:

@@ -177,7 +177,8 @@ class FrequentItemsPanes(TotalRanker):
         columns = (likely[order], low[order], low[order] + error)
         totals, lows, highs = (worth(column, unit) for column in columns)
         sure, most = float(worth(grand, unit)), float(worth(rest, unit))
-        return Top(keys[order], totals, lows, highs, sure, sure, sure, most, UNKNOWN if error else len(keys))
+        count = UNKNOWN if error else len(keys)
+        return Top(keys[order], totals, lows, highs, sure, sure, sure, most, objects_in_all=count)
 
     def _merge(self, other: Self, now: int) -> None:
         panes = dict(self._panes())

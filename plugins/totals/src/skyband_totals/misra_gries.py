@@ -153,7 +153,7 @@ class MisraGries(TotalRanker):
         columns = (worth(column, unit) for column in (likely / 2, lows, highs))
         numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))
         some = UNKNOWN if unsure + errors else int(np.count_nonzero(table[:, tallies.TAKEN]))
-        return Top(objects, *columns, *numbers, some)
+        return Top(objects, *columns, *numbers, objects_in_all=some)
 
     def _merge(self, other: Self, now: int) -> None:
         others = deepcopy(other._histories)

@@ -71,4 +71,4 @@ def _answer(
     rest = max(none, float(others.max(initial=0.0)))
     numbers = (float(worth(number, unit)) for number in (*grand, rest))
     columns = (worth(column[chosen], unit) for column in (totals, lows, highs))
-    return Top(keys[chosen], *columns, *numbers, objects_in_all)
+    return Top(keys[chosen], *columns, *numbers, objects_in_all=objects_in_all)

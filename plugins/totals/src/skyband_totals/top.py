@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 from skyband.arrays import Array, Float64, Int64
 
 UNKNOWN = -1
@@ -29,7 +29,7 @@ class Top:
     grand_high: float
     rest: float
     """No object that is not in the answer has a total above this."""
-    objects_in_all: int = UNKNOWN
+    objects_in_all: int = field(default=UNKNOWN, kw_only=True)
     """How many objects have a total above 0, those of the answer among them; UNKNOWN where the backend cannot tell."""
 
     @property
@@ -56,7 +56,7 @@ class Tops(Sequence[Top]):
     grand_low: Float64
     grand_high: Float64
     rest: Float64
-    objects_in_all: Int64 = field()
+    objects_in_all: Int64 = field(kw_only=True)
     """int64[q · m]."""
 
     @objects_in_all.default
@@ -70,8 +70,8 @@ class Tops(Sequence[Top]):
         place = range(len(self))[number]
         part = slice(self.offsets[place], self.offsets[place + 1])
         numbers = (float(column[place]) for column in (self.grand, self.grand_low, self.grand_high, self.rest))
-        top = Top(self.objects[part], self.totals[part], self.low[part], self.high[part], *numbers)
-        return evolve(top, objects_in_all=int(self.objects_in_all[place]))
+        columns = self.objects[part], self.totals[part], self.low[part], self.high[part]
+        return Top(*columns, *numbers, objects_in_all=int(self.objects_in_all[place]))
 
     def __iter__(self) -> Iterator[Top]:
         return (self[number] for number in range(len(self)))
@@ -94,5 +94,5 @@ def _joined(kind: type, parts: list[Array]) -> Array:
     return np.concatenate([np.empty(0, kind), *parts])
 
 
-NOTHING = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0, 0)
+NOTHING = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0, objects_in_all=0)
 """The answer over a window without rows."""

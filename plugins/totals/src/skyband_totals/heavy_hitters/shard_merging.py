@@ -66,7 +66,7 @@ def _with_rest(query: HeavyHitters, best: pa.Table, sums: pa.Table, places: Mapp
     counts = sums.column(f"{OBJECTS}_sum").fill_null(UNKNOWN).to_numpy()
     parts = [best.column(name).to_numpy() for name in ("total", "low", "high")]
     offsets = np.searchsorted(answer, np.arange(len(sums) + 1))
-    rest = rest_of(Tops(offsets, answer, *parts, *grands, grands[0], counts), query.unit)
+    rest = rest_of(Tops(offsets, answer, *parts, *grands, grands[0], objects_in_all=counts), query.unit)
     columns = {"total": rest.totals, "share": shares(rest.totals, grands[0]), "low": rest.low, "high": rest.high}
     columns |= {"at": sums.column("at"), "window": sums.column("window"), OBJECTS: object_counts(rest.objects)}
     nothing = {field.name: pa.nulls(len(sums), field.type) for field in best.schema}

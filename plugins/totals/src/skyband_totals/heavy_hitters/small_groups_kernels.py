@@ -151,17 +151,15 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)
                     ranks, found_object = longer(ranks, room), longer(found_object, room)
                     found_total, found_grand = longer(found_total, room), longer(found_grand, room)
-                for rank in range(found):
-                    owner[given], moments[given], window_of[given], ranks[given] = number, moment, window, rank + 1
-                    found_object[given], found_total[given] = best_object[rank], best_total[rank]
-                    found_grand[given] = grand
-                    given += 1
-                if rest:
-                    others = grand
-                    for rank in range(found):
+                others = grand
+                for rank in range(found + int(rest)):
+                    owner[given], moments[given], window_of[given] = number, moment, window
+                    ranks[given], found_object[given], found_total[given] = 0, some - found, others
+                    if rank < found:
+                        ranks[given], found_object[given] = rank + 1, best_object[rank]
+                        found_total[given] = best_total[rank]
                         others -= best_total[rank]
-                    owner[given], moments[given], window_of[given], ranks[given] = number, moment, window, 0
-                    found_object[given], found_total[given], found_grand[given] = some - found, others, grand
+                    found_grand[given] = grand
                     given += 1
             moment += 1
         if grown[number] < 0:
