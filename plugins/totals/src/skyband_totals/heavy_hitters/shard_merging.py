@@ -62,12 +62,13 @@ def _with_rest(query: HeavyHitters, best: pa.Table, sums: pa.Table, places: Mapp
     numbered = sums.select(each).append_column(_ROW, pa.array(np.arange(len(sums))))
     of = best.select(each).append_column(_PLACE, pa.array(np.arange(len(best)))).join(numbered, each).sort_by(_PLACE)
     answer = of.column(_ROW).to_numpy()
-    grands = [worth(sums.column(f"{name}_sum").to_numpy(), query.unit) for name in GRANDS]
+    grand, grand_low, grand_high = (worth(sums.column(f"{name}_sum").to_numpy(), query.unit) for name in GRANDS)
     counts = sums.column(f"{OBJECTS}_sum").fill_null(UNKNOWN).to_numpy()
-    parts = [best.column(name).to_numpy() for name in ("total", "low", "high")]
+    totals, low, high = (best.column(name).to_numpy() for name in ("total", "low", "high"))
     offsets = np.searchsorted(answer, np.arange(len(sums) + 1))
-    rest = rest_of(Tops(offsets, answer, *parts, *grands, grands[0], objects_in_all=counts), query.unit)
-    columns = {"total": rest.totals, "share": shares(rest.totals, grands[0]), "low": rest.low, "high": rest.high}
+    tops = Tops(offsets, answer, totals, low, high, grand, grand_low, grand_high, grand, objects_in_all=counts)
+    rest = rest_of(tops, query.unit)
+    columns = {"total": rest.totals, "share": shares(rest.totals, grand), "low": rest.low, "high": rest.high}
     columns |= {"at": sums.column("at"), "window": sums.column("window"), OBJECTS: object_counts(rest.objects)}
     nothing = {field.name: pa.nulls(len(sums), field.type) for field in best.schema}
     others = pa.Table.from_pydict({**nothing, **columns}, schema=best.schema)
