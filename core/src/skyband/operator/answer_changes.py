@@ -35,6 +35,8 @@ class _Moments(NamedTuple):
 
     of_row: Int64
     """int64[n]: the moment of each row."""
+    answer: Int64
+    """Which answer it is of, by a number."""
     at: Int64
     following: Int64
     """The moment after it at which there is such an answer; -1 where there is none yet."""
@@ -53,6 +55,8 @@ class AnswerChanges:
     """Of the shard's answers, without the changes."""
     rows: pa.RecordBatch = field(init=False)
     """The rows of the last answers, without dictionaries."""
+    _row_ids: tuple[UInt64, UInt64] | None = field(default=None, init=False)
+    """What `_ids` gives for these rows, where it is known."""
 
     @rows.default
     def _none(self) -> pa.RecordBatch:
@@ -75,13 +79,20 @@ class AnswerChanges:
         if not len(every):
             nothing = np.empty(0, np.int64)
             return self._log(every, nothing, nothing, nothing)
-        answer_ids, row_ids = self._ids(every)
+        answer_ids, row_ids = self._all_ids(every)
         moments = self._moments(every, answer_ids, answered)
         before, after = self._paired(every, row_ids, moments)
-        log = self._changes(every, answer_ids, moments, before, after)
-        stay = (moments.following[moments.of_row] < 0) & ~moments.empties[moments.of_row]
-        self.rows = every.filter(pa.array(stay))
+        log = self._changes(every, moments, before, after)
+        stay = ((moments.following < 0) & ~moments.empties)[moments.of_row]
+        self.rows, self._row_ids = every.filter(pa.array(stay)), (answer_ids[stay], row_ids[stay])
         return log
+
+    def _all_ids(self, rows: pa.RecordBatch) -> tuple[UInt64, UInt64]:
+        """`_ids` of the rows kept and those after them."""
+        if self._row_ids is None:
+            return self._ids(rows)
+        answer_ids, row_ids = self._ids(rows.slice(len(self)))
+        return np.concatenate([self._row_ids[0], answer_ids]), np.concatenate([self._row_ids[1], row_ids])
 
     def _ids(self, rows: pa.RecordBatch) -> tuple[UInt64, UInt64]:
         """uint64[n] twice: which answer each row is of, over all moments; and which row of it."""
@@ -93,12 +104,16 @@ class AnswerChanges:
         return answer_ids, hash_columns(parts)
 
     def _moments(self, rows: pa.RecordBatch, answer_ids: UInt64, answered: int | Int64) -> _Moments:
-        at = rows.column("at").cast(pa.int64()).to_numpy()
-        order = np.lexsort((at, answer_ids))
-        ids, times = answer_ids[order], at[order]
+        every_at = rows.column("at").cast(pa.int64()).to_numpy()
+        another = (answer_ids[1:] != answer_ids[:-1]) | (every_at[1:] != every_at[:-1])
+        begins = np.flatnonzero(np.append(True, another))  # rows of an answer stand together, which leaves few to sort
+        ids, at = answer_ids[begins], every_at[begins]
+        order = np.lexsort((at, ids))
+        ids, times = ids[order], at[order]
         fresh = np.append(True, (ids[1:] != ids[:-1]) | (times[1:] != times[:-1]))
-        of_row = np.empty(len(rows), np.int64)
-        of_row[order] = np.cumsum(fresh) - 1
+        of_block = np.empty(len(begins), np.int64)
+        of_block[order] = np.cumsum(fresh) - 1
+        of_row = np.repeat(of_block, np.diff(begins, append=len(rows)))
         ids, moment_at = ids[fresh], times[fresh]
         count = len(ids)
         goes_on = np.append(ids[1:] == ids[:-1], False)
@@ -108,18 +123,19 @@ class AnswerChanges:
         if parts is None:
             due, limit = schedule.after(moment_at), np.full(count, np.max(answered))
         else:
-            own = parts[order][fresh]
+            own = parts[begins][order][fresh]
             due = schedule.after_own(moment_at, own)
             limit = np.broadcast_to(np.asarray(answered, np.int64), len(schedule.slides))[own]
         next_at = np.where(goes_on, moment_at[following], limit + 1)
-        return _Moments(of_row, moment_at, following, due, due < next_at)
+        answer = np.cumsum(np.append(0, ~goes_on[:-1]))
+        return _Moments(of_row, answer, moment_at, following, due, due < next_at)
 
     def _paired(self, rows: pa.RecordBatch, row_ids: UInt64, moments: _Moments) -> tuple[Int64, Int64]:
         """int64[p] twice: rows that stand again in the answer that follows, and their places there."""
-        order = np.lexsort((moments.of_row, row_ids))
+        order = _grouped(row_ids, moments.of_row)
         first, second = order[:-1], order[1:]
-        alike = row_ids[first] == row_ids[second]
-        earlier, later = moments.of_row[first], moments.of_row[second]
+        ids, of_row = row_ids[order], moments.of_row[order]
+        alike, earlier, later = ids[:-1] == ids[1:], of_row[:-1], of_row[1:]
         twice = np.flatnonzero(alike & (earlier == later))
         if len(twice):
             self._refuse(rows, int(second[twice[0]]))
@@ -132,9 +148,7 @@ class AnswerChanges:
         remedy = f"name columns that tell them apart, as in key = {[*names, 'rank']}"
         raise InputError("key", f"two rows of the answer at {rows.column('at')[place]} have {values}: {remedy}")
 
-    def _changes(
-        self, rows: pa.RecordBatch, answer_ids: UInt64, moments: _Moments, before: Int64, after: Int64
-    ) -> pa.RecordBatch:
+    def _changes(self, rows: pa.RecordBatch, moments: _Moments, before: Int64, after: Int64) -> pa.RecordBatch:
         count, old = len(rows), len(self.rows)
         gone, new = np.ones(count, bool), np.arange(count) >= old
         gone[before] = False
@@ -153,7 +167,7 @@ class AnswerChanges:
         ends = np.where(moments.empties, moments.due, moments.at[moments.following])
         removes = kinds <= _EMPTIED
         at = np.where(removes, ends[moment], moments.at[moment])
-        order = np.lexsort((places, kinds == _EMPTIED, ~removes, answer_ids[places], at))
+        order = _in_order(at, moments.answer[moment], np.minimum(kinds, _EMPTIED + 1), places)
         return self._log(rows, places[order], at[order], kinds[order])
 
     @property
@@ -192,6 +206,7 @@ class AnswerChanges:
         """Take over another shard's, of the groups (uint64[n] -> bool[n]) to select."""
         if len(other):
             self.rows = concatenated([self.rows, other.rows.filter(pa.array(select(other.groups)))])
+            self._row_ids = None
 
     @property
     def groups(self) -> UInt64:
@@ -206,10 +221,35 @@ class AnswerChanges:
     def load_state(self, arrays: Mapping[str, Array], watermark: int | None) -> None:
         """Take over a `dump_state`. Raises SnapshotError where it is damaged."""
         mine = {key: values for key, values in arrays.items() if key.startswith(f"{_NAME} ")}
-        self.rows = state_arrays.frame_from_array(_NAME, mine, self.rows)
+        self.rows, self._row_ids = state_arrays.frame_from_array(_NAME, mine, self.rows), None
         if len(self) and watermark is not None:
             at = pa.RecordBatch.from_arrays([self.rows.column("at").cast(pa.int64())], ["at"])
             check_numbers(at, "at", at_most=watermark)
+
+
+def _grouped(ids: UInt64, then: Int64) -> Int64:
+    """int64[n]: an order by ids, and of those alike, of which there are mostly two at most, by the second."""
+    order = np.argsort(ids)
+    sorted_ids, sorted_then = ids[order], then[order]
+    alike = sorted_ids[1:] == sorted_ids[:-1]
+    if (alike[1:] & alike[:-1]).any():
+        return np.lexsort((then, ids))
+    swapped = np.flatnonzero(alike & (sorted_then[1:] < sorted_then[:-1]))
+    order[swapped], order[swapped + 1] = order[swapped + 1], order[swapped]
+    return order
+
+
+def _in_order(*keys: Int64) -> Int64:
+    """int64[n]: an order by several keys, of which no two rows have all alike; one number where they fit into it."""
+    merged, room = np.zeros(len(keys[0]), np.int64), 1
+    for number, key in enumerate(keys):
+        ranks = np.unique(key, return_inverse=True)[1] if number == 0 else key
+        size = int(ranks.max(initial=0)) + 1
+        room *= size
+        if room >= 2**63:
+            return np.lexsort(keys[::-1])
+        merged = merged * size + ranks
+    return np.argsort(merged)
 
 
 def _unlike(first: pa.Array, second: pa.Array) -> Array:
