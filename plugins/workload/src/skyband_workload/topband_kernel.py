@@ -170,7 +170,7 @@ def insert(
             if outranks(table, mine[count - 1], slot):
                 continue
             count -= 1
-            let_go(table, mine[count])
+            release_unranked(table, mine[count])
         place = rank_in(table, mine, count, slot)
         for p in range(count, place, -1):
             mine[p] = mine[p - 1]
@@ -185,7 +185,7 @@ def insert(
 
 
 @nested_njit
-def let_go(table: Table, slot: int) -> None:
+def release_unranked(table: Table, slot: int) -> None:
     """One view less holds the slot; the last one gives it back."""
     table.holders[slot] -= 1
     if table.holders[slot] == 0:
@@ -201,7 +201,7 @@ def shrink(table: Table, bands: Bands, views: Views, view: int, now: int) -> Non
     mine = bands.lists[views.place[view]]
     while views.held[view] > views.k[view]:
         views.held[view] -= 1
-        let_go(table, mine[views.held[view]])
+        release_unranked(table, mine[views.held[view]])
     if views.k[view] == 0:
         bands.free[bands.sizes[FREE_LISTS]] = views.place[view]
         bands.sizes[FREE_LISTS] += 1

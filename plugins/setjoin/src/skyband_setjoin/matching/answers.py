@@ -43,7 +43,7 @@ def arrange(matches, count, wanted):
 
 
 @nested_njit
-def told(answers, used, matches, count):
+def append_matches(answers, used, matches, count):
     """The answers of a batch, `used` so far, with those of one set more."""
     while used + count > len(answers):
         answers = with_room(answers, len(answers))

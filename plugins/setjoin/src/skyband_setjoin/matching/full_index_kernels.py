@@ -17,7 +17,7 @@ from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
 from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones
-from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
+from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, with_room
 from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
 from skyband_setjoin.sets import FIRST, NEXT
@@ -55,7 +55,7 @@ def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens
                 few = (sets, index, rule, signature, words, size, places, order, size - least + 1)
                 matches, count = _probe(few, numbers[row], asked[WANTED], matches)
             count = arrange(matches, count, asked[WANTED])
-            answers = told(answers, cuts[row], matches, count)
+            answers = append_matches(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
         if parts[row] & BUILD and least <= size and not (asked[KEEP_FIRST] and count):
             if two or not parts[row] & PROBE:

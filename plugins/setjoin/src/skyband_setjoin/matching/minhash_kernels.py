@@ -17,7 +17,7 @@ from skyband.roles.sharding import BUILD, PROBE
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.indexed import horizon_of
-from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
+from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
 from skyband_setjoin.matching.bounds import NEVER, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
@@ -69,7 +69,7 @@ def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens,
             other = 1 - side if two else np.int64(-1)
             matches, count = _probe(sets, bands, rule, bag, mask, tags, size, other, numbers[row], matches)
             count = arrange(matches, count, asked[WANTED])
-            answers = told(answers, cuts[row], matches, count)
+            answers = append_matches(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
         if parts[row] & BUILD and size and not (asked[KEEP_FIRST] and count):
             if not window.has_room(sets, size):

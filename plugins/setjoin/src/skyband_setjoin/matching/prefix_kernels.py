@@ -30,7 +30,7 @@ from skyband_setjoin import index as lists
 from skyband_setjoin import sets as window
 from skyband_setjoin.index import ENTRIES, LISTS
 from skyband_setjoin.indexed import find_all, horizon_of, ones
-from skyband_setjoin.matching.answers import MATCH, arrange, told, with_room
+from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
 from skyband_setjoin.matching.bounds import NEVER, least_of, rule_from, slack_of, widest_of
 from skyband_setjoin.matching.rarity import learnt, rarest_first
@@ -81,7 +81,7 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
                 sets, index, rule, bag, mask, signature, size, places, walked, numbers[row], asked[WANTED], matches
             )
             count = arrange(matches, count, asked[WANTED])
-            answers = told(answers, cuts[row], matches, count)
+            answers = append_matches(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
         if parts[row] & BUILD and prefix > 0 and not (asked[KEEP_FIRST] and count):
             if not window.has_room(sets, size):
