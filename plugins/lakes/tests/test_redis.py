@@ -30,6 +30,15 @@ def server(tmp_path_factory):
     one.kill()
 
 
+@pytest.fixture
+def other_server(tmp_path):
+    """One of a test's own, to end and start again."""
+    one = RedisServer(tmp_path)
+    one.start()
+    yield one
+    one.kill()
+
+
 CHECKED = [
     pytest.param(one, id=one.name, marks=[pytest.mark.slow] if one.group == "kills" else [])
     for one in CHECKS
@@ -102,9 +111,8 @@ def test_what_others_wrote_in_its_place_is_refused_and_left(server):
         assert client.get("taken:a:rows") == "mine" and not client.exists("taken:%null:rows")
 
 
-def test_a_server_that_goes_away_and_comes_back_is_waited_for(tmp_path):
-    server = RedisServer(tmp_path)
-    server.start()
+def test_a_server_that_goes_away_and_comes_back_is_waited_for(other_server):
+    server = other_server
     board = sink(server, "board")
     board.write(log(0), "one", 0)
     server.kill()
@@ -129,7 +137,6 @@ def test_a_server_that_goes_away_and_comes_back_is_waited_for(tmp_path):
     with pytest.raises(EngineError, match="had micro-batch 1 of this stream, and has it no more: turn on its append"):
         board.write(log(2), "one", 2)
     assert rows(server, "board") == {}
-    server.kill()
 
 
 def test_a_wrong_password_is_told_without_it(server):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import urlsplit
 
-from attrs import define, field
+from attrs import define
 from skyband.errors import EngineError
 
 from skyband_lakes.libraries import REDIS
@@ -19,13 +19,15 @@ _LONGEST = 2.0
 
 @define(eq=False)
 class Server:
-    """What is at a URL. patience: seconds for which one that is away is waited for."""
+    """What is at a URL. Each call has a connection of its own: none is stale.
+
+    patience: seconds for which one that is away is waited for.
+    """
 
     PATIENCE: ClassVar[float] = 60.0
 
     url: str
     patience: float = PATIENCE
-    _client: Any = field(default=None, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -46,7 +48,8 @@ class Server:
         begun, attempts = time.monotonic(), 0
         while True:
             try:
-                return work(self._connected())
+                with self._connected() as client:
+                    return work(client)
             except REDIS.imported().RedisError as error:
                 if not _passes(error) or time.monotonic() - begun >= patience:
                     raise EngineError(self._reason(error)) from error
@@ -54,12 +57,9 @@ class Server:
             time.sleep(min(0.05 * 2**attempts, _LONGEST))
 
     def _connected(self) -> Any:
-        if self._client is None:
-            redis = REDIS.imported()
-            self._client = redis.Redis.from_url(
-                self.url, decode_responses=True, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=_ANSWERS_WITHIN
-            )
-        return self._client
+        return REDIS.imported().Redis.from_url(
+            self.url, decode_responses=True, socket_timeout=_ANSWERS_WITHIN, socket_connect_timeout=_ANSWERS_WITHIN
+        )
 
     def _reason(self, error: Exception) -> str:
         reason = " ".join(str(error).split())
