@@ -1,58 +1,24 @@
 """Files that cannot be read: each is one bad row, whose place is the file, and none of its rows is taken."""
 
-import datetime
-import json
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
-from skyband.cli.commands import group
 from skyband.errors import InputError
 from skyband.job.sources import row_location
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
+from visits import STREAM, Visits, place, visit
 
-JOB = """
-[source]
-format = "{format}"
-path = "visits"
-schema = "ts TIMESTAMP, client STRING"
-[query]
-kind = "distinct-count"
-time = "ts"
-item = "client"
-windows = ["1 minute"]
-every = "1 minute"
-{bad_rows}
-[backends]
-sketch = "exact"
-[sink]
-format = "json"
-path = "counts"
-"""
-PLACE = 'bad_rows = { format = "json", path = "bad" }'
-SETS = "source.stream=true", "source.finish=true", "source.options.maxFilesPerTrigger=1", "sink.trigger=available-now"
-STREAM = tuple(part for change in SETS for part in ("--set", change))
-START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+PLACE = place("bad")
+FINISHED = (*STREAM, "source.finish=true")
 
 
-def write(folder, format):
+def write(visits):
     """Five files of ten visitors each, one a minute; the second, fourth and fifth cannot be read."""
-    (folder / "visits").mkdir()
     for number in range(5):
-        path = folder / "visits" / f"{number}.{format}"
-        times = [START + datetime.timedelta(minutes=number, seconds=second) for second in range(10)]
-        clients = [f"{number}.{second}" for second in range(10)]
-        if format == "parquet":
-            table = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "client": clients})
-            pq.write_table(table, path, row_group_size=5)
-        else:
-            rows = zip(times, clients, strict=True)
-            lines = [json.dumps({"ts": time.isoformat(), "client": name}) for time, name in rows]
-            path.write_text("\n".join(lines) + "\n")
-    one, three, four = (folder / "visits" / f"{number}.{format}" for number in (1, 3, 4))
-    if format == "parquet":
+        path = visits.write(str(number), [visit(number, second, f"{number}.{second}") for second in range(10)])
+        if visits.format == "parquet":
+            visits.as_parquet(path, row_group_size=5)
+    one, three, four = (visits.source / f"{number}.{visits.format}" for number in (1, 3, 4))
+    if visits.format == "parquet":
         one.write_bytes(one.read_bytes()[:-20])  # cut short
         three.write_bytes(b"")
         four.write_bytes(b"%PDF-1.7 of another kind, and long enough to have a footer")
@@ -63,30 +29,27 @@ def write(folder, format):
 
 
 @pytest.fixture(params=["parquet", "json"])
-def run(request, tmp_path, monkeypatch):
+def visits(request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write(tmp_path, request.param)
-
-    def run(bad_rows, sets=(), command="run"):
-        (tmp_path / "job.toml").write_text(JOB.format(format=request.param, bad_rows=bad_rows))
-        return CliRunner().invoke(group, [command, "job.toml", "--engine", "local", *sets])
-
-    return run
+    visits = Visits(tmp_path, "local", request.param)
+    write(visits)
+    return visits
 
 
-def lines(folder):
-    return [json.loads(line) for path in sorted(folder.glob("part*")) for line in path.read_text().splitlines()]
+@pytest.fixture
+def run(visits):
+    return visits.run
 
 
-@pytest.mark.parametrize("sets", [(), STREAM], ids=["batch", "stream"])
-def test_each_is_put_aside_with_its_place_and_the_others_are_answered(run, tmp_path, sets):
-    ended = run(PLACE, sets)
+@pytest.mark.parametrize("sets", [(), FINISHED], ids=["batch", "stream"])
+def test_each_is_put_aside_with_its_place_and_the_others_are_answered(visits, run, tmp_path, sets):
+    ended = run(PLACE, *sets)
     assert (ended.exit_code, "bad      3 (in bad)" in ended.stderr) == (0, True), ended.output
     assert "rows in  23\n" in ended.stderr, "a file is told as one row"
-    aside = sorted(lines(tmp_path / "bad"), key=lambda row: row["_field"])
+    aside = sorted(visits.lines("bad"), key=lambda row: row["_field"])
     assert [row["_field"].removeprefix(f"{tmp_path}/visits/").split(".")[0] for row in aside] == ["1", "3", "4"]
     assert all(row["_reason"] and row["ts"] is row["client"] is row["_value"] is None for row in aside)
-    counts = {row["at"][14:16]: row["count"] for row in lines(tmp_path / "counts")}
+    counts = {row["at"][14:16]: row["count"] for row in visits.lines("counts")}
     assert {minute: count for minute, count in counts.items() if count} == {"01": 10, "03": 10}
 
 
@@ -101,10 +64,10 @@ def test_the_first_ends_the_run_where_nothing_is_said(run, tmp_path):
     assert not list((tmp_path / "counts").glob("part*"))
 
 
-def test_a_file_too_large_to_hold_is_read_before_its_rows_are_given(run, tmp_path, monkeypatch):
+def test_a_file_too_large_to_hold_is_read_before_its_rows_are_given(visits, run, monkeypatch):
     monkeypatch.setattr(row_location, "_BUFFER", 0)
-    assert "bad      3 (in bad)" in run(PLACE, STREAM).stderr
-    assert {row["at"][14:16] for row in lines(tmp_path / "counts") if row["count"]} == {"01", "03"}
+    assert "bad      3 (in bad)" in run(PLACE, *FINISHED).stderr
+    assert {row["at"][14:16] for row in visits.lines("counts") if row["count"]} == {"01", "03"}
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(2, "No such file"), OSError(5, "Input/output error")])

@@ -7,49 +7,24 @@ import shutil
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from power_loss import no_file_above, recorded
-from skyband.cli.commands import group
+from visits import STREAM, Visits, place, visit
 
-JOB = """
-[source]
-format = "json"
-path = "visits"
-schema = "ts TIMESTAMP, site STRING, client STRING"
-[query]
-kind = "distinct-count"
-time = "ts"
-item = "client"
-windows = ["1 minute"]
-every = "1 minute"
-source = "site"
-sources = ["north", "south"]
-{bad_rows}
-[sink]
-format = "{format}"
-path = "counts"
-"""
-PLACE = 'bad_rows = {{ format = "{}", path = "bad" }}'
+PLACE = place("bad")
 SITES = ["north", "south", "west", "south", "east", "north"]
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def visits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    lines = [
-        {"ts": f"2026-01-01T00:00:0{second}Z", "site": site, "client": f"c{second}"}
-        for second, site in enumerate(SITES)
-    ]
-    (tmp_path / "visits").mkdir()
-    (tmp_path / "visits" / "a.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    visits = Visits(tmp_path, "local")
+    visits.write("a", [visit(0, second, f"c{second}", site) for second, site in enumerate(SITES)])
+    return visits
 
-    def run(bad_rows, *more, command="run", format="json"):
-        job, text = tmp_path / "job.toml", JOB.format(bad_rows=bad_rows, format=format)
-        if not job.exists() or job.read_text() != text:  # a disk that is full has it already
-            job.write_text(text)
-        return CliRunner().invoke(group, [command, "job.toml", "--engine", "local", *more])
 
-    return run
+@pytest.fixture
+def run(visits):
+    return visits.run
 
 
 def test_the_run_ends_and_says_file_and_row_where_nothing_else_is_asked(run, tmp_path):
@@ -67,7 +42,7 @@ def test_they_are_counted(run, tmp_path):
 
 @pytest.mark.parametrize("format", ["json", "csv", "parquet"])
 def test_they_are_written_as_they_came_with_what_is_wrong(run, tmp_path, format):
-    ended = run(PLACE.format(format))
+    ended = run(place("bad", format))
     assert (ended.exit_code, "bad      2 (in bad)" in ended.stderr) == (0, True), ended.stderr
     written = ds.dataset(tmp_path / "bad", format=format, exclude_invalid_files=True).to_table().to_pylist()
     assert [(row["client"], row["site"], row["_reason"], row["_field"], row["_value"]) for row in written] == [
@@ -78,24 +53,24 @@ def test_they_are_written_as_they_came_with_what_is_wrong(run, tmp_path, format)
 
 
 def test_where_there_are_none_there_is_no_file(run, tmp_path):
-    assert run(PLACE.format("json"), "--set", 'query.sources=["north","south","east","west"]').exit_code == 0
+    assert run(PLACE, 'query.sources=["north","south","east","west"]').exit_code == 0
     assert not list((tmp_path / "bad").glob("part*"))
 
 
 def test_those_of_a_run_before_go_with_its_answers(run, tmp_path):
-    assert run(PLACE.format("json")).exit_code == 0
-    again = run(PLACE.format("json"), "--set", "sink.mode=append")
+    assert run(PLACE).exit_code == 0
+    again = run(PLACE, "sink.mode=append")
     assert again.exit_code == 0, again.stderr
     assert len(list((tmp_path / "bad").glob("part*"))) == 2
-    more = ["--set", "sink.mode=overwrite", "--set", 'query.sources=["north","south","east","west"]']
-    assert run(PLACE.format("json"), *more).exit_code == 0
+    more = ["sink.mode=overwrite", 'query.sources=["north","south","east","west"]']
+    assert run(PLACE, *more).exit_code == 0
     assert [path.read_text() for path in (tmp_path / "bad").glob("part*")] == [""]
 
 
 def test_neither_is_written_where_the_other_cannot_be(run, tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "of others").write_text("kept")
-    refused = run(PLACE.format("json"))
+    refused = run(PLACE)
     assert refused.exit_code == 1
     assert "query.bad_rows.path" in refused.stderr
     assert "exists already" in refused.stderr
@@ -105,13 +80,13 @@ def test_neither_is_written_where_the_other_cannot_be(run, tmp_path):
 def test_answers_are_never_there_without_them(run, tmp_path, tmp_path_factory, monkeypatch):
     """Whenever the run is killed, or the power fails."""
     with recorded(tmp_path, tmp_path_factory.mktemp("copies"), monkeypatch) as disk:
-        assert run(PLACE.format("json")).exit_code == 0
+        assert run(PLACE).exit_code == 0
     kept = {tuple(any((moment / name).glob("part*")) for name in ("counts", "bad")) for moment in disk.moments}
     assert (True, True) in kept and (True, False) not in kept
 
 
 def test_a_table_of_a_plugin_takes_them(run, tmp_path):
-    ended = run(PLACE.format("delta"))
+    ended = run(place("bad", "delta"))
     assert ended.exit_code == 0, ended.stderr
     assert sum(len(pq.read_table(path)) for path in (tmp_path / "bad").glob("*.parquet")) == 2
 
@@ -143,51 +118,35 @@ def test_a_place_beside_the_query_is_told_where_it_belongs(run):
 
 
 def test_a_place_within_the_checkpoint_is_refused(run):
-    refused = run(
-        'bad_rows = { format = "json", path = "point/bad" }', "--set", "sink.checkpoint=point", command="check"
-    )
+    refused = run('bad_rows = { format = "json", path = "point/bad" }', "sink.checkpoint=point", command="check")
     assert "is, holds or lies in sink.checkpoint" in refused.output
 
 
 def test_columns_that_they_have_are_refused_in_the_source(run):
     refused = run(
-        PLACE.format("json"),
-        "--set",
+        PLACE,
         "query.item=_reason",
-        "--set",
         "source.schema=ts TIMESTAMP, site STRING, _reason STRING",
     )
     assert "query.bad_rows: the source has a column '_reason', as such rows have" in refused.stderr
 
 
-LATE = 'late_rows = {{ format = "{}", path = "late" }}'
-STREAM = [part for change in ("source.stream=true", "source.options.maxFilesPerTrigger=1", "sink.trigger=available-now")
-          for part in ("--set", change)]  # fmt: skip
-
-
+LATE = place("late")
 SITES_OF = {"b": ["north", "south"], "c": ["north", "north", "north", "west"]}
 
 
-def add_late_rows(tmp_path):
+def add_late_rows(visits):
     """A second file, that takes the watermark to 00:05, and a third, of which two rows come after it; one is bad."""
-    for name, minutes in (("b", [5, 5]), ("c", [0, 6, 1, 0])):
-        lines = [
-            {
-                "ts": f"2026-01-01T00:0{minute}:30Z",
-                "site": SITES_OF[name][place],
-                "client": f"{name}{place}",
-            }
-            for place, minute in enumerate(minutes)
-        ]
-        (tmp_path / "visits" / f"{name}.json").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    for age, name in enumerate("abc"):
-        os.utime(tmp_path / "visits" / f"{name}.json", (age, age))
+    for age, (name, minutes) in enumerate({"b": [5, 5], "c": [0, 6, 1, 0]}.items(), start=1):
+        rows = [visit(minute, 30, f"{name}{number}", SITES_OF[name][number]) for number, minute in enumerate(minutes)]
+        visits.write(name, rows, age)
+    os.utime(visits.source / "a.json", (0, 0))
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "parquet", "delta"])
-def test_late_rows_are_written_as_they_came(run, tmp_path, format):
-    add_late_rows(tmp_path)
-    ended = run(PLACE.format(format) + "\n" + LATE.format(format), *STREAM)
+def test_late_rows_are_written_as_they_came(visits, run, tmp_path, format):
+    add_late_rows(visits)
+    ended = run(place("bad", format) + "\n" + place("late", format), *STREAM)
     assert ended.exit_code == 0, ended.stderr
     assert "late     2 (in late; delay" in ended.stderr and "bad      3 (in bad)" in ended.stderr, ended.stderr
     read = "parquet" if format == "delta" else format
@@ -199,16 +158,16 @@ def test_late_rows_are_written_as_they_came(run, tmp_path, format):
     assert str(written[0]["_value"]).startswith("2026-01-01 00:00:30")
 
 
-def test_a_batch_has_no_late_rows_and_writes_none(run, tmp_path):
-    add_late_rows(tmp_path)
-    assert run('bad_rows = "count"\n' + LATE.format("json")).exit_code == 0
+def test_a_batch_has_no_late_rows_and_writes_none(visits, run, tmp_path):
+    add_late_rows(visits)
+    assert run('bad_rows = "count"\n' + LATE).exit_code == 0
     assert not list((tmp_path / "late").glob("part*"))
 
 
-def test_late_rows_are_there_with_the_answers_or_not_at_all(run, tmp_path, tmp_path_factory, monkeypatch):
-    add_late_rows(tmp_path)
+def test_late_rows_are_there_with_the_answers_or_not_at_all(visits, run, tmp_path, tmp_path_factory, monkeypatch):
+    add_late_rows(visits)
     with recorded(tmp_path, tmp_path_factory.mktemp("copies"), monkeypatch) as disk:
-        assert run('bad_rows = "count"\n' + LATE.format("json"), *STREAM).exit_code == 0
+        assert run('bad_rows = "count"\n' + LATE, *STREAM).exit_code == 0
     kept = {tuple(any((moment / name).glob("part*")) for name in ("counts", "late")) for moment in disk.moments}
     assert (True, True) in kept and (True, False) not in kept
 
@@ -225,16 +184,16 @@ def test_late_rows_are_there_with_the_answers_or_not_at_all(run, tmp_path, tmp_p
     ],
 )  # fmt: skip
 def test_a_place_of_late_rows_that_is_none_is_refused_before_the_run(run, late_rows, message):
-    refused = run(PLACE.format("json") + "\n" + late_rows, command="check")
+    refused = run(PLACE + "\n" + late_rows, command="check")
     assert refused.exit_code == 1
     assert message in refused.output
 
 
 @pytest.mark.parametrize("name", ["bad", "late"])
-def test_a_place_that_is_full_ends_the_run_and_leaves_nothing(run, tmp_path, name):
+def test_a_place_that_is_full_ends_the_run_and_leaves_nothing(visits, run, tmp_path, name):
     """Its answers would be without rows that were to be put aside."""
-    add_late_rows(tmp_path)
-    keys = PLACE.format("json") if name == "bad" else 'bad_rows = "count"\n' + LATE.format("json")
+    add_late_rows(visits)
+    keys = PLACE if name == "bad" else 'bad_rows = "count"\n' + LATE
     assert run(keys, *STREAM).exit_code == 0
     largest = max(path.stat().st_size for path in (tmp_path / name).glob("part*"))
     answers = max(path.stat().st_size for path in (tmp_path / "counts").glob("part*"))

@@ -1,11 +1,13 @@
 """One stream of visitors as a job, and what can be done to it while it runs."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +178,18 @@ def _kill(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@contextmanager
+def no_file_above(session, size: int) -> Iterator[None]:
+    """The JVM of a session may write no file of more bytes, which fails as a full disk does and needs no privileges."""
+    jvm = session._jvm.ProcessHandle.current().pid()
+    before = resource.prlimit(jvm, resource.RLIMIT_FSIZE)
+    resource.prlimit(jvm, resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(jvm, resource.RLIMIT_FSIZE, before)
 
 
 def rows(session, folder: Path) -> list[str]:

@@ -1,152 +1,122 @@
 """Rows that a query cannot take, on Spark: the same as in process, each once whatever is run again."""
 
-import json
 import os
-from datetime import datetime
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 from skyband import spark
-from skyband.cli.commands import group
 from skyband.engines.spark import file_rows
+from visits import CHECKPOINT, STREAM, Visits, place, visit
 
 pytestmark = pytest.mark.spark
 
-JOB = """
-[source]
-format = "json"
-path = "visits"
-schema = "ts TIMESTAMP, site STRING, client STRING"
-stream = {stream}
-options = {{ maxFilesPerTrigger = 1 }}
-[query]
-kind = "distinct-count"
-time = "ts"
-item = "client"
-windows = ["1 minute"]
-every = "1 minute"
-source = "site"
-sources = ["north", "south"]
-bad_rows = {{ format = "json", path = "bad" }}
-[sink]
-format = "json"
-path = "counts"
-"""
-STREAM = 'checkpoint = "checkpoint"\ntrigger = "available-now"\n'
+BAD = place("bad")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, session):
+def visits(tmp_path, monkeypatch, session):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "visits").mkdir()
-    return tmp_path
+    return Visits(tmp_path, "spark")
 
 
-def add_file(folder, number):
+def add_file(visits, number):
     """Ten rows, of which the third is bad; the second file has none."""
-    lines = [
-        {
-            "ts": f"2026-01-01T00:0{number}:0{second}Z",
-            "site": ["north", "south"][second % 2],
-            "client": f"{number}.{second}",
-        }
-        for second in range(10)
-    ]
-    if number != 1:
-        lines[2]["site"] = "west"
-    file = folder / "visits" / f"{number}.json"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    os.utime(file, (number, number))  # Spark takes the oldest first
+    sites = {2: "west"} if number != 1 else {}
+    rows = [visit(number, second, f"{number}.{second}", sites.get(second)) for second in range(10)]
+    visits.write(str(number), rows, number)
 
 
-def run(folder, stream, *sets):
-    (folder / "job.toml").write_text(JOB.format(stream=str(stream).lower()) + (STREAM if stream else ""))
-    ended = CliRunner().invoke(group, ["run", "job.toml", *sets])
+def run(visits, stream, *sets):
+    ended = visits.run(BAD, *((*STREAM, CHECKPOINT) if stream else ()), *sets)
     assert ended.exit_code == 0, ended.stderr
     return ended.stderr
 
 
-def clients(folder, session):
-    return sorted(row.client for row in session.read.json(str(folder / "bad")).collect())
+def clients(visits, session):
+    return sorted(row.client for row in session.read.json(str(visits.home / "bad")).collect())
 
 
-def test_a_batch_writes_them_and_says_where(folder, session):
+def test_a_batch_writes_them_and_says_where(visits, session):
     for number in range(3):
-        add_file(folder, number)
-    assert "bad      2 (in bad)" in run(folder, stream=False)
-    assert clients(folder, session) == ["0.2", "2.2"]
+        add_file(visits, number)
+    assert "bad      2 (in bad)" in run(visits, stream=False)
+    assert clients(visits, session) == ["0.2", "2.2"]
 
 
-def test_a_batch_whose_source_gives_other_bad_rows_when_read_again_ends(folder, monkeypatch):
-    add_file(folder, 0)
+def test_a_batch_whose_source_gives_other_bad_rows_when_read_again_ends(visits, monkeypatch):
+    add_file(visits, 0)
     read = file_rows.bad_rows
     monkeypatch.setattr(file_rows, "bad_rows", lambda source, plan: read(source, plan).limit(0))
-    (folder / "job.toml").write_text(JOB.format(stream="false"))
-    ended = CliRunner().invoke(group, ["run", "job.toml"])
+    ended = visits.run(BAD)
     assert ended.exit_code == 1
     assert "of 1 rows that came in, 1 are lost: the source was read again for query.bad_rows" in ended.stderr
 
 
-def test_a_stream_writes_each_once_whatever_is_run_again(folder, session):
+def test_a_stream_writes_each_once_whatever_is_run_again(visits, session):
     for number in range(2):
-        add_file(folder, number)
-    run(folder, stream=True)
-    assert clients(folder, session) == ["0.2"]
-    assert [path.name for path in sorted((folder / "bad").iterdir())] == ["micro_batch=0"], "none where there is none"
+        add_file(visits, number)
+    run(visits, stream=True)
+    assert clients(visits, session) == ["0.2"]
+    folders = [path.name for path in (visits.home / "bad").iterdir()]
+    assert folders == ["micro_batch=0"], "none where there is none"
     for number in range(2, 4):
-        add_file(folder, number)
-    run(folder, stream=True)
-    commits = folder / "checkpoint/skyband-bad-rows/commits"
+        add_file(visits, number)
+    run(visits, stream=True)
+    commits = visits.home / "checkpoint/skyband-bad-rows/commits"
     for name in ("3", ".3.crc"):  # as if killed after the rows were written and before they were committed
         (commits / name).unlink()
-    run(folder, stream=True)
-    assert clients(folder, session) == ["0.2", "2.2", "3.2"]
-    counts = session.read.json(str(folder / "counts")).collect()
+    run(visits, stream=True)
+    assert clients(visits, session) == ["0.2", "2.2", "3.2"]
+    counts = session.read.json(str(visits.home / "counts")).collect()
     assert sorted(row["count"] for row in counts) == [9, 9, 10], "the last window waits"
 
 
-def damage_files(folder):
+def test_a_stream_that_puts_aside_other_rows_than_its_answers_are_without_ends(visits, monkeypatch):
+    for number in range(3):
+        add_file(visits, number)
+    read = file_rows.bad_rows
+    monkeypatch.setattr(file_rows, "bad_rows", lambda source, plan: read(source, plan).filter("client != '2.2'"))
+    ended = visits.run(BAD, *STREAM, CHECKPOINT, "source.finish=true")
+    assert ended.exit_code == 1
+    assert "1 are lost: the stream of query.bad_rows reads the source by itself" in ended.stderr, ended.stderr
+
+
+def damage_files(visits):
     """Make the files Parquet; one more is cut short, one empty, one of another kind."""
-    for path in sorted((folder / "visits").glob("*.json")):
-        time, rows = path.stat().st_mtime, [json.loads(line) for line in path.read_text().splitlines()]
-        rows = [{**row, "ts": datetime.fromisoformat(row["ts"])} for row in rows]
-        path.unlink()
-        pq.write_table(pa.Table.from_pylist(rows), path.with_suffix(".parquet"))
-        os.utime(path.with_suffix(".parquet"), (time, time))
-    whole = (folder / "visits" / "0.parquet").read_bytes()
+    for path in sorted(visits.source.glob("*.json")):
+        visits.as_parquet(path)
+    whole = (visits.source / "0.parquet").read_bytes()
     for number, data in ((4, whole[:-20]), (5, b""), (6, b"%PDF-1.7 of another kind, long enough for a footer")):
-        path = folder / "visits" / f"{number}.parquet"
+        path = visits.source / f"{number}.parquet"
         path.write_bytes(data)
         os.utime(path, (0.5, 0.5))  # among the others
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_files_that_cannot_be_read_are_rows_of_them(folder, session, stream):
+def test_files_that_cannot_be_read_are_rows_of_them(visits, session, stream):
     for number in range(3):
-        add_file(folder, number)
-    damage_files(folder)
-    said = run(folder, stream, "--set", "source.format=parquet")
+        add_file(visits, number)
+    damage_files(visits)
+    said = run(visits, stream, "source.format=parquet")
     assert f"bad      {4 if stream else 5} (in bad)" in said, said
     if stream:
-        commits = folder / "checkpoint/skyband-bad-rows/commits"
+        commits = visits.home / "checkpoint/skyband-bad-rows/commits"
         last = max(int(path.name) for path in commits.glob("[0-9]*"))
         for name in (
             f"{last}",
             f".{last}.crc",
         ):  # as if killed after the rows were written and before they were committed
             (commits / name).unlink()
-        run(folder, stream, "--set", "source.format=parquet")
-    rows = session.read.json(str(folder / "bad")).collect()
+        run(visits, stream, "source.format=parquet")
+    rows = session.read.json(str(visits.home / "bad")).collect()
     files = sorted(row._field.rpartition("/")[2] for row in rows if row.client is None)
     empty = [] if stream else ["5.parquet"]  # which Spark's log of files does not know
     assert files == ["4.parquet", *empty, "6.parquet"] and all(row._reason for row in rows)
     assert sorted(row.client for row in rows if row.client) == ["0.2", "2.2"]
-    assert sum(row["count"] for row in session.read.json(str(folder / "counts")).collect()) == (19 if stream else 28)
+    counts = session.read.json(str(visits.home / "counts")).collect()
+    assert sum(row["count"] for row in counts) == (19 if stream else 28)
 
 
-def test_they_are_a_dataframe(folder, session):
+def test_they_are_a_dataframe(visits, session):
     rows = session.sql("SELECT timestamp_seconds(id) `the.time`, 'a' who, CAST(id AS STRING) site FROM range(3)")
     query = {
         "kind": "distinct-count",

@@ -3,7 +3,6 @@ after the remedy, goes on without losing or repeating a row."""
 
 import os
 import random
-import resource
 import shutil
 import subprocess
 import sys
@@ -117,16 +116,10 @@ LITTLE = 1024
 
 
 def test_no_room_for_the_checkpoint(session, visits, calm):
-    """A limit on the size of files that the JVM may write fails as a full disk does, and needs no privileges."""
-    jvm = session._jvm.ProcessHandle.current().pid()
     visits.run()
     faults.write_file(visits.source, FILES)
-    before = resource.prlimit(jvm, resource.RLIMIT_FSIZE)
-    resource.prlimit(jvm, resource.RLIMIT_FSIZE, (LITTLE, before[1]))
-    try:
+    with faults.no_file_above(session, LITTLE):
         said = visits.error()
-    finally:
-        resource.prlimit(jvm, resource.RLIMIT_FSIZE, before)
     assert "File too large" in said
     visits.run()
     assert visits.answers() == calm()

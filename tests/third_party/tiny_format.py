@@ -50,7 +50,7 @@ class LogSink(BatchSink):
 
     def check(self, schema):
         if self.exists() and read(self.path).schema.remove_metadata() != schema:
-            said = f"the log has the columns {', '.join(read(self.path).column_names)}, and the answers"
+            said = f"the log has the columns {', '.join(read(self.path).column_names)}, and the rows to write"
             raise ConfigError(Problem("path", f"{said} {', '.join(schema.names)}: choose another path"))
 
     def append(self, answers, replace=False):

@@ -178,7 +178,7 @@ def test_columns_that_must_have_a_value_take_answers_that_always_have_one(lake, 
     catalog.create_table("db.counts", pa.schema([at, pa.field("place", pa.string())]))
     answers = ANSWERS.select(["at", "place"]).cast(pa.schema([at.with_nullable(True), ("place", pa.string())]))
     sink = open_sink("iceberg", "db.counts", lake)
-    with pytest.raises(ConfigError, match=r"has at required timestamptz, place string, and the answers at "):
+    with pytest.raises(ConfigError, match=r"has at required timestamptz, place string, and the rows to write at "):
         sink.check(answers.schema)
     sink.append(answers.cast(pa.schema([at, ("place", pa.string())])))
     assert [row["place"] for row in rows(lake)] == ["a", "b", None]

@@ -73,7 +73,7 @@ def test_a_micro_batch_sent_twice_has_the_same_messages_twice_under_the_same_key
 
 def test_what_is_wrong_is_told_before_anything_is_sent():
     for key in ([], ["place", "windwo"]):
-        with pytest.raises(ConfigError, match="key: must name columns of the answers, place, at, count"):
+        with pytest.raises(ConfigError, match="key: must name columns of the rows, place, at, count"):
             kafka_sink("counts", {}, key).write(ANSWERS, "one", 0)
     with pytest.raises(ConfigError, match="a topic cannot be overwritten"):
         kafka_sink("counts", {}, KEY).append(ANSWERS, replace=True)
@@ -83,7 +83,7 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     sink = kafka_sink("counts", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, KEY)
     sink.seconds = 0.5
-    with pytest.raises(EngineError, match=r"3 of 3 answers were not delivered to the topic 'counts' .*127\.0\.0\.1:9"):
+    with pytest.raises(EngineError, match=r"3 of 3 rows were not delivered to the topic 'counts' .*127\.0\.0\.1:9"):
         sink.write(ANSWERS, "one", 0)
 
 

@@ -236,7 +236,7 @@ def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
     with pytest.raises(ConfigError, match="NaN in the key 'host'"):
         open_sink("sql", f"sqlite:///{tmp_path}/other.db", {"table": "board"}, key=["host"]).append(nan)
     lists = log.append_column("tags", pa.array([["a"]]))
-    with pytest.raises(ConfigError, match="column 'tags' of the answers is list"):
+    with pytest.raises(ConfigError, match="column 'tags' to write is list"):
         open_sink("sql", f"sqlite:///{tmp_path}/other.db", {"table": "board"}, key=["host"]).append(lists)
 
 

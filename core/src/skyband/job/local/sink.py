@@ -33,7 +33,7 @@ def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress)
     if folder is None:
         raise ConfigError(Problem("sink.path", f"the local engine writes to this machine (got {job.sink.path!r})"))
     if job.sink.mode == "ignore" and holds_something(folder):
-        progress.note(f'{folder} holds answers already and sink.mode is "ignore": nothing was done')
+        progress.note(f'{folder} holds rows already and sink.mode is "ignore": nothing is written there')
         return None
     return PartFile(folder, job.sink, schema, progress)
 
@@ -44,7 +44,7 @@ def _table_writer(job: Job, progress: Progress) -> Writer | None:
         if is_free(job, sink):
             replaces = job.sink.mode == "overwrite"
             return _Newest(sink, replaces, job.sink.key) if isinstance(job.sink, KeyedSink) else _Table(sink, replaces)
-    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
+    progress.note(f'{place_of(job.sink)} holds rows already and sink.mode is "ignore": nothing is written there')
     return None
 
 
@@ -54,7 +54,7 @@ def check_free(job: Job, engine: Engine) -> None:
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
-        raise ConfigError(Problem("sink.path", f"{str(folder)!r} is a file: name a folder for the answers"))
+        raise ConfigError(Problem("sink.path", f"{str(folder)!r} is a file: name a folder"))
     if job.source.stream and engine.resumes:
         checkpoint = local_path(job.sink.checkpoint or "")
         if checkpoint is not None and job.sink.checkpoint is not None:

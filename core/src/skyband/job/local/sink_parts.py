@@ -89,10 +89,10 @@ class PartFile(Writer):
         if self._sink.mode in ("append", "overwrite") or not holds_something(self._folder):
             return True
         if self._sink.mode == "ignore":
-            message = 'holds answers of another run by now and sink.mode is "ignore": these were left out'
+            message = 'holds rows of another run by now and sink.mode is "ignore": these were left out'
             self._progress.note(f"{self._folder} {message}")
             return False
-        _refuse(self._folder, "holds answers of another run by now")
+        _refuse(self._folder, "holds rows of another run by now")
         return False
 
     def _take_place(self) -> None:
@@ -136,7 +136,7 @@ def _told_of(folder: Path, sink: Sink) -> Iterator[None]:
     try:
         yield
     except pa.ArrowException as error:  # such as a type that Parquet has not
-        message = f"{sink.format} cannot hold these answers: {' '.join(str(error).split())}: choose another format"
+        message = f"{sink.format} cannot hold these rows: {' '.join(str(error).split())}: choose another format"
         raise ConfigError(Problem("sink.format", message)) from error
     except OSError as error:
         message = (

@@ -3,7 +3,7 @@
 A table that is there keeps its definition: answers are added to it, or replace its rows, by the names of its columns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -27,23 +27,22 @@ def table_frame(session: Any, source: Source, options: Mapping[str, str]) -> Any
     return reader.table(source.table)
 
 
-def write_batch(session: Any, sink: Sink, answers: Any, options: Mapping[str, str]) -> bool:
-    """Write all answers, into a new table where there is none; False where it is there and the mode says to leave it.
+def batch_writer(session: Any, sink: Sink, answers: Any, options: Mapping[str, str]) -> Callable[[], None] | None:
+    """What writes all answers, into a new table where there is none; None where it is there and the mode says to leave
+    it.
 
     Raises ConfigError where it is there and `mode` does not say what to do, or where its columns are others.
     """
     name = sink.table or ""
     if not session.catalog.tableExists(name):
-        answers.write.options(**options).saveAsTable(name)
-        return True
+        return lambda: answers.write.options(**options).saveAsTable(name)
     if sink.mode == "ignore":
-        return False
+        return None
     if sink.mode not in ("append", "overwrite"):
         message = f'{name!r} exists already: choose another table, or set sink.mode to "overwrite" or "append"'
         raise ConfigError(Problem("sink.table", message))
     table = _with_columns_of(session, name, answers)
-    answers.select(*table.columns).write.insertInto(name, overwrite=sink.mode == "overwrite")
-    return True
+    return lambda: answers.select(*table.columns).write.insertInto(name, overwrite=sink.mode == "overwrite")
 
 
 def start_stream(session: Any, job: Job, answers: Any, writer: Any) -> Any:

@@ -52,8 +52,6 @@ _OF_WORKER = re.compile(
 @contextmanager
 def plain_errors(job: Job | None = None) -> Iterator[None]:
     """Raise EngineError with one sentence instead of Spark's exceptions; `job`: whose files may be at fault."""
-    from pyspark.errors import PySparkException
-
     try:
         yield
     except SkybandError:
@@ -63,9 +61,21 @@ def plain_errors(job: Job | None = None) -> Iterator[None]:
         if ended is not None:
             message = f"Java, in which Spark runs, ended {ended} while the job ran"
             raise EngineError(f"{message}: give it more memory with spark.driver.memory, and run again") from error
-        if isinstance(error, PySparkException) or type(error).__module__.startswith("py4j"):
+        if is_of_spark(error):
             raise EngineError(sentence(f"{_refusal(error)}{error}", job)) from error
         raise
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Whether Spark, or Java under it, raised it."""
+    from pyspark.errors import PySparkException
+
+    return isinstance(error, PySparkException) or type(error).__module__.startswith("py4j")
+
+
+def cause_of(error: Exception) -> str:
+    """The innermost cause of an error of Spark, in one line, without a remedy."""
+    return _innermost(f"{_refusal(error)}{error}") or "Spark does not say why"
 
 
 def _refusal(error: Exception) -> str:

@@ -3,8 +3,8 @@
 import logging
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from skyband.job.local.sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.progress import Progress, Totals
 from skyband.job.savepoints.stream_lock import in_use
-from skyband.job.spark import bad_rows, catalog_table
+from skyband.job.spark import bad_rows, catalog_table, frames
 from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
 from skyband.job.spark.late_rows import late_rows_of_tasks
@@ -105,23 +105,30 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
     totals = Totals(in_rows=job.query.rows, may_be_empty=job.sink.mode == "ignore")
+    write = _batch_writer(job, session, answers, progress)
+    if write is None:
+        return _nothing_done(job, progress, totals)
     with _watched(session, progress):
-        if job.sink.format == "console":
-            Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
-        elif is_ours(session, job.sink):
-            if not _into_table(job, answers):
-                return _nothing_done(job, progress, totals)
-        elif catalog_table.is_named(job.sink):
-            if not catalog_table.write_batch(session, job.sink, answers, text_options(job.sink.options)):
-                return _nothing_done(job, progress, totals)
-        else:
-            writer = answers.write.format(job.sink.format).mode(job.sink.mode or "errorifexists")
-            writer.options(**text_options(job.sink.with_defaults)).save(*([job.sink.path] if job.sink.path else []))
-        is_counted = job.sink.mode != "ignore"
-        if is_counted:
-            _add(totals, observed.get, counted.get["answers"])
-        bad_rows.write_batch(job, session, source, plan, totals.dropped.get(BAD, 0) if is_counted else None)
+        aside = bad_rows.write_batch(job, session, source, plan)  # first: no answers are there without them
+        write()
+    if job.sink.mode != "ignore":
+        _add(totals, observed.get, counted.get["answers"])
+        bad_rows.check_batch(aside, totals.dropped.get(BAD, 0))
     return totals
+
+
+def _batch_writer(job: Job, session: Any, answers: Any, progress: Progress) -> Callable[[], None] | None:
+    """What writes a batch's answers, once the sink has been looked at; None where there are answers that stay.
+
+    Raises ConfigError where the sink is not free, or has other columns.
+    """
+    if job.sink.format == "console":
+        return lambda: Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
+    if is_ours(session, job.sink):
+        return _table_writer(job, answers)
+    if catalog_table.is_named(job.sink):
+        return catalog_table.batch_writer(session, job.sink, answers, text_options(job.sink.options))
+    return lambda: frames.save(answers, job.sink)
 
 
 def _check_names(job: Job, answers: Any) -> None:
@@ -130,25 +137,24 @@ def _check_names(job: Job, answers: Any) -> None:
         check_names(job.sink, answers.columns)
 
 
-def _into_table(job: Job, answers: Any) -> bool:
-    """Write a batch's answers from here; False where the table is there and the mode says to leave it."""
+def _table_writer(job: Job, answers: Any) -> Callable[[], None] | None:
+    """Of answers that this process writes."""
     with told_of_sink():
         sink = sink_of(job.sink)
-        check_columns(job.sink, _arrow_schema(answers))
-        if is_free(job, sink):
+        check_columns(job.sink, frames.arrow_schema(answers))
+        if not is_free(job, sink):
+            return None
+
+    def write() -> None:
+        with told_of_sink():
             sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
-            return True
-    return False
+
+    return write
 
 
 def _nothing_done(job: Job, progress: Progress, totals: Totals) -> Totals:
-    progress.note(f'{place_of(job.sink)} holds answers already and sink.mode is "ignore": nothing was done')
+    progress.note(f'{place_of(job.sink)} holds rows already and sink.mode is "ignore": nothing is written there')
     return totals
-
-
-def _arrow_schema(answers: Any) -> Any:
-    """The columns in which answers come to a table, also those of a stream."""
-    return answers.sparkSession.createDataFrame([], answers.schema).toArrow().schema
 
 
 def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside: Beside, reader: str | None) -> Totals:
@@ -208,7 +214,7 @@ def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: b
     if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
             sink = sink_of(job.sink)
-            check_columns(job.sink, _arrow_schema(answers))
+            check_columns(job.sink, frames.arrow_schema(answers))
             check_goes_on(job, sink)
         return writer.foreachBatch(sink).start()
     if catalog_table.is_named(job.sink):
@@ -217,16 +223,18 @@ def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: b
 
 
 def _follow(job: Job, started: Any, totals: Totals, progress: Progress, beside: Beside) -> None:
-    """Watch a streaming query until it ends or a signal stops it."""
+    """Watch a streaming query until it ends or a signal stops it; what fails ends it as well."""
     stop = threading.Event()
     last = -1
-    with _signals(stop):
+    with _signals(stop), _stopped_on_failure(started):
         while True:
             ended = started.awaitTermination(_POLL)
             for update in started.recentProgress:
                 if update["batchId"] > last and "skyband" in update["observedMetrics"]:
                     last, before = update["batchId"], totals.rows_in
-                    _add(totals, _plain(update["observedMetrics"]["skyband"]), _answers(update))
+                    metrics = _plain(update["observedMetrics"]["skyband"])
+                    _add(totals, metrics, _answers(update))
+                    beside.count(update, int(metrics.get("rows_bad") or 0))
                     totals.micro_batches = (totals.micro_batches or 0) + 1
                     totals.batch_seconds = update["durationMs"].get("triggerExecution", 0) / 1000
                     totals.recent_rate = _rate(update, totals.rows_in - before)
@@ -241,6 +249,16 @@ def _follow(job: Job, started: Any, totals: Totals, progress: Progress, beside: 
                 beside.stop()
                 return
             progress.show(totals)
+
+
+@contextmanager
+def _stopped_on_failure(started: Any) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):  # Java may have ended, and what is raised says so
+            started.stop()
+        raise
 
 
 def _tell_of_vanished(job: Job, update: Any, totals: Totals, progress: Progress) -> None:

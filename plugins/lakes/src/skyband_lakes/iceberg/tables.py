@@ -172,9 +172,7 @@ def _holdable() -> Iterator[None]:
     try:
         yield
     except ICEBERG.imported("io.pyarrow").UnsupportedPyArrowTypeException as error:
-        message = (
-            f"an Iceberg table cannot hold these answers: {error}: leave it out of the query, or use another format"
-        )
+        message = f"an Iceberg table cannot hold these rows: {error}: leave it out of the query, or use another format"
         raise ConfigError(Problem("format", message)) from error
 
 
@@ -187,7 +185,7 @@ def _check_columns(name: str, table: Any, answers: "pa.Schema") -> None:
             return
     has = ", ".join(f"{one.name}{' required' if one.required else ''} {one.field_type}" for one in there.fields)
     given = ", ".join(f"{one.name} {one.type}" for one in answers)
-    message = f"the Iceberg table {name!r} has {has}, and the answers {given}: choose another table"
+    message = f"the Iceberg table {name!r} has {has}, and the rows to write {given}: choose another table"
     raise ConfigError(Problem("table", message))
 
 

@@ -51,7 +51,7 @@ class KafkaSink(BatchSink):
 
         unknown = [name for name in self.key if name not in answers.column_names]
         if unknown or not self.key:
-            message = f"must name columns of the answers, {', '.join(answers.column_names)} (got {list(self.key)!r})"
+            message = f"must name columns of the rows, {', '.join(answers.column_names)} (got {list(self.key)!r})"
             raise ConfigError(Problem("key", message))
         headers = {"skyband-job": self.name, "skyband-stream": stream, "skyband-batch": str(batch)}
         keys = (f"{self.name} {key}" for key in json_rows(answers.select(list(self.key))))

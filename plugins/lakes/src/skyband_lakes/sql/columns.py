@@ -47,7 +47,7 @@ def _type(sql: Any, entry: "pa.Field") -> Any:
     elif is_.is_binary(kind) or is_.is_large_binary(kind) or is_.is_binary_view(kind):
         column = sql.LargeBinary()
     if column is None:
-        message = f"column {entry.name!r} of the answers is {kind}, which no column of a database holds: cast it first"
+        message = f"column {entry.name!r} to write is {kind}, which no column of a database holds: cast it first"
         raise ConfigError(Problem("table", message))
     return column
 

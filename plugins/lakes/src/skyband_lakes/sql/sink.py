@@ -122,7 +122,7 @@ class SqlSink(BatchSink):
         unfilled = [name for name, wants in there.items() if wants and name not in schema.names]
         if lacking or unfilled:
             what = f"has no column {lacking[0]!r}" if lacking else f"wants a value in its column {unfilled[0]!r}"
-            columns = f"it has {', '.join(there)}, and the answers {', '.join(schema.names)}"
+            columns = f"it has {', '.join(there)}, and the rows to write {', '.join(schema.names)}"
             raise ConfigError(Problem("table", f"the table {self.table!r} {what}: {columns}: choose another table"))
 
     @cached_property
