@@ -66,6 +66,17 @@ def test_sources_whose_offsets_are_of_one_stream_alone_are_not_compared():
     run(BadRowSums(Source(format="rate"), None, None), [(0, 3, 1), (3, 6, 1)], [(0, 3, 7), (3, 6, 9)])
 
 
+def test_offsets_are_compared_however_a_connector_writes_them():
+    sums = BadRowSums(Source(format="of others"), None, None)
+    for number, (written, otherwise) in enumerate([('{"a": 1, "b": 2}', '{"b":2,"a":1}'), ("at 7", "at 7")]):
+        for take, offset in ((sums.count, written), (sums.put_aside, otherwise)):
+            told = progress(number, None, None)
+            told.sources[0].endOffset = offset
+            take(told, number if take == sums.count else 0)
+    with pytest.raises(EngineError, match="of 1 rows that came in, 1 are lost"):
+        sums.check()
+
+
 class Log:
     """Spark's log of the files of a stream, in its checkpoint."""
 

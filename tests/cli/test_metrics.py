@@ -18,9 +18,10 @@ def test_a_run_leaves_its_figures_in_a_file_beside_the_job(folder):
     assert seen["skyband_answers_total"] == (len(folder.answers()), labels)
 
 
-def test_a_port_that_is_taken_is_told_before_anything_is_written(folder):
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_port_that_is_taken_is_told_before_anything_is_written(folder, engine):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        ran = folder.run(f'metrics="127.0.0.1:{taken.getsockname()[1]}"')
+        ran = folder.run(f'metrics="127.0.0.1:{taken.getsockname()[1]}"', engine=engine)
     assert ran.exit_code == 1 and not (folder.home / "counts").exists()
     assert "--set: metrics: 127.0.0.1:" in ran.stderr and "choose another port, one for each stream" in ran.stderr
     refused = folder.call("check", folder.job, "--set", 'metrics="0.0.0.0:9464"')

@@ -40,12 +40,12 @@ class BadRowSums:
 
     def check(self) -> None:
         """Raise EngineError unless they are as many between the first and the last place where both have been."""
-        met = [place for place in self._counted.rows_at if place in self._aside.rows_at]
-        if len(met) > 1:
+        common = [place for place in self._counted.rows_at if place in self._aside.rows_at]
+        if len(common) > 1:
             where = f"the stream of {key_of(BAD)} reads the source by itself, which may have changed"
-            check_sum(self._counted.between(met[0], met[-1]), self._aside.between(met[0], met[-1]), where)
+            check_sum(self._counted.between(common[0], common[-1]), self._aside.between(common[0], common[-1]), where)
             for side in (self._counted, self._aside):
-                side.forget_before(met[-1])
+                side.forget_before(common[-1])
 
 
 @define
@@ -121,7 +121,10 @@ class _Places:
 
 def _plain(offset: str | None) -> str | None:
     """An offset in one form; None, where it is the first, which each stream may have chosen for itself."""
-    parsed = json.loads(offset or "null")
+    try:
+        parsed = json.loads(offset or "null")
+    except ValueError:  # a connector writes its offsets as it likes
+        return offset
     return None if parsed is None else json.dumps(parsed, sort_keys=True)
 
 

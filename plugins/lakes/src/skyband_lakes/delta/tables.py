@@ -85,8 +85,8 @@ def _check_columns(path: str, table: Any, answers: "pa.Schema") -> None:
     wanted = DELTA.imported().Schema.from_arrow(answers)
     there, ours = ([(one.name, one.type) for one in schema.fields] for schema in (table.schema(), wanted))
     if there != ours:
-        has, given = _columns(there), _columns(ours)
-        message = f"the Delta table {path!r} has {has}, and the rows to write {given}: choose another path"
+        columns = f"{_columns(there)}, and the rows to write {_columns(ours)}"
+        message = f"the Delta table {path!r} has {columns}: choose another path"
         raise ConfigError(Problem("path", message))
 
 
