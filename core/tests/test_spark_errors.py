@@ -46,6 +46,31 @@ def test_the_innermost_cause_is_told(text, told):
     assert sentence(text, JOB) == f"Spark: {told}"
 
 
+TABLES = evolve(JOB, source=Source("table", table="shop.requests"), sink=Sink("table", table="shop.counts"))
+
+
+@pytest.mark.parametrize(("name", "key"), [("counts", "sink.table"), ("requests", "source.table")])
+def test_a_table_that_was_dropped_is_told_by_its_key(name, key):
+    text = f"[TABLE_OR_VIEW_NOT_FOUND] The table or view `spark_catalog`.`shop`.`{name}` cannot be found. Verify it."
+    told = f"{key}: the table `spark_catalog`.`shop`.`{name}` is gone: bring it back and run again, or begin anew"
+    assert sentence(f"{FAILED}{text}{PLAN}", TABLES).startswith(told)
+    assert sentence(text.replace(name, "others"), TABLES).startswith("Spark: [TABLE_OR_VIEW_NOT_FOUND]")
+
+
+def test_a_place_that_takes_nothing_is_told_by_its_key():
+    job = evolve(JOB, sink=Sink("parquet", "/c/answers", "/c/state"))
+    told = "FileNotFoundException: /c/answers (Permission denied)"
+    assert sentence(CALL, job) == f"Spark: {told}: see to what sink.path permits, or name another place"
+
+
+@pytest.mark.parametrize(
+    "text", ["[FAILED_READ_FILE.FILE_NOT_EXIST] Error while reading file file:///c/0.", "Option 'basePath' not found"]
+)
+def test_a_file_that_has_gone_is_not_called_damaged(text):
+    assert "a file of the source has gone, or its table was dropped; bring it back" in sentence(text, JOB)
+    assert "damaged" not in sentence(text, JOB)
+
+
 def test_a_full_disk_is_told_rather_than_a_damaged_checkpoint():
     cause = "Caused by: java.io.IOException: No space left on device\n"
     text = f"{cause}{FAILED}[CANNOT_WRITE_STATE_STORE] No commit.{PLAN}"

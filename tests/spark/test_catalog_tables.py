@@ -4,6 +4,9 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.engines import local
+from skyband.errors import SkybandError
+from skyband.job.progress import Progress
+from skyband.job.run import run_job
 from skyband.queries import make_query
 from skyband_distinct.demo.weblog import make_weblog
 
@@ -112,6 +115,32 @@ def test_what_is_wrong_is_said_before_anything_is_written(session, shop, sets, m
     assert message in ran.output
     assert not session.catalog.tableExists("shop.counts")
     assert session.table("shop.other").count() == 0
+
+
+class Dropping(Progress):
+    """Drops a table once the first micro-batch has ended."""
+
+    def __init__(self, session, table):
+        super().__init__()
+        self._session, self._table = session, table
+
+    def micro_batch(self, totals, always=False):
+        super().micro_batch(totals, always)
+        self._session.sql(f"DROP TABLE IF EXISTS {self._table}")
+
+
+@pytest.mark.parametrize("key", ["sink.table", "source.table"])
+def test_a_table_that_is_dropped_while_a_stream_runs_ends_it_by_its_key(session, shop, key):
+    session.read.parquet(str(shop / "files")).repartition(4).write.saveAsTable("shop.parts")
+    dropped = {"sink.table": "shop.streamed", "source.table": "shop.parts"}[key]
+    sets = [*STREAM, "source.table=shop.parts", "sink.table=shop.streamed", "source.options={maxFilesPerTrigger=1}"]
+    with pytest.raises(SkybandError, match=r"sink.table: the table .* is gone|a file of the source has gone"):
+        run_job(shop / "job.toml", sets, progress=Dropping(session, dropped))
+    assert not session.streams.active
+    again = run(shop, *sets)
+    assert again.exit_code == 1
+    told = "'shop.streamed' is gone, and the checkpoint" if key == "sink.table" else "there is no table 'shop.parts'"
+    assert f"{key}: {told}" in again.output
 
 
 def test_without_spark_there_is_no_such_catalogue(shop):

@@ -83,7 +83,7 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     sink = kafka_sink("counts", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, KEY)
     sink.seconds = 0.5
-    with pytest.raises(EngineError, match=r"3 of 3 rows were not delivered to the topic 'counts' .*127\.0\.0\.1:9"):
+    with pytest.raises(EngineError, match=r"3 of 3 answers were not delivered to the topic 'counts' .*127\.0\.0\.1:9"):
         sink.write(ANSWERS, "one", 0)
 
 

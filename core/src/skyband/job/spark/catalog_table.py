@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.model import Job, Sink, Source, local_path
-from skyband.job.spark.sink_log import check_belong
+from skyband.job.spark.sink_log import check_belong, latest
 from skyband.job.table_location import SPARK_TABLE
 from skyband.registry.info import FILE_FORMATS
 
@@ -49,12 +49,15 @@ def start_stream(session: Any, job: Job, answers: Any, writer: Any) -> Any:
     """Start a stream of answers into a table. Raises ConfigError where its columns are others, or the answers in it
     and the checkpoint do not belong together."""
     name = job.sink.table or ""
+    checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if session.catalog.tableExists(name):
         _with_columns_of(session, name, answers)
         folder = _folder(session, name)
-        checkpoint = local_path(job.sink.checkpoint or "")
-        if folder is not None and checkpoint is not None and job.sink.checkpoint is not None:
+        if folder is not None and checkpoint is not None:
             check_belong(checkpoint, folder, "table")
+    elif checkpoint is not None and (committed := latest(checkpoint / "commits")) >= 0:
+        message = f"{name!r} is gone, and the checkpoint {str(checkpoint)!r} has written micro-batch {committed}"
+        raise ConfigError(Problem("sink.table", f"{message}: bring it back, or begin anew with another checkpoint"))
     return writer.toTable(name)
 
 

@@ -40,6 +40,11 @@ _OF_TYPES = re.compile(
 """What a reader says of a file whose columns have other types than the source's."""
 _FILE = re.compile(r"(?:reading file|[Ff]ile path:|in file) ['\"]?(?P<path>[\w/][^\s'\"]*[^\s'\".,;:)])")
 _NO_FORMAT = re.compile(r"Failed to find (?:the )?data source: ([\w.-]+?)\.?(?:\s|$)")
+_GONE_TABLE = re.compile(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (?P<name>\S+) cannot be found")
+_GONE_FILE = re.compile(r"FILE_NOT_EXIST|Option 'basePath' not found")
+"""What Spark says where files are not there any more, or all of a table's."""
+_CLOSED = re.compile(r"[Pp]ermission denied|Operation not permitted|AccessControl|ParentNotDirectory|Mkdirs failed")
+"""What a file system says of a place that takes nothing, or may not be read."""
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
 
 
@@ -140,8 +145,31 @@ def sentence(text: str, job: Job | None = None) -> str:
     cause = _innermost(text) or "failed without saying why"
     if _OF_TYPES.search(text):
         return f"Spark: {cause}{_of_file(text, cause)}: {_OTHER_TYPES}"
+    gone = _GONE_TABLE.search(cause)
+    if gone is not None and job is not None and (key := _key_of_table(gone["name"], job)) is not None:
+        return f"{key}: the table {gone['name']} is gone: {_BRING_BACK}"
     of_source = _of_file(text, cause) if _OF_SOURCE.search(cause) else ""
     return f"Spark: {cause}{of_source}{_remedy(cause, job)}"
+
+
+_BRING_BACK = "bring it back and run again, or begin anew with another table and another checkpoint"
+
+
+def _key_of_table(name: str, job: Job) -> str | None:
+    """The key of a job that names a table, as Spark calls it; None where none does."""
+    last = name.replace("`", "").split(".")[-1].lower()
+    tables = {"sink.table": job.sink.table, "source.table": job.source.table}
+    return next((key for key, table in tables.items() if table and table.lower().split(".")[-1] == last), None)
+
+
+def _key_of_path(cause: str, job: Job) -> str | None:
+    """The key of a job whose folder an error names; None where none is."""
+    paths = {"sink.checkpoint": job.sink.checkpoint, "sink.path": job.sink.path, "source.path": job.source.path}
+    folders = {key: local_path(path) for key, path in paths.items() if path is not None}
+    named = (
+        key for key, folder in folders.items() if folder is not None and folder.is_absolute() and str(folder) in cause
+    )
+    return next(named, None)
 
 
 _OTHER_TYPES = (
@@ -185,6 +213,10 @@ def _remedy(cause: str, job: Job | None) -> str:
     if _OF_MACHINE.search(cause):
         whole = "" if checkpoint is None else f": {checkpoint!r} is as after the last micro-batch that ended"
         return f": see to that, and run again{whole}"
+    if job is not None and _CLOSED.search(cause) and (key := _key_of_path(cause, job)) is not None:
+        return f": see to what {key} permits, or name another place"
+    if _GONE_FILE.search(cause):
+        return f": a file of the source has gone, or its table was dropped; {_BRING_BACK}"
     if _OF_SOURCE.search(cause):
         return ": a file of the source is damaged; mend it or move it away, and run again"
     lacking = _NO_FORMAT.search(cause)
