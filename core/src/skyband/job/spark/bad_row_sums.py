@@ -15,7 +15,7 @@ from attrs import define, field
 
 from skyband.job.bad_rows import BAD, key_of
 from skyband.job.model import Source, local_path
-from skyband.queries.row_sums import check_sum
+from skyband.operator.row_accounting import check_sum
 
 _NO_PLACES = ("rate", "socket")
 """Sources whose offsets count from when a stream began, so that two streams have not the same rows at one offset."""
