@@ -10,6 +10,7 @@ from skyband.config.calendar_lengths import UTC, CalendarLength, Length, length
 from skyband.config.durations import Duration, duration
 from skyband.errors import Problem
 from skyband.queries.calendar_schedule import AnewSchedule, CalendarSchedule
+from skyband.queries.empty_windows import EndlessCalendar, EndlessRegular
 from skyband.queries.schedule import Regular, Schedule
 
 
@@ -90,12 +91,12 @@ def of_calendar(every: Length, *windows: Length) -> bool:
 
 
 @lru_cache
-def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration) -> Schedule:
-    """When to answer, where the backend answers since any moment."""
+def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, empty: str | None = None) -> Schedule:
+    """When to answer, where the backend answers since any moment; `empty` as `skyband.queries.empty_windows` has it."""
     if of_calendar(every, *windows):
-        return CalendarSchedule(every, windows, offset.length)
+        return (CalendarSchedule if empty is None else EndlessCalendar)(every, windows, offset.length)
     lengths = [window.length for window in windows]
-    return Regular(every.length, max(lengths), offset.length, lengths)
+    return (Regular if empty is None else EndlessRegular)(every.length, max(lengths), offset.length, lengths)
 
 
 @lru_cache

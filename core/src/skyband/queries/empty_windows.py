@@ -1,0 +1,58 @@
+"""`empty = "zero"`: a moment in which nothing came has an answer, as a group goes on for good once it has begun."""
+
+from typing import Any
+
+import numpy as np
+
+from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.config.literals import literal
+from skyband.config.parameters import choice
+from skyband.errors import Problem
+from skyband.queries.calendar_schedule import CalendarSchedule
+from skyband.queries.schedule import Regular, Schedule
+
+ZERO = "zero"
+
+
+def empty_parameter() -> Any:
+    """The field `empty`."""
+    return choice(
+        ZERO, default=None, kw_only=True,
+        help='"zero": a group that has had a row answers at every moment from then on, 0 where nothing came; else no '
+        "more once its longest window is empty",
+    )  # fmt: skip
+
+
+def empty_problems(empty: str | None, rows: bool, emit: str | None) -> list[Problem]:
+    """What `empty` does not go with."""
+    if empty is None:
+        return []
+    if rows:
+        return [Problem("empty", f"goes with windows in time, as one in rows is never empty (got {literal(empty)})")]
+    if emit is not None:
+        return [Problem("empty", f"is no part of a state: drop this, or `emit` (got {literal(empty)})")]
+    return []
+
+
+class _Endless(Schedule):
+    """No session ends: each moment after its first row is one at which a group answers."""
+
+    def has_ended(self, last: Int64, watermark: Any) -> Array:  # noqa: ARG002
+        return np.zeros(last.shape, bool)
+
+    def cannot_end(self, last: int, watermark: int) -> bool:  # noqa: ARG002
+        return True
+
+    def empty_at(self, last: Any) -> Any:
+        return np.full(last.shape, TIME_MAX) if np.ndim(last) else TIME_MAX
+
+    def reach(self, last: Any) -> Any:
+        return self.empty_at(last)
+
+
+class EndlessRegular(_Endless, Regular):
+    """At the multiples of `every`."""
+
+
+class EndlessCalendar(_Endless, CalendarSchedule):
+    """At moments of the calendar."""
