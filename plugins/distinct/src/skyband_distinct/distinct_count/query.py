@@ -19,6 +19,7 @@ from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
+from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
@@ -48,6 +49,10 @@ class DistinctCount(Query):
     window; of several rows at that time the largest counts. A range [low, high) holds the values from low on and below
     high; it stands as such text in the column range, after window. Ranges that do not overlap share no item. With
     `emit = "state"` any range is asked later. Rows whose value is null or no number are left out, and reported.
+
+    A group answers from its first row on until its longest window is empty. With `empty = "zero"` it goes on: a moment
+    in which nothing came has an answer too, 0, so that a chart or an alarm sees the silence. Such a group is never
+    forgotten, and costs an answer at each moment.
 
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
@@ -88,6 +93,7 @@ class DistinctCount(Query):
         help="give states instead of answers, to be asked later: of all groups, or of those that changed",
     )  # fmt: skip
 
+    empty: str | None = empty_parameter()
     value: str | None = column_name(
         None, kw_only=True, help="a column of numbers: items are told apart by ranges of the value they had last"
     )
@@ -104,6 +110,7 @@ class DistinctCount(Query):
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
         problems = [*problems_of(self.every, self.offset, windows), *self._range_problems()]
+        problems += empty_problems(self.empty, self.rows, self.emit)
         if problems:
             raise ConfigError(*problems)
 
@@ -135,7 +142,7 @@ class DistinctCount(Query):
     @property
     def schedule(self) -> Schedule:
         """When it answers."""
-        return schedule_of(self.every, self.windows, self.offset)
+        return schedule_of(self.every, self.windows, self.offset, self.empty)
 
     @property
     def ties(self) -> tuple[str, ...]:
