@@ -67,6 +67,7 @@ OTHERS = {
     "above": [0.7],
     "at_least": 5,
     "rest": True,
+    "part": "number > 3",
     "empty": "zero",
     "answers": "changes",
     "key": ["at"],

@@ -10,6 +10,7 @@ from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 
+from skyband_totals.heavy_hitters.part_processor import PartProcessor
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.heavy_hitters.shard_merging import merge_shards
@@ -22,6 +23,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     merges = "total-ranker"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        if self.query.part is not None:
+            return PartProcessor(self.query, bindings["total-ranker"], answers)
         made = TotalsProcessor if self.query.emit is None else StatesProcessor
         return made(self.query, bindings["total-ranker"], answers)
 
@@ -29,7 +32,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
         most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
-        if query.gives_states or not most:
+        if query.gives_states or query.part is not None or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -29,7 +29,7 @@ from skyband_totals.top import Top, Tops
 if TYPE_CHECKING:
     from skyband_totals.heavy_hitters.query import HeavyHitters
 
-_COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64}
+_COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64, "meets": np.int8}
 _GRANDS = 3
 """Columns that a shard's answers have besides those of a result."""
 
@@ -40,7 +40,6 @@ class TotalsProcessor(BatchedProcessor):
     def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
         self._binding = ranker
         self._parameters = query.backend_parameters("total-ranker")
-        self._amounts = query.amounts
         self._labels = {"window": pa.array([str(window) for window in query.windows], pa.string())}
         self._calendar = of_calendar(query.every, *query.windows)
         self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
@@ -52,7 +51,8 @@ class TotalsProcessor(BatchedProcessor):
         self._shard = answers.names[-1] == "grand_high"
         self._rest, self._unit = query.rest, query.unit if query.total == "sum" else 1.0
         self._carried = len(query.carry)
-        columns = {name: np.empty(0, _COLUMNS[name]) for name in ("object", *self._amounts)}
+        self._row_columns = ("object", *query.row_columns)
+        columns = {name: np.empty(0, _COLUMNS[name]) for name in self._row_columns}
         self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
         schedule = query.schedule
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
@@ -103,39 +103,46 @@ class TotalsProcessor(BatchedProcessor):
         return self._answered(times, self._in_order(times, rows), asked)
 
     def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> ProcessorAnswers | None:
-        if self._calendar:
-            found = self._since_starts(times, columns, asked)
-        else:
-            objects, phase = columns.pop("object"), self._phase
-            found = self._ranker.answers(times - phase, objects, **arguments_of(columns), moments=asked - phase)
+        self._look_at(times)
+        found = self._tops(self._ranker, times, columns, asked)
         return self._answers(asked, found) if len(asked) else None
 
-    def _since_starts(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
+    def _look_at(self, times: Int64) -> None:
+        """Be finer before rows at these times, where they need it."""
+        if self._calendar and len(times) and times[0] < self._finer_before and not self._finer:
+            self._be_finer()
+
+    def _tops(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], at: Int64) -> Tops:
+        """What a ranker answers at these moments, the rows given to it."""
+        if self._calendar:
+            return self._since_starts(ranker, times, columns, at)
+        amounts, phase = {name: column for name, column in columns.items() if name != "object"}, self._phase
+        return ranker.answers(times - phase, columns["object"], **arguments_of(amounts), moments=at - phase)
+
+    def _since_starts(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
         """The answers over windows that differ in length, moment by moment.
 
         Where the ranker's first row came later than a zone's clock was odd, it is asked since the end of that.
         """
-        if len(times) and times[0] < self._finer_before and not self._finer:
-            self._be_finer()
-        grain, odd = self._ranker.grain, self._odd_until
+        grain, odd = ranker.grain, self._odd_until
         whole = odd if self._finer else -(-odd // grain) * grain
         found = list[Top]()
-        for at in self._moments(times, columns, asked):
+        for at in self._moments(ranker, times, columns, asked):
             starts = self._schedule.starts(at)
-            found += [self._ranker.since(since if since > odd or self._finer else whole) for since in starts]
+            found += [ranker.since(since if since > odd or self._finer else whole) for since in starts]
         return Tops.of(found)
 
-    def _moments(self, times: Int64, columns: dict[str, Array], asked: Int64) -> Iterator[int]:
-        """Feed the ranker up to each moment asked, and then the rest."""
+    def _moments(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], asked: Int64) -> Iterator[int]:
+        """Feed a ranker up to each moment asked, and then the rest."""
         start = 0
         stops = np.searchsorted(times, asked).tolist()
         for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
             if stop > start:
                 part = {name: column[start:stop] for name, column in columns.items()}
-                self._ranker.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
+                ranker.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
                 start = stop
             if at is not None:
-                self._ranker.advance(at - self._phase)
+                ranker.advance(at - self._phase)
                 yield at
 
     def _in_order(self, times: Int64, rows: Rows) -> dict[str, Array]:
@@ -143,7 +150,7 @@ class TotalsProcessor(BatchedProcessor):
 
         All rows of a time come together, as they wait for the watermark together.
         """
-        columns = {name: rows[name] for name in ("object", *self._amounts)}
+        columns = {name: rows[name] for name in self._row_columns}
         if not self._ranker.order_matters or self._ranker.by == "rows" or not (times[1:] == times[:-1]).any():
             return columns
         order = np.lexsort((*reversed(columns.values()), times))
@@ -162,10 +169,7 @@ class TotalsProcessor(BatchedProcessor):
             np.repeat(places, sizes),
             entries + 1 - np.repeat(found.offsets[:-1], sizes),
             *(carried[: self._several] or [self._names.for_answers(found.objects)]),
-            found.totals,
-            found.totals / np.repeat(found.grand, sizes),
-            found.low,
-            found.high,
+            *self._numbers(found),
             *([np.ones(len(entries), np.int64)] if self._rest else []),
             *carried[self._several :],
         ]
@@ -180,10 +184,14 @@ class TotalsProcessor(BatchedProcessor):
         grands = [column[some] for column in (found.grand, found.grand_low, found.grand_high)]
         if self._rest:
             nothing[self._schema.get_field_index(OBJECTS) - 3] = object_counts(found.objects_in_all[some])
-        ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * _GRANDS]
+        ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * (_GRANDS - 1), pa.array(found.high)]
         totals = [at[some], places[some], np.zeros(count, np.int64), *nothing, *grands]
         parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
         return pa.concat_batches([as_batch([part]) for part in parts])
+
+    def _numbers(self, tops: Tops) -> list[Array]:
+        """Of each row of the answers the columns of numbers after the object."""
+        return [tops.totals, tops.totals / np.repeat(tops.grand, np.diff(tops.offsets)), tops.low, tops.high]
 
     def _with_rest(self, columns: Sequence[Array | pa.Array], tops: Tops, at: Int64, places: Int64) -> list[Any]:
         """The columns of answers, each of which a row of all other objects follows."""

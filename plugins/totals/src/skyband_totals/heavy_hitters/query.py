@@ -11,11 +11,11 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.state_frame_checks import check_finite, check_named, check_whole
+from skyband.columns.state_frame_checks import check_finite, check_named, check_numbers, check_whole
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
-from skyband.config.parameters import choice, flag, integer, number
+from skyband.config.parameters import checked, choice, flag, integer, number
 from skyband.errors import ConfigError, Problem, SnapshotError
 from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
@@ -46,12 +46,15 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.roles import Backend
 from skyband.states.state import State
 
+from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in, rows_that_meet
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
+PARTS = ("part", "low", "high", "matching")
+"""The columns of answers that are ranked by the part that meets a condition, before total and share."""
 _AT_LEAST = "write at_least = 20 for the objects whose total is 20 or more, share = 0.05 for a part of all"
 _WEIGHTS = {
     NO_NUMBER: "no weight",
@@ -76,6 +79,11 @@ class HeavyHitters(Query):
     `high` are the bounds that the ranker declares, equal to `total` where it is exact. Of equal totals the smaller
     object ranks first where objects are integers, otherwise (decimals too) the one of smaller hash, so that all engines
     agree.
+
+    With `part`, a condition such as "status >= 500", objects rank by the part of their total that meets it, and `k`
+    counts by that; `share` and `at_least` say, as ever, which totals are large enough. The columns after the object are
+    then part, low, high, matching, total, share: `matching` is the total of the rows that meet it, `low` and `high` are
+    bounds of `part`. A row for which the condition is null does not meet it. Each group has two rankers.
 
     With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
     share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
@@ -130,6 +138,10 @@ class HeavyHitters(Query):
     k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
     share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
     at_least: float | None = number(None, above=0, help="the total that puts an object in, such as 20 rows")
+    part: str | None = checked(
+        None, type="str", check=condition_problem,
+        help='a condition such as "status >= 500": objects are ranked by the part of their total that meets it',
+    )  # fmt: skip
     rest: bool = flag(
         False, help="one more row after each answer: what all other objects have, without rank and object"
     )
@@ -154,7 +166,7 @@ class HeavyHitters(Query):
             problems.append(
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
-        others = [OBJECTS] if self.rest else []
+        others = [*([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
         taken = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
         problems += name_problems("object", several(self.object), taken)
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
@@ -163,10 +175,23 @@ class HeavyHitters(Query):
             problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
+        problems += self._part_problems()
         if self.emit is not None and self.rest:
             problems.append(Problem("rest", "is no part of a state: drop this, or `emit`"))
         if problems:
             raise ConfigError(*problems)
+
+    def _part_problems(self) -> list[Problem]:
+        if self.part is None:
+            return []
+        if self.emit is not None:
+            return [Problem("part", "is no part of a state: drop this, or `emit`")]
+        if self.rest:
+            return [Problem("rest", "goes with totals, and `part` ranks by a part of them: drop one of the two")]
+        if self.rows and self.total == "distinct":
+            message = 'with total = "distinct" goes with windows in time: give these, or count rows'
+            return [Problem("part", f"{message} (got {literal(self.part)})")]
+        return []
 
     @classmethod
     def first_query(cls, sample: SourceSample) -> FirstQuery | None:
@@ -203,14 +228,24 @@ class HeavyHitters(Query):
         return schedule_of(self.every, self.windows, self.offset)
 
     @property
+    def ranked_by(self) -> str:
+        """The column of the answers that has the largest first."""
+        return "total" if self.part is None else "part"
+
+    @property
     def ties(self) -> tuple[str, ...]:
         carried = (TIE,) if self.carry else ()
-        return ("object", *self.amounts, *carried) if self.rows or self.carry else ()
+        return ("object", *self.row_columns, *carried) if self.rows or self.carry else ()
 
     @property
     def amounts(self) -> tuple[str, ...]:
         """The frame column of what a row adds, if there is one."""
         return {"rows": (), "sum": ("weight",), "distinct": ("value",)}[self.total]
+
+    @property
+    def row_columns(self) -> tuple[str, ...]:
+        """The frame columns of a row besides its object: what it adds, and whether it meets the condition."""
+        return (*self.amounts, *(["meets"] if self.part is not None else []))
 
     def inputs(self) -> tuple[Input, ...]:
         wanted = [*identity_inputs("object", self.object)]
@@ -218,7 +253,14 @@ class HeavyHitters(Query):
             wanted.append(Input("weight", self.weight, "a number", is_number))
         if self.value is not None:
             wanted.append(Input("value", self.value, PLAIN, is_plain))
+        if self.part is not None:
+            wanted.extend(Input("part", name, "a column", _is_any) for name in columns_read(self.part))
         return (*wanted, *carry_inputs(self.carry))
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        wrong = None if problems or self.part is None else problem_in(self.part, schema)
+        return problems if wrong is None else [Problem("part", wrong)]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         objects = [batch.column(name) for name in columns_of(self.object)]
@@ -238,11 +280,15 @@ class HeavyHitters(Query):
             values = batch.column(self.value)
             columns["value"] = pa.array(hash_column(values))
             masks |= _nulls("null value", values)
+        if self.part is not None:
+            columns["meets"] = pa.array(rows_that_meet(self.part, batch))
         return columns, masks
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_whole(frame, "object", "key", *([] if self.value is None else ["value"]))
         check_named(frame)
+        if self.part is not None:
+            check_numbers(frame, "meets", at_least=0, at_most=1)
         if self.weight is not None:
             _, codes = to_units(check_finite(frame, "weight"), self.unit)
             for code in codes[codes != FINE][:1].tolist():
@@ -251,7 +297,8 @@ class HeavyHitters(Query):
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:
             return [at_field(self, schema), state_field(schema.field(columns_of(self.object)[0]).type)]
-        numbers = [pa.field(name, pa.float64()) for name in ("total", "share", "low", "high")]
+        named = ("total", "share", "low", "high") if self.part is None else (*PARTS, "total", "share")
+        numbers = [pa.field(name, pa.float64()) for name in named]
         ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
         ranked += [*identity_fields("object", self.object, schema), *numbers]
         counts = [pa.field(OBJECTS, pa.int64())] if self.rest else []
@@ -264,12 +311,16 @@ class HeavyHitters(Query):
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         every, windows = ranker_lengths(self.every, self.windows, self.offset)
+        k, at_least = self.k, self.at_least
+        if self.part is not None:  # all objects that are large enough are looked at
+            k = None
+            at_least = self.unit if at_least is None and self.share is None else at_least
         return {
             "windows": windows,
             "every": every,
-            "k": self.k,
+            "k": k,
             "share": self.share,
-            "at_least": self.at_least,
+            "at_least": at_least,
             "total": self.total,
             "unit": self.unit,
             "by": "rows" if self.rows else "time",
@@ -313,6 +364,11 @@ class HeavyHitters(Query):
                     Problem("offset", f"must be that of the query that gave the states (got {self.offset})")
                 )
         return problems
+
+
+def _is_any(_: pa.DataType) -> bool:
+    """What a condition compares is looked at by itself."""
+    return True
 
 
 def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:

@@ -32,11 +32,12 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     whole = pc.ScalarAggregateOptions(skip_nulls=False)
     added = [*((name, "sum") for name in GRANDS), *((name, "sum", whole) for name in counted)]
     sums = totals.group_by(each).aggregate(added)
-    objects = answers.filter(pc.greater(answers.column("rank"), 0)).select(columns)
+    objects = answers.filter(pc.greater(answers.column("rank"), 0)).select([*columns, GRANDS[-1]])
     joined = _with(sums, objects, each)
     if query.share is not None:
         least = _least(joined.column("grand_low_sum"), least_of(query.share))
-        joined = joined.filter(pc.greater_equal(_as_units(joined, "high", unit), least))
+        most = "high" if query.part is None else GRANDS[-1]
+        joined = joined.filter(pc.greater_equal(_as_units(joined, most, unit), least))
     shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), unit)))
     joined = joined.set_column(joined.column_names.index("share"), "share", shares)
     ids = answer_ids(joined, "object", query.object)
@@ -44,7 +45,7 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     order = pa.array([places[name] for name in joined.column("window").to_pylist()], pa.int64())
     keyed = joined.append_column(top_k_merging.ID, pa.array(ids)).append_column(_PLACE, order)
     ranked = top_k_merging.merge_top_k(
-        keyed, ["at", _PLACE], [("total", "descending"), (top_k_merging.ID, "ascending")]
+        keyed, ["at", _PLACE], [(query.ranked_by, "descending"), (top_k_merging.ID, "ascending")]
     )
     best = top_k_merging.truncate(ranked, np.iinfo(np.int64).max if query.k is None else query.k, columns)
     return _with_rest(query, best, sums, places) if query.rest else best

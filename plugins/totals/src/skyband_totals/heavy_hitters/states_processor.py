@@ -32,7 +32,9 @@ class StatesProcessor(TotalsProcessor):
         return record_batch_bytes.from_bytes(held).schema.field("object").type
 
     def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> pa.RecordBatch | None:
-        found = [(at, self._state(at)) for at in self._moments(times, columns, asked) if self._is_wanted(at)]
+        found = [
+            (at, self._state(at)) for at in self._moments(self._ranker, times, columns, asked) if self._is_wanted(at)
+        ]
         if len(asked):
             self._names.forget(int(asked[-1]) - self._horizon)
         if not found:

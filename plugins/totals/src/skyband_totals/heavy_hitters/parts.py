@@ -1,0 +1,67 @@
+"""Objects by the part of their total that meets a condition: two rankers' answers divided. Loads no compiled code."""
+
+from typing import NamedTuple
+
+import numpy as np
+from skyband.arrays import Float64, Int64
+
+from skyband_totals.heavy_hitters.rest_rows import in_units
+from skyband_totals.top import Tops
+
+
+class Parts(NamedTuple):
+    """The objects of answers, by the part that meets it descending, then object ascending."""
+
+    whole: Tops
+    """Their totals."""
+    part: Float64
+    low: Float64
+    high: Float64
+    """Of each, the part and its bounds."""
+    matching: Float64
+    """Of each, the total of what meets it."""
+
+
+def parts_of(whole: Tops, some: Tops, k: int | None, unit: float) -> Parts:
+    """The best k of each answer, of all objects of `whole`.
+
+    some: the totals of the rows that meet it, of all objects that have any. One that is not there has no more than the
+    `rest`. A part is least where the fewest rows meet it of the most there may be, and at most 1. O(n log n).
+    """
+    of = np.repeat(np.arange(len(whole)), np.diff(whole.offsets))
+    places = _places(whole, some, of)
+    there = places >= 0
+    matching, least, most = (_picked(column, places) for column in (some.totals, some.low, some.high))
+    most[~there] = some.rest[of[~there]]
+    total, total_low, total_high = (in_units(column, unit) for column in (whole.totals, whole.low, whole.high))
+    low = np.minimum(in_units(least, unit) / total_high, 1.0)
+    certain = total_low > 0
+    high = np.minimum(in_units(most, unit) / np.where(certain, total_low, 1.0), 1.0)
+    high[~certain] = 1.0
+    high = np.maximum(high, low)
+    part = np.clip(in_units(matching, unit) / total, low, high)
+    order = np.lexsort((whole.objects, -part, of))
+    rank = np.arange(len(order)) - whole.offsets[of[order]]
+    best = order if k is None else order[rank < k]
+    sizes = np.bincount(of[best], minlength=len(whole))
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    columns = (column[best] for column in (whole.objects, whole.totals, whole.low, whole.high))
+    numbers = (whole.grand, whole.grand_low, whole.grand_high, whole.rest)
+    tops = Tops(offsets, *columns, *numbers, objects_in_all=whole.objects_in_all)
+    return Parts(tops, part[best], low[best], high[best], matching[best])
+
+
+def _places(whole: Tops, some: Tops, of: Int64) -> Int64:
+    """int64[n]: of each (answer, object) of `whole` its place in `some`, -1 where it is not there."""
+    of_some = np.repeat(np.arange(len(some)), np.diff(some.offsets))
+    objects, codes = np.unique(np.concatenate([whole.objects, some.objects]), return_inverse=True)
+    numbers = np.concatenate([of, of_some]) * max(len(objects), 1) + codes
+    mine, theirs = numbers[: len(of)], numbers[len(of) :]
+    order = np.argsort(theirs)
+    places = np.append(order, -1)[np.searchsorted(theirs, mine, sorter=order)]
+    return np.where(np.append(theirs, -1)[places] == mine, places, -1)
+
+
+def _picked(column: Float64, places: Int64) -> Float64:
+    """The values at these places, 0 where there is none."""
+    return np.where(places >= 0, np.append(column, 0.0)[places], 0.0)
