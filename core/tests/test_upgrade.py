@@ -81,6 +81,7 @@ NEEDED |= {key: {"answers": "changes"} for key in ("key", "changed")}
 OF_MOMENTS = ("answers", "key", "changed")
 """Keys that queries refuse which answer each row."""
 NEEDED_BY = {
+    ("heavy-hitters", "empty"): {"rest": True},
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "repeats"): {"repeats": "best"},
     ("distinct-count", "value"): {"ranges": [[0, 1]]},

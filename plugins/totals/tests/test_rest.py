@@ -38,7 +38,7 @@ def stream(rng, size=None):
     )
 
 
-def expected(rows, windows, total, by, limits):
+def expected(rows, windows, total, by, limits, empty=False):
     """{(group, moment, window): [(rank, object, total, share, objects), ...]}, all by definition."""
     oracles = defaultdict(lambda: TotalOracle({"total": total, "unit": KINDS[total].get("unit", 1.0), **limits}))
     latest = None
@@ -53,7 +53,7 @@ def expected(rows, windows, total, by, limits):
     for group, oracle in oracles.items():
         times = [second for second, _, _ in oracle.rows]
         for at in range(0, latest // EVERY * EVERY + EVERY + 1, EVERY):
-            if not any(at - max(windows) <= second < at for second in times):
+            if not any((0 if empty else at - max(windows)) <= second < at for second in times):
                 continue
             for window in windows:
                 answer, totals = oracle.answer(at - window, at), oracle.totals(at - window, at)
@@ -91,7 +91,8 @@ def follow(seed, monkeypatch):
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "rest": True, **KINDS[total], **limits}
     query |= {"windows": [f"{window} seconds" for window in windows], "every": f"{EVERY} seconds"}
     query |= {"by": ["group"]} if by else {}
-    wanted = expected(rows, windows, total, by, limits)
+    query |= {"empty": "zero"} if (empty := bool(rng.integers(2))) else {}
+    wanted = expected(rows, windows, total, by, limits, empty)
     assert answered(local.apply(rows, query), by) == wanted, (seed, query)
     run, parts, start = local.LocalRun.start(query, rows.schema), [], 0
     for stop in sorted([*rng.integers(0, len(rows) + 1, 4).tolist(), len(rows)]):
@@ -152,3 +153,5 @@ def test_a_state_has_no_row_of_the_others():
     with pytest.raises(ConfigError, match="'objects' is what another column of the answers is called"):
         rows = stream(np.random.default_rng(0), 3).rename_columns(["t", "key", "amount", "page", "objects"])
         local.apply(rows, {**query, "emit": None, "carry": ["objects"]})
+    with pytest.raises(ConfigError, match="empty: goes with `rest`, whose row of a window in which nothing came is 0"):
+        local.apply(rows, {**query, "emit": None, "rest": False, "empty": "zero"})

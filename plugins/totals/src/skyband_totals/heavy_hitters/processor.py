@@ -119,7 +119,7 @@ class TotalsProcessor(BatchedProcessor):
         amounts, phase = {name: column for name, column in columns.items() if name != "object"}, self._phase
         return ranker.answers(times - phase, columns["object"], **arguments_of(amounts), moments=at - phase)
 
-    def _since_starts(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], asked: Int64) -> Tops:
+    def _since_starts(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], due: Int64) -> Tops:
         """The answers over windows that differ in length, moment by moment.
 
         Where the ranker's first row came later than a zone's clock was odd, it is asked since the end of that.
@@ -127,7 +127,7 @@ class TotalsProcessor(BatchedProcessor):
         grain, odd = ranker.grain, self._odd_until
         whole = odd if self._finer else -(-odd // grain) * grain
         found = list[Top]()
-        for at in self._moments(ranker, times, columns, asked):
+        for at in self._moments(ranker, times, columns, due):
             starts = self._schedule.starts(at)
             found += [ranker.since(since if since > odd or self._finer else whole) for since in starts]
         return Tops.of(found)

@@ -37,6 +37,7 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
+from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
@@ -88,7 +89,8 @@ class HeavyHitters(Query):
     With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
     share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
     tell. It is 1 for the other rows, so that totals, shares and `objects` of an answer each add up to those of the
-    whole window. The share is null where nothing came in the window.
+    whole window. The share is null where nothing came in the window. With `empty = "zero"` besides, a group that has
+    had a row has such a row at every moment from then on, also where nothing came for longer than its longest window.
 
     `object` may name several columns, which tell objects apart together: the answers then have these in the place of
     `object`, and equal totals rank by the hash of all of them. `carry` gives further columns of the object's latest row
@@ -151,6 +153,8 @@ class HeavyHitters(Query):
         help="give states instead of answers, to be asked later: of all groups, or of those that changed",
     )  # fmt: skip
 
+    empty: str | None = empty_parameter()
+
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
         problems = problems_of(self.every, self.offset, windows)
@@ -175,7 +179,10 @@ class HeavyHitters(Query):
             problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
-        problems += self._part_problems()
+        problems += [*self._part_problems(), *empty_problems(self.empty, self.rows, self.emit)]
+        if self.empty is not None and not self.rest:
+            message = "goes with `rest`, whose row of a window in which nothing came is 0: add that, or drop this"
+            problems.append(Problem("empty", f"{message} (got {literal(self.empty)})"))
         if self.emit is not None and self.rest:
             problems.append(Problem("rest", "is no part of a state: drop this, or `emit`"))
         if problems:
@@ -225,7 +232,7 @@ class HeavyHitters(Query):
     @property
     def schedule(self) -> Schedule:
         """When it answers."""
-        return schedule_of(self.every, self.windows, self.offset)
+        return schedule_of(self.every, self.windows, self.offset, self.empty)
 
     @property
     def ranked_by(self) -> str:
