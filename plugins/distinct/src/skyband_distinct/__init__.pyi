@@ -30,6 +30,7 @@ class DistinctCount(_DistinctCount):
         changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
         emit: str | None = None,
+        empty: str | None = None,
         value: str | None = None,
         ranges: Sequence[Any] | None = None,
         hash: str | None = None,

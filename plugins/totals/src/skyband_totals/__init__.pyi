@@ -23,6 +23,7 @@ class HeavyHitters(_HeavyHitters):
         k: int | None = None,
         share: float | None = None,
         at_least: float | None = None,
+        part: str | None = None,
         rest: bool = ...,
         carry: str | Sequence[str] = ...,
         *,
@@ -39,4 +40,5 @@ class HeavyHitters(_HeavyHitters):
         changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
         emit: str | None = None,
+        empty: str | None = None,
     ) -> None: ...

@@ -37,7 +37,8 @@ def problem_in(text: str, schema: pa.Schema) -> str | None:
 def rows_that_meet(text: str, batch: pa.RecordBatch) -> Array:
     """int8[n]: 1 where a condition is true, 0 where it is false or null."""
     column = _parsed(text).evaluate(batch).fill_null(False)
-    return column.to_numpy(zero_copy_only=False).astype(np.int8)  # type: ignore[no-any-return]
+    meets: Array = column.to_numpy(zero_copy_only=False).astype(np.int8)
+    return meets
 
 
 @lru_cache(maxsize=64)

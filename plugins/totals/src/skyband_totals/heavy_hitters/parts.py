@@ -45,9 +45,9 @@ def parts_of(whole: Tops, some: Tops, k: int | None, unit: float) -> Parts:
     best = order if k is None else order[rank < k]
     sizes = np.bincount(of[best], minlength=len(whole))
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    columns = (column[best] for column in (whole.objects, whole.totals, whole.low, whole.high))
-    numbers = (whole.grand, whole.grand_low, whole.grand_high, whole.rest)
-    tops = Tops(offsets, *columns, *numbers, objects_in_all=whole.objects_in_all)
+    totals = whole.totals[best], whole.low[best], whole.high[best]
+    grands = whole.grand, whole.grand_low, whole.grand_high, whole.rest
+    tops = Tops(offsets, whole.objects[best], *totals, *grands, objects_in_all=whole.objects_in_all)
     return Parts(tops, part[best], low[best], high[best], matching[best])
 
 
