@@ -80,7 +80,7 @@ def follow(seed):
 
 
 def test_a_group_answers_at_every_moment_after_its_first_row():
-    assert sum(follow(seed) for seed in range(40)) > 1000
+    assert sum(follow(seed) for seed in range(24)) > 1000
 
 
 @pytest.mark.slow
@@ -109,8 +109,8 @@ def test_what_a_sketch_counts_of_nothing_is_0(name):
 
 
 def test_days_of_a_calendar_that_are_empty():
-    days = pa.array(["2026-03-27 12:00", "2026-03-31 01:00"]).cast(pa.timestamp("us", "UTC"))
-    rows = pa.table({"t": days, "item": ["a", "b"]})
+    days = pa.array(["2026-03-27 12:00", "2026-03-31 01:00"]).cast(pa.timestamp("us"))
+    rows = pa.table({"t": days.cast(pa.timestamp("us", "UTC")), "item": ["a", "b"]})
     query = {"kind": "distinct-count", "time": "t", "item": "item", "windows": ["1 day in Europe/Paris"]}
     query |= {"every": "1 day in Europe/Paris", "empty": "zero"}
     found = local.apply(rows, query).to_pylist()

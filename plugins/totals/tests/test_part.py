@@ -118,7 +118,7 @@ def follow(seed):
 
 
 def test_objects_rank_by_the_part_that_meets_a_condition():
-    assert sum(follow(seed) for seed in range(45)) > 300
+    assert sum(follow(seed) for seed in range(24)) > 150
 
 
 @pytest.mark.slow
@@ -130,20 +130,18 @@ def test_objects_rank_by_the_part_that_meets_a_condition_on_ten_thousand_streams
 @pytest.mark.parametrize("name", BOUNDED)
 def test_bounds_hold_the_part(name):
     rng = np.random.default_rng(7)
-    size = 12_000 if name == "misra-gries" else 4000
+    size = 8000 if name == "misra-gries" else 4000
     rows = stream(rng, size).set_column(1, "key", pa.array(rng.zipf(1.3, size) % 200))
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "windows": ["30 seconds"], "every": "10 seconds"}
     query |= {"part": "status >= 500", "at_least": 30}
     found = local.apply(rows, query, {"total-ranker": {"name": name, **BOUNDED[name]}})
     unsure = 0
+    keys, seconds = rows["key"].to_numpy(), rows["t"].cast(pa.int64()).to_numpy() // 1_000_000
+    met = rows["status"].fill_null(0).to_numpy() >= 500
     for row in found.to_pylist():
         at = int((row["at"] - EPOCH).total_seconds())
-        whole, met = Counter(), Counter()
-        for key, time, status in zip(*(rows[name].to_pylist() for name in ("key", "t", "status")), strict=True):
-            if key == row["object"] and at - 30 <= (time - EPOCH).total_seconds() < at:
-                whole[key] += 1
-                met[key] += (status or 0) >= 500
-        true = met[row["object"]] / whole[row["object"]] if whole[row["object"]] else 0.0
+        inside = (keys == row["object"]) & (at - 30 <= seconds) & (seconds < at)
+        true = (inside & met).sum() / inside.sum()
         assert row["low"] * (1 - 1e-9) <= true <= row["high"] * (1 + 1e-9), (name, row)
         assert 0 <= row["low"] <= row["part"] <= row["high"] <= 1
         unsure += row["low"] < row["high"]
