@@ -124,7 +124,7 @@ def test_days_of_a_calendar_that_are_empty():
     [
         ({"windows": ["5 rows"], "every": "5 rows"}, "goes with windows in time, as one in rows is never empty"),
         ({"emit": "state"}, "is no part of a state: drop this, or `emit`"),
-        ({"empty": "null"}, "must be zero"),
+        ({"empty": "null"}, "must be one of zero"),
     ],
 )
 def test_what_has_no_empty_windows_is_refused(keys, said):
