@@ -8,7 +8,7 @@ EXAMPLES = examples(
     {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
     {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
 ) + examples(
-    {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES, "empty": "zero"},
+    {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES},
     {"item": "name", "windows": ["20 rows"], "every": "7 rows", **_RANGES},
     backends={"sketch": "k-skb"},
 )
