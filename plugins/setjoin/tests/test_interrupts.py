@@ -69,7 +69,7 @@ format = "parquet"
 path = "matches"
 """
 ENDS = """
-import ctypes, sys
+import ctypes, signal, sys
 from skyband.__main__ import main
 from skyband.job.local import run as run_local
 
@@ -87,6 +87,7 @@ def ends(*arguments):
 
 if number:
     run_local._answers = ends
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
 main()
 """
 
