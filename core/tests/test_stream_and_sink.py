@@ -46,24 +46,27 @@ def leave(checkpoint, begun, committed):
             (checkpoint / log / str(batch)).touch()
 
 
+def job_of(checkpoint, begun, committed):
+    """The job of a stream `mine` whose checkpoint is there."""
+    leave(checkpoint, begun, committed)
+    (checkpoint / "metadata").write_text(json.dumps({"id": "mine"}))
+    sink = SimpleNamespace(
+        checkpoint=str(checkpoint), mode=None, path="place", format="acme-log", table=None, options={}
+    )
+    return SimpleNamespace(sink=sink, source=SimpleNamespace(stream=True))
+
+
 PLACES = [(committed, begun) for committed in (-1, 0, 1, 9, 10) for begun in (committed, committed + 1)]
 
 
 @pytest.mark.parametrize(("committed", "begun"), PLACES)
 @pytest.mark.parametrize("written", [None, 0, 1, 2, 8, 9, 10, 11, 12])
-def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, committed, begun, written):
+def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, monkeypatch, committed, begun, written):
     """The table was written up to any micro-batch. One that was begun is given again with the same rows."""
-    checkpoint, sink = tmp_path / "c", Table()
-    leave(checkpoint, begun, committed)
-    (checkpoint / "metadata").write_text(json.dumps({"id": "mine"}))
+    monkeypatch.setattr(table_sink, "_says_numbers", lambda _: True)
+    sink, job = Table(), job_of(tmp_path / "c", begun, committed)
     for batch in range(-1 if written is None else written + 1):
         give(sink, batch, "before")
-    job = SimpleNamespace(
-        sink=SimpleNamespace(
-            checkpoint=str(checkpoint), mode=None, path="place", format="acme-log", table=None, options={}
-        ),
-        source=SimpleNamespace(stream=True),
-    )
     first = begun if begun > committed else committed + 1
     after = Table(list(sink.rows))
     for batch in range(first, 15):
@@ -73,6 +76,20 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, co
         table_sink.check_goes_on(job, sink)
     else:
         with pytest.raises(ConfigError, match=r"bring the (newer checkpoint|table) back"):
+            table_sink.check_goes_on(job, sink)
+
+
+@pytest.mark.parametrize("begun", [-1, 0, 9])
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_table_without_numbers_must_be_free_when_a_stream_begins(tmp_path, monkeypatch, begun, rows):
+    """What is written by its keys may be written again: of a stream that has begun it may have any rows."""
+    monkeypatch.setattr(table_sink, "_says_numbers", lambda _: False)
+    sink = Table([("another", number, "before") for number in range(rows)])
+    job = job_of(tmp_path / "c", begun, -1)
+    if begun >= 0 or not rows:
+        table_sink.check_goes_on(job, sink)
+    else:
+        with pytest.raises(ConfigError, match="exists already"):
             table_sink.check_goes_on(job, sink)
 
 
