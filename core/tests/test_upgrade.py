@@ -69,6 +69,9 @@ OTHERS = {
     "rest": True,
     "part": "number > 3",
     "empty": "zero",
+    "against": "previous",
+    "rank_by": "ratio",
+    "direction": "up",
     "answers": "changes",
     "key": ["at"],
     "changed": ["at"],
@@ -82,6 +85,8 @@ OF_MOMENTS = ("answers", "key", "changed")
 """Keys that queries refuse which answer each row."""
 NEEDED_BY = {
     ("heavy-hitters", "empty"): {"rest": True},
+    ("heavy-hitters", "against"): {"share": None, "k": 3},
+    **{("heavy-hitters", key): {"share": None, "k": 3, "against": "previous"} for key in ("rank_by", "direction")},
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "repeats"): {"repeats": "best"},
     ("distinct-count", "value"): {"ranges": [[0, 1]]},

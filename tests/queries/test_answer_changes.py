@@ -38,6 +38,7 @@ QUERIES = {
     "heavy-hitters by": TOTALS | {"k": 2, "by": ["place"]},
     "heavy-hitters rest": TOTALS | {"k": 2, "rest": True},
     "heavy-hitters rest by": TOTALS | {"k": 2, "by": ["place"], "rest": True},
+    "heavy-hitters against": TOTALS | {"k": 2, "against": "previous", "by": ["place"]},
     "distinct-count": COUNTS,
     "distinct-count by": COUNTS | {"by": ["place"]},
     "quantiles by": {

@@ -24,6 +24,8 @@ class HeavyHitters(_HeavyHitters):
         share: float | None = None,
         at_least: float | None = None,
         part: str | None = None,
+        rank_by: str = ...,
+        direction: str = ...,
         rest: bool = ...,
         carry: str | Sequence[str] = ...,
         *,
@@ -41,4 +43,5 @@ class HeavyHitters(_HeavyHitters):
         offset: str | Duration = ...,
         emit: str | None = None,
         empty: str | None = None,
+        against: str | None = None,
     ) -> None: ...

@@ -88,7 +88,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
         "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
-        "skyband.queries.empty_windows", "skyband.queries.pair_columns",
+        "skyband.queries.empty_windows", "skyband.queries.pair_columns", "skyband.queries.previous_windows",
         "skyband.queries.window_parameters", "skyband.job.sources.conditions", "skyband.job.sources.sql_reader",
     ),
     "what families share: groups": (

@@ -10,10 +10,11 @@ from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 
+from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
 from skyband_totals.heavy_hitters.part_processor import PartProcessor
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
-from skyband_totals.heavy_hitters.shard_merging import merge_shards
+from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards
 from skyband_totals.heavy_hitters.states_processor import StatesProcessor
 
 
@@ -25,6 +26,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         if self.query.part is not None:
             return PartProcessor(self.query, bindings["total-ranker"], answers)
+        if self.query.against is not None:
+            return MoversProcessor(self.query, bindings["total-ranker"], answers)
         made = TotalsProcessor if self.query.emit is None else StatesProcessor
         return made(self.query, bindings["total-ranker"], answers)
 
@@ -32,7 +35,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
         most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
-        if query.gives_states or query.part is not None or not most:
+        if query.gives_states or query.part is not None or query.against is not None or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -53,4 +56,4 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         """
         if self.query.gives_states:
             return emitted_states.merged(answers)
-        return merge_shards(self.query, answers)
+        return merge_shards(self.query, answers) if self.query.against is None else merge_movers(self.query, answers)

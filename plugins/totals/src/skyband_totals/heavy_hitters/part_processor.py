@@ -47,21 +47,21 @@ class PartProcessor(TotalsProcessor):
             finer = {**self._parameters_of_some, "every": self._ranker.every}
             self._some = cast(TotalRanker, self._binding.create(**finer))
 
-    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> ProcessorAnswers | None:
+    def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
         self._look_at(times)
         meets = columns.pop("meets") != 0
-        whole = self._tops(self._ranker, times, columns, asked)
+        whole = self._tops(self._ranker, times, columns, due)
         if self._weighs:
             weights = columns.get("weight", np.ones(len(times)))
             those = {"object": columns["object"], "weight": np.where(meets, weights, 0.0)}
-            some = self._tops(self._some, times, those, asked)
+            some = self._tops(self._some, times, those, due)
         else:
             those = {name: column[meets] for name, column in columns.items()}
-            some = self._tops(self._some, times[meets], those, asked)
-        if not len(asked):
+            some = self._tops(self._some, times[meets], those, due)
+        if not len(due):
             return None
         self._parts = parts_of(whole, some, self._k, self._unit)
-        return self._answers(asked, self._parts.whole)
+        return self._answers(due, self._parts.whole)
 
     def _numbers(self, tops: Tops) -> list[Array]:
         parts = self._parts

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from skyband.arrays import Float64, Int64
+from skyband.arrays import Float64
 
+from skyband_totals.heavy_hitters.object_places import answer_of, numbered, picked, places_of
 from skyband_totals.heavy_hitters.rest_rows import in_units
 from skyband_totals.top import Tops
 
@@ -28,10 +29,11 @@ def parts_of(whole: Tops, some: Tops, k: int | None, unit: float) -> Parts:
     some: the totals of the rows that meet it, of all objects that have any. One that is not there has no more than the
     `rest`. A part is least where the fewest rows meet it of the most there may be, and at most 1. O(n log n).
     """
-    of = np.repeat(np.arange(len(whole)), np.diff(whole.offsets))
-    places = _places(whole, some, of)
+    of = answer_of(whole)
+    _, (numbers, of_some) = numbered(whole, some)
+    places = places_of(numbers, of_some)
     there = places >= 0
-    matching, least, most = (_picked(column, places) for column in (some.totals, some.low, some.high))
+    matching, least, most = (picked(column, places) for column in (some.totals, some.low, some.high))
     most[~there] = some.rest[of[~there]]
     total, total_low, total_high = (in_units(column, unit) for column in (whole.totals, whole.low, whole.high))
     low = np.minimum(in_units(least, unit) / total_high, 1.0)
@@ -49,19 +51,3 @@ def parts_of(whole: Tops, some: Tops, k: int | None, unit: float) -> Parts:
     grands = whole.grand, whole.grand_low, whole.grand_high, whole.rest
     tops = Tops(offsets, whole.objects[best], *totals, *grands, objects_in_all=whole.objects_in_all)
     return Parts(tops, part[best], low[best], high[best], matching[best])
-
-
-def _places(whole: Tops, some: Tops, of: Int64) -> Int64:
-    """int64[n]: of each (answer, object) of `whole` its place in `some`, -1 where it is not there."""
-    of_some = np.repeat(np.arange(len(some)), np.diff(some.offsets))
-    objects, codes = np.unique(np.concatenate([whole.objects, some.objects]), return_inverse=True)
-    numbers = np.concatenate([of, of_some]) * max(len(objects), 1) + codes
-    mine, theirs = numbers[: len(of)], numbers[len(of) :]
-    order = np.argsort(theirs)
-    places = np.append(order, -1)[np.searchsorted(theirs, mine, sorter=order)]
-    return np.where(np.append(theirs, -1)[places] == mine, places, -1)
-
-
-def _picked(column: Float64, places: Int64) -> Float64:
-    """The values at these places, 0 where there is none."""
-    return np.where(places >= 0, np.append(column, 0.0)[places], 0.0)

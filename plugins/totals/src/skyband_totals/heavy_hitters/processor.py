@@ -96,16 +96,16 @@ class TotalsProcessor(BatchedProcessor):
             self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))
         self.resume_at(at, state.latest)
 
-    def feed(self, times: Int64, rows: Rows, asked: Int64) -> ProcessorAnswers | None:
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         if len(times):
             self._names.update(times, rows)
             self._ranked_rows.update(times, rows, np.zeros(len(times)))
-        return self._answered(times, self._in_order(times, rows), asked)
+        return self._answered(times, self._in_order(times, rows), due)
 
-    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> ProcessorAnswers | None:
+    def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
         self._look_at(times)
-        found = self._tops(self._ranker, times, columns, asked)
-        return self._answers(asked, found) if len(asked) else None
+        found = self._tops(self._ranker, times, columns, due)
+        return self._answers(due, found) if len(due) else None
 
     def _look_at(self, times: Int64) -> None:
         """Be finer before rows at these times, where they need it."""
@@ -132,11 +132,11 @@ class TotalsProcessor(BatchedProcessor):
             found += [ranker.since(since if since > odd or self._finer else whole) for since in starts]
         return Tops.of(found)
 
-    def _moments(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], asked: Int64) -> Iterator[int]:
-        """Feed a ranker up to each moment asked, and then the rest."""
+    def _moments(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], due: Int64) -> Iterator[int]:
+        """Feed a ranker up to each moment due, and then the rest."""
         start = 0
-        stops = np.searchsorted(times, asked).tolist()
-        for at, stop in zip([*asked.tolist(), None], [*stops, len(times)], strict=True):
+        stops = np.searchsorted(times, due).tolist()
+        for at, stop in zip([*due.tolist(), None], [*stops, len(times)], strict=True):
             if stop > start:
                 part = {name: column[start:stop] for name, column in columns.items()}
                 ranker.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
@@ -156,11 +156,11 @@ class TotalsProcessor(BatchedProcessor):
         order = np.lexsort((*reversed(columns.values()), times))
         return {name: column[order] for name, column in columns.items()}
 
-    def _answers(self, asked: Int64, found: Tops) -> ProcessorAnswers:
+    def _answers(self, due: Int64, found: Tops) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known."""
         sizes, windows = np.diff(found.offsets), len(self._labels["window"])
-        at = np.repeat(asked, windows)
-        places = np.tile(np.arange(windows), len(asked))
+        at = np.repeat(due, windows)
+        places = np.tile(np.arange(windows), len(due))
         until = np.repeat(at, sizes)
         entries = np.arange(len(until))
         carried = self._ranked_rows.lookup(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
@@ -173,8 +173,8 @@ class TotalsProcessor(BatchedProcessor):
             *([np.ones(len(entries), np.int64)] if self._rest else []),
             *carried[self._several :],
         ]
-        self._names.forget(int(asked[-1]) - self._horizon)
-        self._ranked_rows.forget(int(asked[-1]) - self._horizon)
+        self._names.forget(int(due[-1]) - self._horizon)
+        self._ranked_rows.forget(int(due[-1]) - self._horizon)
         if not self._shard:
             columns = self._with_rest(columns, found, at, places) if self._rest else columns
             return AnswerColumns(self._schema, columns, self._labels)

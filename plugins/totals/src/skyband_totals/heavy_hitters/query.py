@@ -39,6 +39,12 @@ from skyband.queries.composite_ids import (
 )
 from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.previous_windows import (
+    against_parameter,
+    only_with_against,
+    previous_problems,
+    with_previous,
+)
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name
@@ -47,15 +53,19 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.roles import Backend
 from skyband.states.state import State
 
+from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
 from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in, rows_that_meet
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
+from skyband_totals.shares import least_of
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
 PARTS = ("part", "low", "high", "matching")
 """The columns of answers that are ranked by the part that meets a condition, before total and share."""
+COMPARED = ("previous", "difference", "ratio", "low", "high")
+"""The columns of answers that are compared with the window before, after the total and before the status."""
 _AT_LEAST = "write at_least = 20 for the objects whose total is 20 or more, share = 0.05 for a part of all"
 _WEIGHTS = {
     NO_NUMBER: "no weight",
@@ -85,6 +95,16 @@ class HeavyHitters(Query):
     counts by that; `share` and `at_least` say, as ever, which totals are large enough. The columns after the object are
     then part, low, high, matching, total, share: `matching` is the total of the rows that meet it, `low` and `high` are
     bounds of `part`. A row for which the condition is null does not meet it. Each group has two rankers.
+
+    With `against = "previous"` objects rank by how far their total is from that of the window just before, which is as
+    long: by the `difference`, or with `rank_by = "ratio"` by how many times as large the larger total is. `direction`
+    takes those that went "up" or "down" only. The columns after the object are then total, previous, difference, ratio,
+    low, high, status: `low` and `high` are bounds of what objects rank by, and status is up, down or same, "new" of an
+    object that the window before has no total of, "gone" of one that has none now. The ratio of a new one is null, and
+    so is a bound that there is none of. `at_least` is what an object has in one of the two windows. A group answers
+    until both are empty. Nothing came before the first row: until a stream is two windows long, an object may be new
+    only because the stream is. Where the ranker is not exact, ranks and status follow its estimates, and an object that
+    it does not keep may have moved by what the `rest` of both windows together is.
 
     With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
     share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
@@ -144,6 +164,12 @@ class HeavyHitters(Query):
         None, type="str", check=condition_problem,
         help='a condition such as "status >= 500": objects are ranked by the part of their total that meets it',
     )  # fmt: skip
+    rank_by: str = choice(
+        DIFFERENCE, RATIO, default=DIFFERENCE, help="with `against`, what of the two totals objects are ranked by"
+    )
+    direction: str = choice(
+        BOTH, UP, DOWN, default=BOTH, help="with `against`, which objects are in: all, or those with more or less now"
+    )
     rest: bool = flag(
         False, help="one more row after each answer: what all other objects have, without rank and object"
     )
@@ -154,6 +180,7 @@ class HeavyHitters(Query):
     )  # fmt: skip
 
     empty: str | None = empty_parameter()
+    against: str | None = against_parameter()
 
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
@@ -171,6 +198,7 @@ class HeavyHitters(Query):
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
         others = [*([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
+        others += [] if self.against is None else [*COMPARED, "status"]
         taken = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
         problems += name_problems("object", several(self.object), taken)
         problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
@@ -179,7 +207,8 @@ class HeavyHitters(Query):
             problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
-        problems += [*self._part_problems(), *empty_problems(self.empty, self.rows, self.emit)]
+        problems += [*self._part_problems(), *self._against_problems(windows)]
+        problems += empty_problems(self.empty, self.rows, self.emit)
         if self.empty is not None and not self.rest:
             message = "goes with `rest`, whose row of a window in which nothing came is 0: add that, or drop this"
             problems.append(Problem("empty", f"{message} (got {literal(self.empty)})"))
@@ -199,6 +228,22 @@ class HeavyHitters(Query):
             message = 'with total = "distinct" goes with windows in time: give these, or count rows'
             return [Problem("part", f"{message} (got {literal(self.part)})")]
         return []
+
+    def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
+        if self.against is None:
+            return only_with_against({"rank_by": (self.rank_by, DIFFERENCE), "direction": (self.direction, BOTH)})
+        problems = previous_problems(windows)
+        remedies = {
+            "share": "is of one window, and `against` compares two: give at_least, k, or both, or drop one of these",
+            "part": "ranks by a part of one total, and `against` by two totals: drop one of the two",
+            "rest": "is of one window, and `against` compares two: drop one of the two",
+            "emit": "gives states, which answer since any moment, and `against` compares answers: drop one of the two",
+        }
+        problems += [Problem(key, text) for key, text in remedies.items() if getattr(self, key) not in (None, False)]
+        if self.total == "distinct":
+            message = "counts a value once that is in both windows, so that they do not subtract: rank by rows or a sum"
+            problems.append(Problem("total", f"{message}, or drop `against` (got {literal(self.total)})"))
+        return problems
 
     @classmethod
     def first_query(cls, sample: SourceSample) -> FirstQuery | None:
@@ -232,7 +277,19 @@ class HeavyHitters(Query):
     @property
     def schedule(self) -> Schedule:
         """When it answers."""
-        return schedule_of(self.every, self.windows, self.offset, self.empty)
+        return schedule_of(self.every, self.spans, self.offset, self.empty)
+
+    @property
+    def spans(self) -> tuple[Length, ...]:
+        """What the ranker is asked over at each moment: the windows, with `against` each followed by two as one."""
+        return self.windows if self.against is None else with_previous(self.windows)
+
+    @property
+    def mover_rule(self) -> MoverRule:
+        """How objects of two windows rank, with `against`."""
+        unit = self.unit if self.total == "sum" else 1.0
+        least = least_of(None, self.at_least, unit).units
+        return MoverRule(self.rank_by, self.direction, self.k, least, unit)
 
     @property
     def ranked_by(self) -> str:
@@ -304,21 +361,34 @@ class HeavyHitters(Query):
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:
             return [at_field(self, schema), state_field(schema.field(columns_of(self.object)[0]).type)]
-        named = ("total", "share", "low", "high") if self.part is None else (*PARTS, "total", "share")
-        numbers = [pa.field(name, pa.float64()) for name in named]
+        numbers = [pa.field(name, pa.float64()) for name in self._number_columns]
+        numbers += [] if self.against is None else [pa.field("status", pa.string())]
         ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
         ranked += [*identity_fields("object", self.object, schema), *numbers]
         counts = [pa.field(OBJECTS, pa.int64())] if self.rest else []
         return [at_field(self, schema), *ranked, *counts, *carry_fields(self.carry, schema)]
 
+    @property
+    def _number_columns(self) -> tuple[str, ...]:
+        if self.against is not None:
+            return ("total", *COMPARED)
+        return ("total", "share", "low", "high") if self.part is None else (*PARTS, "total", "share")
+
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other."""
-        grands = [] if self.gives_states else [pa.field(name, pa.float64()) for name in GRANDS]
+        """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other.
+
+        With `against` it is asked for by none.
+        """
+        grands = (
+            [] if self.gives_states or self.against is not None else [pa.field(name, pa.float64()) for name in GRANDS]
+        )
         return [*self.answer_fields(schema), *grands]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        every, windows = ranker_lengths(self.every, self.windows, self.offset)
+        every, windows = ranker_lengths(self.every, self.spans, self.offset)
         k, at_least = self.k, self.at_least
+        if self.against is not None:  # the other window may have more of an object than this
+            k, at_least = None, self.unit
         if self.part is not None:  # all objects that are large enough are looked at
             k = None
             at_least = self.unit if at_least is None and self.share is None else at_least

@@ -1,6 +1,6 @@
 """The answers of the shards of heavy-hitters as those of one operator with all rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from skyband_totals.unit_worth import worth
 _PLACE = "window's place"
 """A column while shards' answers are merged, called as no column of a source is."""
 _ROW = "row's place"
+_FAR, _DIFFERENCE = "how far an object moved", "how many units an object moved by"
 
 
 def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
@@ -40,15 +41,30 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
         joined = joined.filter(pc.greater_equal(_as_units(joined, most, unit), least))
     shares = pc.divide(joined.column("total"), pa.array(worth(joined.column("grand_sum").to_numpy(), unit)))
     joined = joined.set_column(joined.column_names.index("share"), "share", shares)
-    ids = answer_ids(joined, "object", query.object)
-    places = {str(window): place for place, window in enumerate(query.windows)}
-    order = pa.array([places[name] for name in joined.column("window").to_pylist()], pa.int64())
-    keyed = joined.append_column(top_k_merging.ID, pa.array(ids)).append_column(_PLACE, order)
-    ranked = top_k_merging.merge_top_k(
-        keyed, ["at", _PLACE], [(query.ranked_by, "descending"), (top_k_merging.ID, "ascending")]
-    )
-    best = top_k_merging.truncate(ranked, np.iinfo(np.int64).max if query.k is None else query.k, columns)
-    return _with_rest(query, best, sums, places) if query.rest else best
+    best = _best(query, joined, [query.ranked_by], columns)
+    return _with_rest(query, best, sums, _window_places(query)) if query.rest else best
+
+
+def merge_movers(query: HeavyHitters, answers: pa.Table) -> pa.Table:
+    """Shards share no object: those that moved farthest are among those of each."""
+    total, previous = (_as_units(answers, name, query.unit).to_numpy() for name in ("total", "previous"))
+    far = pa.array(query.mover_rule.far(total, previous))
+    keyed = answers.append_column(_FAR, far).append_column(_DIFFERENCE, pa.array(np.abs(total - previous)))
+    return _best(query, keyed, [_FAR, _DIFFERENCE], answers.column_names)
+
+
+def _best(query: HeavyHitters, objects: pa.Table, by: Sequence[str], columns: list[str]) -> pa.Table:
+    """These columns of the best k of each answer: the largest first of the columns `by`, then by object."""
+    order = pa.array(map(_window_places(query).__getitem__, objects.column("window").to_pylist()), pa.int64())
+    ids = pa.array(answer_ids(objects, "object", query.object))
+    keyed = objects.append_column(top_k_merging.ID, ids).append_column(_PLACE, order)
+    ranks = [*((name, "descending") for name in by), (top_k_merging.ID, "ascending")]
+    ranked = top_k_merging.merge_top_k(keyed, ["at", _PLACE], ranks)
+    return top_k_merging.truncate(ranked, np.iinfo(np.int64).max if query.k is None else query.k, columns)
+
+
+def _window_places(query: HeavyHitters) -> Mapping[str, int]:
+    return {str(window): place for place, window in enumerate(query.windows)}
 
 
 def _as_units(table: pa.Table, column: str, unit: float) -> pa.Array:

@@ -31,12 +31,12 @@ class StatesProcessor(TotalsProcessor):
         held = bytes.fromhex(self._schema.field("state").metadata[OBJECT_TYPE].decode())
         return record_batch_bytes.from_bytes(held).schema.field("object").type
 
-    def _answered(self, times: Int64, columns: dict[str, Array], asked: Int64) -> pa.RecordBatch | None:
+    def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> pa.RecordBatch | None:
         found = [
-            (at, self._state(at)) for at in self._moments(self._ranker, times, columns, asked) if self._is_wanted(at)
+            (at, self._state(at)) for at in self._moments(self._ranker, times, columns, due) if self._is_wanted(at)
         ]
-        if len(asked):
-            self._names.forget(int(asked[-1]) - self._horizon)
+        if len(due):
+            self._names.forget(int(due[-1]) - self._horizon)
         if not found:
             return None
         at, states = zip(*found, strict=True)

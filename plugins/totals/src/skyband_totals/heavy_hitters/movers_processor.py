@@ -1,0 +1,41 @@
+"""One group's stream of a query heavy-hitters that compares each window with the one before it."""
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from skyband.arrays import Array, Int64
+from skyband.groups.answer_columns import ProcessorAnswers
+from skyband.registry import Binding
+
+from skyband_totals.heavy_hitters.movers import STATUS, Movers, movers_of, number_or_null
+from skyband_totals.heavy_hitters.processor import TotalsProcessor
+from skyband_totals.top import Tops
+
+if TYPE_CHECKING:
+    from skyband_totals.heavy_hitters.query import HeavyHitters
+
+
+class MoversProcessor(TotalsProcessor):
+    """Asks one ranker over each window and over twice that, and subtracts."""
+
+    def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
+        self._rule = query.mover_rule
+        super().__init__(query, ranker, answers)
+
+    def begin(self) -> None:
+        super().begin()
+        self._movers: Movers | None = None
+
+    def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
+        self._look_at(times)
+        tops = self._tops(self._ranker, times, columns, due)
+        if not len(due):
+            return None
+        self._movers = movers_of(tops, self._rule)
+        return self._answers(due, self._movers.tops)
+
+    def _numbers(self, tops: Tops) -> list[Array]:
+        movers = self._movers
+        assert movers is not None
+        numbers = [number_or_null(column) for column in (movers.ratio, tops.low, tops.high)]
+        return [tops.totals, movers.previous, movers.difference, *numbers, STATUS.take(pa.array(movers.status))]

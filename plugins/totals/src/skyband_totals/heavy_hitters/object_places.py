@@ -1,0 +1,34 @@
+"""Where the objects of some answers stand in other answers of the same windows. Loads no compiled code."""
+
+import numpy as np
+from skyband.arrays import Float64, Int64
+
+from skyband_totals.top import Tops
+
+
+def answer_of(answers: Tops) -> Int64:
+    """int64[n]: of each object the number of the answer that it is in."""
+    return np.repeat(np.arange(len(answers)), np.diff(answers.offsets))
+
+
+def numbered(*answers: Tops) -> tuple[Int64, list[Int64]]:
+    """All objects, ascending, and for each of `answers` int64[n]: (answer, object) as answer · objects + place.
+
+    Equal numbers mean the same object in the same answer. O(n log n).
+    """
+    objects, codes = np.unique(np.concatenate([some.objects for some in answers]), return_inverse=True)
+    ends = np.cumsum([len(some.objects) for some in answers])[:-1]
+    parts = zip(answers, np.split(codes, ends), strict=True)
+    return objects, [answer_of(some) * max(len(objects), 1) + part for some, part in parts]
+
+
+def places_of(numbers: Int64, others: Int64) -> Int64:
+    """int64[n]: of each number its place among `others`, which are apart; -1 where it is not there. O(n log n)."""
+    order = np.argsort(others)
+    places = np.append(order, -1)[np.searchsorted(others, numbers, sorter=order)]
+    return np.where(np.append(others, -1)[places] == numbers, places, -1)
+
+
+def picked(column: Float64, places: Int64) -> Float64:
+    """float64[n]: the values at these places, 0 where there is none."""
+    return np.where(places >= 0, np.append(column, 0.0)[places], 0.0)
