@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -82,3 +83,22 @@ def test_a_program_is_told_that_a_sink_holds_the_newest_answers():
         ConfigError, match=r"answers: \"current\" is for a job.*open_sink\(…, key=\['host', 'window'\]\)"
     ):
         local.apply(VISITS, QUERY)
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [b"a", b"b"], [0.5, 1.5], [True, False], [1, 2**40]])
+def test_keys_are_told_apart_by_what_they_are_and_not_by_a_hash(values, monkeypatch):
+    """As where two of 10^10 keys have one hash."""
+    from skyband.columns import hashing
+
+    monkeypatch.setattr(hashing, "hash_columns", lambda columns, seed=0: np.zeros(len(columns[0]), np.uint64))
+    hosts = pa.array([*values, None])
+    log = pa.table({"host": hosts, "at": pa.array([1] * 3, pa.timestamp("us", "UTC")), "change": ["entered"] * 3})
+    assert len(last_changes(log, ("host",))) == 3
+    changes = NetChanges.of(log.slice(0, 1), ("host",))
+    assert changes.others(pa.table({"host": hosts})).to_pylist() == [{"host": values[1]}, {"host": None}]
+
+
+def test_zero_has_no_sign_in_a_key():
+    at = pa.array([1, 2], pa.timestamp("us", "UTC"))
+    log = pa.table({"host": [0.0, -0.0], "at": at, "change": ["entered", "updated"], "rank": [1, 2]})
+    assert last_changes(log, ("host",))["rank"].to_pylist() == [2]

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import frozen
 
+from skyband.arrays import Int64
+from skyband.columns.row_codes import row_codes
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -39,17 +42,12 @@ class NetChanges:
         """The rows of a table whose keys are in neither, for formats that write a table anew. O(n log n)."""
         import pyarrow as pa
 
-        from skyband.columns.hashing import hash_columns
-
         if not len(table) or not len(self):
             return table
         kinds = pa.schema([self.rows.schema.field(name) for name in self.key])
-        keys = [one.select(list(self.key)).cast(kinds).combine_chunks() for one in (self.gone, self.rows, table)]
-        nothing = np.empty(0, np.uint64)
-        gone, stand, there = (
-            hash_columns([column.chunk(0) for column in one.columns]) if len(one) else nothing for one in keys
-        )
-        return table.filter(pa.array(~np.isin(there, np.concatenate([gone, stand]))))
+        keys = pa.concat_tables(one.select(list(self.key)).cast(kinds) for one in (self.gone, self.rows, table))
+        codes = _key_codes(keys, self.key)
+        return table.filter(pa.array(~np.isin(codes[len(self) :], codes[: len(self)])))
 
     def __len__(self) -> int:
         return len(self.gone) + len(self.rows)
@@ -59,16 +57,29 @@ def last_changes(log: "pa.Table", key: tuple[str, ...]) -> "pa.Table":
     """The rows of a log that are the last of their key, in the order they have in it."""
     import pyarrow as pa
 
-    from skyband.columns.hashing import hash_columns
-
     if len(log) == 0:
         return log
-    log = log.combine_chunks()
     at = log.column("at").cast(pa.int64()).to_numpy()
-    ids = hash_columns([log.column(name).chunk(0) for name in key])
-    order = np.lexsort((np.arange(len(log)), at, ids))
-    last = np.append(ids[order][1:] != ids[order][:-1], True)
+    codes = _key_codes(log, key)
+    order = np.lexsort((np.arange(len(log)), at, codes))
+    last = np.append(codes[order][1:] != codes[order][:-1], True)
     return log.take(pa.array(np.sort(order[last])))
+
+
+def _key_codes(table: "pa.Table", key: tuple[str, ...]) -> Int64:
+    """int64[n]: the same number where the keys are the same, null like null and no value, −0.0 like 0.0. O(n log n)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    codes = []
+    for name in key:
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_floating(column.type):
+            column = pc.add(column.cast(pa.float64()), 0.0)
+        codes.append(column.combine_chunks().dictionary_encode("encode").indices.to_numpy())
+    return row_codes(codes)
 
 
 def without_change(schema: "pa.Schema") -> "pa.Schema":
