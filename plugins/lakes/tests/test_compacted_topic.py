@@ -5,13 +5,9 @@ import subprocess
 import sys
 
 import kafka_broker
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import topic_kills
-from click.testing import CliRunner
-from skyband.cli.commands import group
-from skyband.engines import local
+from board import OTHER_COLUMNS, BoardJob, in_order, newest, visits
 from skyband.errors import ConfigError, EngineError
 from skyband.tables import TableKeys, open_sink
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
@@ -159,51 +155,15 @@ def test_a_broker_that_goes_away_ends_the_micro_batch_and_nothing_comes_late(tmp
     assert inner._delivery._producer is None
 
 
-JOB = """
-[source]
-format = "parquet"
-path = "visits.parquet"
-
-[query]
-kind = "heavy-hitters"
-time = "ts"
-object = "page"
-by = ["host"]
-k = 2
-windows = ["10 seconds", "20 seconds"]
-every = "10 seconds"
-answers = "current"
-
-[sink]
-format = "kafka"
-table = "board"
+SINK = """format = "kafka"
 options = { "kafka.bootstrap.servers" = "ADDRESS", "kafka.log_level" = "0" }
 """
-
-
-OTHER_COLUMNS = ["query.kind=distinct-count", "query.item=page", "-query.object", "-query.k"]
 
 
 @pytest.fixture
 def call(tmp_path, broker):
     pytest.importorskip("skyband_totals")  # the query of the job; the plugin may be alone
-    seconds = [1, 2, 3, 4, 11, 12, 13, 22, 23, 24, 41]
-    rows = pa.table(
-        {
-            "ts": pa.array(seconds, pa.timestamp("s", "UTC")),
-            "page": ["/a", "/a", "/b", None, "/b", "/b", "/c", "/c", "/a", "/a", "/c"],
-            "host": ["x", "x", "x", "x", "x", "y", "y", "y", "x", "x", "y"],
-        }
-    )
-    pq.write_table(rows, tmp_path / "visits.parquet")
-    (tmp_path / "job.toml").write_text(JOB.replace("ADDRESS", broker))
-
-    def run(command, *sets):
-        changes = [part for change in sets for part in ("--set", change)]
-        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
-
-    run.rows = rows
-    return run
+    return BoardJob(tmp_path, SINK.replace("ADDRESS", broker))
 
 
 def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
@@ -211,23 +171,16 @@ def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
     assert checked.exit_code == 0, checked.output
     ran = call("run")
     assert ran.exit_code == 0, ran.stderr
-    query = {"kind": "heavy-hitters", "time": "ts", "object": "page", "by": ["host"], "k": 2,
-             "windows": ["10 seconds", "20 seconds"], "every": "10 seconds"}  # fmt: skip
-    answers = local.apply(call.rows, query).to_pylist()
-    names = ("host", "window", "rank", "object", "total")
-    newest = sorted((tuple(row[name] for name in names) for row in answers if row["at"] == answers[-1]["at"]), key=repr)
 
-    def board():
-        return sorted(
-            (tuple(row[name] for name in names) for row in newest_messages(broker, "board").values()), key=repr
-        )
+    def stands():
+        return in_order(newest_messages(broker, "board").values())
 
-    assert board() == newest != []
+    assert stands() == newest(visits()) != []
     again = call("run")
     assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
     for mode in ("append", "overwrite"):
         assert call("run", f"sink.mode={mode}").exit_code == 0
-        assert board() == newest, mode
+        assert stands() == newest(visits()), mode
     told = call("check", "sink.mode=append", *OTHER_COLUMNS)
     assert told.exit_code == 1 and "sink.table: the topic 'board' has rows of host, at, window" in told.stdout, (
         told.stdout

@@ -5,11 +5,9 @@ import threading
 import time
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
+from board import OTHER_COLUMNS, BoardJob, in_order, newest, visits
 from redis_server import PASSWORD, RedisServer, RedisTrial, lacking
-from skyband.cli.commands import group
 from skyband.errors import ConfigError, EngineError
 from skyband.tables import open_sink
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
@@ -146,62 +144,30 @@ def test_a_wrong_password_is_told_without_it(server):
     assert "not-the-secret" not in str(told.value)
 
 
-JOB = """
-[source]
-format = "parquet"
-path = "visits.parquet"
-
-[query]
-kind = "heavy-hitters"
-time = "ts"
-object = "page"
-by = ["host"]
-k = 2
-windows = ["10 seconds"]
-every = "10 seconds"
-answers = "current"
-
-[sink]
-format = "redis"
+SINK = """format = "redis"
 url = "${BOARD_URL}"
-table = "board"
 """
 
 
 @pytest.fixture
 def call(tmp_path, server, monkeypatch):
     pytest.importorskip("skyband_totals")  # the query of the job; the plugin may be alone
-    seconds = [1, 2, 3, 4, 11, 12, 13]
-    table = pa.table(
-        {
-            "ts": pa.array(seconds, pa.timestamp("s", "UTC")),
-            "page": ["/a", "/a", "/b", None, "/b", "/b", "/c"],
-            "host": ["x", "x", "x", "x", "x", "y", "y"],
-        }
-    )
-    pq.write_table(table, tmp_path / "visits.parquet")
-    (tmp_path / "job.toml").write_text(JOB)
     monkeypatch.setenv("BOARD_URL", server.url)
-
-    def run(command, *sets):
-        changes = [part for change in sets for part in ("--set", change)]
-        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
-
-    return run
+    return BoardJob(tmp_path, SINK)
 
 
 def test_a_job_leaves_the_newest_answer(call, server):
     for command in ("check", "run"):
         called = call(command)
         assert called.exit_code == 0 and PASSWORD not in called.output, called.output
+    hashes = rows(server, "board").values()
+    assert in_order(json.loads(row) for table in hashes for row in table.values()) == newest(visits()) != []
     with server.client() as client:
-        assert client.zrange("board:y:10 seconds", 0, -1) == ["/b", "/c"]
-        assert client.zrange("board:x:10 seconds", 0, -1) == ["/b"]
+        assert client.zrange("board:y:20 seconds", 0, -1) == ["/c"]
+        assert not client.exists("board:x:10 seconds")
     again = call("run")
     assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
-    told = call(
-        "check", "sink.mode=append", "query.kind=distinct-count", "query.item=page", "-query.object", "-query.k"
-    )
+    told = call("check", "sink.mode=append", *OTHER_COLUMNS)
     assert told.exit_code == 1 and "sink.table: the table 'board' has columns" in told.stdout, told.stdout
 
 

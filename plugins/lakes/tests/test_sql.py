@@ -9,11 +9,9 @@ import time
 from contextlib import closing
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from click.testing import CliRunner
-from skyband.cli.commands import group
+from board import KEY, QUERY, BoardJob, newest, visits
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
 from skyband.tables import InstalledFormat, open_sink
@@ -22,65 +20,19 @@ from skyband_lakes.sql.format import SqlFormat
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("skyband_totals")  # the query of the job below; the plugin may be alone
 
-JOB = """
-[source]
-format = "parquet"
-path = "visits.parquet"
-
-[query]
-kind = "heavy-hitters"
-time = "ts"
-object = "page"
-by = ["host"]
-k = 2
-windows = ["10 seconds", "20 seconds"]
-every = "10 seconds"
-answers = "current"
-
-[sink]
-format = "sql"
+SINK = """format = "sql"
 url = "sqlite:///board.db"
-table = "board"
 """
-QUERY = {"kind": "heavy-hitters", "time": "ts", "object": "page", "by": ["host"], "k": 2,
-         "windows": ["10 seconds", "20 seconds"], "every": "10 seconds"}  # fmt: skip
-KEY = ["host", "window", "object"]
-
-
-def visits():
-    seconds = [1, 2, 3, 4, 11, 12, 13, 22, 23, 24, 41]
-    return pa.table(
-        {
-            "ts": pa.array(seconds, pa.timestamp("s", "UTC")),
-            "page": ["/a", "/a", "/b", None, "/b", "/b", "/c", "/c", "/a", "/a", "/c"],
-            "host": ["x", "x", "x", "x", "x", "y", "y", "y", "x", "x", "y"],
-        }
-    )
 
 
 @pytest.fixture
 def call(tmp_path):
-    pq.write_table(visits(), tmp_path / "visits.parquet")
-    (tmp_path / "job.toml").write_text(JOB)
-
-    def run(command="run", *sets):
-        changes = [part for change in sets for part in ("--set", change)]
-        return CliRunner().invoke(group, [command, str(tmp_path / "job.toml"), "--engine", "local", *changes])
-
-    return run
+    return BoardJob(tmp_path, SINK)
 
 
 def board(path, columns="host, window, rank, object, total"):
     with closing(sqlite3.connect(path)) as database:
         return sorted(database.execute(f"SELECT {columns} FROM board").fetchall(), key=repr)
-
-
-def newest(rows):
-    """What stands in the last answer of each group and window, out of whole answers and their moments."""
-    answers = local.apply(rows, QUERY).to_pylist()
-    last = max(row["at"] for row in answers)
-    names = ("host", "window", "rank", "object", "total")
-    return sorted((tuple(row[name] for name in names) for row in answers if row["at"] == last), key=repr)
 
 
 def test_a_table_holds_the_newest_answer(call, tmp_path):
