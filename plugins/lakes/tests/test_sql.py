@@ -160,6 +160,19 @@ def log_of(rows):
     return local.apply(rows, {**QUERY, "answers": "changes"})
 
 
+def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(tmp_path):
+    """Its numbers are in another table, which stays."""
+    path = tmp_path / "board.db"
+    sink = sink_at(path)
+    sink.write(log_of(visits().slice(0, 4)), "one", 0)
+    made(path, "DROP TABLE board")
+    with pytest.raises(EngineError, match="had micro-batch 0 of this stream, and has none of this stream now"):
+        sink.latest("one")
+    assert sink_at(path).latest("one") is None, "so that a run that begins again is told, too"
+    sink_at(path).write(log_of(visits()), "one", 0)
+    assert sink_at(path).latest("one") == 0 and board(path) == newest(visits())
+
+
 def test_a_lock_of_others_is_waited_for_and_told_where_it_stays(tmp_path):
     path = tmp_path / "board.db"
     sink_at(path).append(log_of(visits().slice(0, 4)))

@@ -1,5 +1,7 @@
 """Tables in process: answers are written once, read back as they were, and a wrong table is told."""
 
+import shutil
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -76,6 +78,39 @@ def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
     assert rows(format, place) == [*ANSWERS.to_pylist(), ANSWERS.to_pylist()[0]]
     sink.append(ANSWERS.slice(1), replace=True)
     assert rows(format, place) == ANSWERS.to_pylist()[1:]
+
+
+def drop(format, place):
+    name, options = place
+    if format == "delta":
+        shutil.rmtree(name)
+    else:
+        ICEBERG.imported("catalog.sql").SqlCatalog("default", **options).drop_table(name)
+
+
+def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(format, place):
+    sink = open_sink(format, *place)
+    sink.write(ANSWERS, "one", 0)
+    drop(format, place)
+    said = "the table had micro-batch 0 of this stream, and has none of this stream now: bring it back"
+    for _ in range(2):
+        with pytest.raises(EngineError, match=said):
+            sink.latest("one")
+    assert sink.latest("another") is None
+    sink.write(ANSWERS, "another", 0)
+    assert sink.latest("another") == 0
+
+
+def test_a_table_that_is_set_back_while_a_stream_runs_takes_nothing_more(format, place, tmp_path):
+    sink = open_sink(format, *place)
+    sink.write(ANSWERS, "one", 3)
+    copy = shutil.copytree(tmp_path, tmp_path.parent / f"{tmp_path.name} of before")
+    sink.write(ANSWERS, "one", 4)
+    shutil.rmtree(tmp_path)
+    shutil.copytree(copy, tmp_path)
+    with pytest.raises(EngineError, match="had micro-batch 4 of this stream, and is at 3 now: bring it back"):
+        sink.latest("one")
+    assert open_sink(format, *place).latest("one") == 3, "another run looks at its checkpoint"
 
 
 @pytest.mark.parametrize(

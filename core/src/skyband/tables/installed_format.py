@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 from skyband.errors import EngineError, PluginError, Problem, SkybandError
 from skyband.registry.discovery import cause
@@ -45,7 +45,7 @@ class InstalledFormat:
     def write(self, keys: TableKeys) -> BatchSink:
         """As `Format.write`; where `keys.key` names columns, what it gives takes a log of changes."""
         with _faults_of(self.name):
-            sink = GuardedSink(self.format.write(keys), self.name)
+            sink = GuardedSink(self.format.write(keys), self.name, "streams" in self.info.can)
             return CurrentSink(sink, keys.key) if keys.key else sink
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
@@ -107,20 +107,37 @@ def _faults_of(name: str) -> Iterator[None]:
         raise EngineError(f"{name} failed: {cause(error)}") from error
 
 
-@frozen(eq=False)
+@define(eq=False)
 class GuardedSink(BatchSink):
-    """A format's sink, whose faults name the format and, of a stream, the micro-batch."""
+    """A format's sink, whose faults name the format and, of a stream, the micro-batch.
+
+    A table that had a micro-batch and has it no more, since somebody dropped it or set it back, takes no other: what
+    came before would be missing, and nobody would see it.
+    """
 
     sink: BatchSink
     name: str
+    is_numbered: bool
+    """Whether it says the number of each micro-batch that it has."""
+    _numbers: dict[str, int] = field(factory=dict, init=False)
+    """The last micro-batch of each stream that the table has had."""
 
     def latest(self, stream: str) -> int | None:
         with _faults_of(self.name):
-            return self.sink.latest(stream)
+            number = self.sink.latest(stream)
+        before = self._numbers.get(stream)
+        if before is not None and (number is None or number < before):
+            has = "has none of this stream" if number is None else f"is at {number}"
+            message = f"{self.name}: the table had micro-batch {before} of this stream, and {has} now"
+            raise EngineError(f"{message}: bring it back, or begin anew with another table and checkpoint")
+        if number is not None:
+            self._numbers[stream] = number
+        return number
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
         with _faults_of(f"micro-batch {batch}: {self.name}"):
             self.sink.write(answers, stream, batch)
+        self._note(stream, batch)
 
     def exists(self) -> bool:
         with _faults_of(self.name):
@@ -137,6 +154,12 @@ class GuardedSink(BatchSink):
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
         with _faults_of(self.name if number is None else f"micro-batch {number[1]}: {self.name}"):
             self.sink.apply(changes, number, replace)
+        if number is not None:
+            self._note(*number)
+
+    def _note(self, stream: str, batch: int) -> None:
+        if self.is_numbered:
+            self._numbers[stream] = batch
 
 
 @frozen(eq=False)

@@ -138,8 +138,9 @@ class SqlSink(BatchSink):
         )  # fmt: skip
 
     def _latest(self, connection: Any, stream: str) -> int | None:
+        """None too where the table is gone, of which the numbers know nothing."""
         sql, numbers = SQL.imported(), self._numbers
-        if not sql.inspect(connection).has_table(numbers.name, schema=numbers.schema):
+        if not (sql.inspect(connection).has_table(numbers.name, schema=numbers.schema) and self._exists(connection)):
             return None
         found = connection.execute(sql.select(numbers.c.micro_batch).where(*self._mine(stream))).scalar()
         return None if found is None else int(found)
