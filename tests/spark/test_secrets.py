@@ -1,4 +1,4 @@
-"""Nothing that a run on Spark leaves behind holds a secret of the job: checkpoint, savepoint, answers, Spark's log."""
+"""Nothing that a run on Spark leaves behind holds a secret of the job: checkpoint, savepoint, answers, metrics, Spark's log."""
 
 import os
 import subprocess
@@ -51,7 +51,8 @@ def test_checkpoints_savepoints_answers_and_logs_hold_no_secret(tmp_path):
     (home / "broken").mkdir()
     (home / "broken" / "0.parquet").write_bytes(b"PAR1 and nothing of what should follow")
     job = faults.write_job(home, "job", "local[1]", SECRETS)
-    job.write_text(job.read_text().replace("maxFilesPerTrigger = 1", 'maxFilesPerTrigger = 1, token = "${PLANTED}"'))
+    text = job.read_text().replace("maxFilesPerTrigger = 1", 'maxFilesPerTrigger = 1, token = "${PLANTED}"')
+    job.write_text(f'metrics = "skyband.prom"\n{text}')
     ran = subprocess.run(
         [sys.executable, "-P", "-c", RUNS], cwd=home, capture_output=True, text=True, check=False,
         env={**os.environ, "PLANTED": PLANTED, "TMPDIR": str(kept)},
@@ -61,5 +62,5 @@ def test_checkpoints_savepoints_answers_and_logs_hold_no_secret(tmp_path):
     assert "Spark wrote" in ran.stdout
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     names = {path.name for path in written}
-    assert {"skyband-job.json", "savepoint.json"} <= names
+    assert {"skyband-job.json", "savepoint.json", "skyband.prom"} <= names
     assert [path for path in written if PLANTED.encode() in path.read_bytes()] == []
