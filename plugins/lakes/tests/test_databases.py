@@ -125,3 +125,18 @@ def test_a_table_whose_columns_are_of_other_types_is_told(postgres):
     with pytest.raises(ConfigError, match=r"table: the database postgresql.*: .*integer"):
         sink(postgres, "typed").write(log(0), "one", 0)
     assert sink(postgres, "typed").latest("one") is None
+
+
+@pytest.mark.slow
+def test_a_user_without_rights_is_told_and_changes_nothing(postgres):
+    sink(postgres, "guarded").write(log(0), "one", 0)
+    before = rows(postgres, "guarded")
+    with sqlalchemy.create_engine(postgres.url, poolclass=sqlalchemy.pool.NullPool).begin() as connection:
+        connection.execute(sqlalchemy.text(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'"))
+        connection.execute(sqlalchemy.text("GRANT SELECT ON guarded, skyband_micro_batches TO guest"))
+    guest = sqlalchemy.make_url(postgres.url).set(username="guest").render_as_string(hide_password=False)
+    for table, told in (("guarded", "permission denied for table guarded"), ("new", "permission denied for schema")):
+        with pytest.raises(ConfigError, match=rf"table: the database .*guest:\*\*\*.*{told}") as caught:
+            open_sink("sql", guest, {"table": table}, key=KEY).write(log(1), "one", 1)
+        assert PASSWORD not in str(caught.value)
+    assert rows(postgres, "guarded") == before and sink(postgres, "guarded").latest("one") == 0

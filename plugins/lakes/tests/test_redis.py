@@ -137,6 +137,18 @@ def test_a_server_that_goes_away_and_comes_back_is_waited_for(other_server):
     assert rows(server, "board") == {}
 
 
+def test_a_user_without_rights_is_told_and_changes_nothing(server):
+    sink(server, "guarded").write(log(0), "one", 0)
+    before = rows(server, "guarded")
+    with server.client() as client:
+        client.acl_setuser("guest", enabled=True, passwords=[f"+{PASSWORD}"], keys="*", categories=["+@read"])
+    guest = server.url.replace("redis://:", "redis://guest:")
+    with pytest.raises(EngineError, match="no permissions to run the 'eval.*: look at its URL, its rights") as told:
+        open_sink("redis", guest, {"table": "guarded"}, key=KEY).write(log(1), "one", 1)
+    assert PASSWORD not in str(told.value)
+    assert rows(server, "guarded") == before and sink(server, "guarded").latest("one") == 0
+
+
 def test_a_wrong_password_is_told_without_it(server):
     url = server.url.replace(PASSWORD, "not-the-secret")
     with pytest.raises(EngineError, match=r"the server redis://127.0.0.1:\d+/0: .*look at its URL") as told:
