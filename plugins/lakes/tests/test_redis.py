@@ -143,7 +143,7 @@ def test_a_user_without_rights_is_told_and_changes_nothing(server):
     with server.client() as client:
         client.acl_setuser("guest", enabled=True, passwords=[f"+{PASSWORD}"], keys="*", categories=["+@read"])
     guest = server.url.replace("redis://:", "redis://guest:")
-    with pytest.raises(EngineError, match="no permissions to run the 'eval.*: look at its URL, its rights") as told:
+    with pytest.raises(EngineError, match=r"no permissions to run the 'eval.*: look at its URL, its rights") as told:
         open_sink("redis", guest, {"table": "guarded"}, key=KEY).write(log(1), "one", 1)
     assert PASSWORD not in str(told.value)
     assert rows(server, "guarded") == before and sink(server, "guarded").latest("one") == 0
