@@ -1,4 +1,4 @@
-"""Nothing that a run on Spark leaves behind holds a secret of the job: checkpoints, savepoints, answers, metrics, logs."""
+"""Nothing that a run on Spark leaves behind holds a secret: checkpoints, savepoints, answers, metrics and logs."""
 
 import os
 import subprocess
