@@ -69,6 +69,6 @@ class BoardJob:
         pq.write_table(visits(), home / "visits.parquet")
         self.path.write_text(JOB + sink)
 
-    def __call__(self, command: str = "run", *sets: str) -> Result:
+    def __call__(self, command: str = "run", *sets: str, engine: str = "local") -> Result:
         changes = [part for change in sets for part in ("--set", change)]
-        return CliRunner().invoke(group, [command, str(self.path), "--engine", "local", *changes])
+        return CliRunner().invoke(group, [command, str(self.path), "--engine", engine, *changes])

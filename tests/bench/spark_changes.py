@@ -55,7 +55,6 @@ def run(session: Any, keys: dict[str, Any], folder: Path, home: Path) -> tuple[l
     query.awaitTermination()
     taken = [one["durationMs"]["triggerExecution"] for one in query.recentProgress]
     written = session.read.parquet(str(home / "answers")).count()
-    shutil.rmtree(home)
     return taken[FIRST:-1], written
 
 
@@ -71,9 +70,9 @@ def main() -> None:
     write_visits(home / "visits", options.groups, options.rows, options.batches)
     taken: dict[str, list[float]] = {name: [] for name in WAYS}
     written = {}
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
         for name, keys in WAYS.items():
-            milliseconds, written[name] = run(session, keys, home / "visits", home / name)
+            milliseconds, written[name] = run(session, keys, home / "visits", home / f"{name} {number}")
             taken[name].extend(milliseconds)
     shutil.rmtree(home)
     appending = statistics.median(taken["all answers"])

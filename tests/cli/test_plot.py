@@ -63,13 +63,24 @@ def test_every_format_of_a_sink_gives_the_same_picture(folder, format):
     assert len(rows_of(page)) == 24
 
 
-def test_a_table_in_a_catalogue_is_drawn_by_its_job(folder):
-    pytest.importorskip("pyiceberg")
-    job = folder.home / "lake.toml"
-    lake = 'format = "iceberg"\ntable = "db.there"\ncatalog = { uri = "sqlite:///lake.db", warehouse = "lake/" }'
-    job.write_text(folder.job.read_text().replace('format = "parquet"\npath = "counts"', lake))
+TABLES = {
+    "iceberg": (
+        'table = "db.there"\ncatalog = { uri = "sqlite:///lake.db", warehouse = "lake/" }',
+        "sink.catalog.uri: no such file",
+    ),
+    "sql": ('table = "there"\nurl = "sqlite:///there.db"', "sink.table: there is no table 'there' in the database"),
+}
+
+
+@pytest.mark.parametrize("format", TABLES)
+def test_a_table_that_is_no_file_is_drawn_by_its_job(folder, format):
+    pytest.importorskip({"iceberg": "pyiceberg", "sql": "sqlalchemy"}[format])
+    job, (keys, lacking) = folder.home / "lake.toml", TABLES[format]
+    job.write_text(
+        folder.job.read_text().replace('format = "parquet"\npath = "counts"', f'format = "{format}"\n{keys}')
+    )
     nothing = plot(folder, job, "--output", folder.home / "x.html")
-    assert nothing.exit_code == 1 and "sink.catalog.uri: no such file" in nothing.stderr
+    assert nothing.exit_code == 1 and lacking in nothing.stderr
     assert folder.call("run", job, "--engine", "local").exit_code == 0
     before = answers_at(str(job)).version()
     assert plot(folder, job, "--output", folder.home / "x.html").exit_code == 0

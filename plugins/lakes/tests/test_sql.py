@@ -9,12 +9,14 @@ import time
 from contextlib import closing
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from board import KEY, QUERY, BoardJob, newest, visits
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import InstalledFormat, open_sink
+from skyband.tables import InstalledFormat, open_sink, open_table
 from skyband_lakes.sql.format import SqlFormat
 
 pytest.importorskip("sqlalchemy")
@@ -74,9 +76,94 @@ def test_what_a_job_says_wrongly_is_told_before_it_runs(call, tmp_path, sets, to
     assert not (tmp_path / "board.db").exists(), "a check connects to nothing that is not there"
 
 
-def test_a_source_has_no_such_format(call):
-    checked = call("check", "source.format=sql")
-    assert checked.exit_code == 1 and "sql" in checked.stdout and "source.format" in checked.stdout, checked.stdout
+def test_a_job_reads_the_table_that_another_wrote(call, tmp_path):
+    assert call("run", "query.answers=all").exit_code == 0
+    source = ["source.format=sql", "source.url=sqlite:///board.db", "source.table=board", "-source.path"]
+    into = [
+        "query.time=at",
+        "query.object=object",
+        "query.answers=all",
+        "sink.format=parquet",
+        "sink.path=again",
+        "-sink.url",
+        "-sink.table",
+    ]
+    for command in ("check", "run"):
+        called = call(command, *source, *into, "source.where=rank = 1")
+        assert called.exit_code == 0, called.output
+    answers = local.apply(visits(), QUERY)
+    first = answers.filter(pc.equal(answers["rank"], 1)).drop_columns("window")
+    again = local.apply(first, {**QUERY, "time": "at", "object": "object"})
+    assert pq.read_table(tmp_path / "again").equals(again) and len(again)
+
+
+@pytest.mark.parametrize(
+    ("sets", "told"),
+    [
+        (["source.table=bord"], "source.table: there is no table 'bord' in the database sqlite:///"),
+        (["source.url=sqlite:///none.db"], "source.table: there is no table 'board' in the database sqlite:///"),
+        (['source.schema="at TIMESTAMP"'], "source.schema: a table in sql says its columns itself"),
+        (["source.format=json"], "source.url: is of formats of databases: drop it (got format 'json')"),
+    ],
+)
+def test_what_a_source_says_wrongly_is_told_before_it_is_read(call, tmp_path, sets, told):
+    made(tmp_path / "board.db", "CREATE TABLE board (ts DATETIME, page TEXT, host TEXT)")
+    source = ["source.format=sql", "source.url=sqlite:///board.db", "source.table=board", "-source.path"]
+    lacking = call("check", "source.format=sql", "source.table=board", "-source.path")
+    assert "source.url: is required for sql" in lacking.stdout
+    checked = call("check", *source, *sets, "sink.table=other")
+    assert checked.exit_code == 1 and told in checked.stdout, checked.stdout
+    assert not (tmp_path / "none.db").exists()
+    on_spark = call("check", *source, engine="spark")
+    assert on_spark.exit_code == 1 and "source.format: sql is read by --engine local; " in on_spark.stdout
+
+
+def read(url, columns=None):
+    table = open_table("sql", url, {"table": "board"})
+    names = columns or table.schema.names
+    return pa.Table.from_batches(table.batches(names), pa.schema([table.schema.field(name) for name in names]))
+
+
+EVERY_TYPE = pa.table({
+    "at": pa.array([1, None, 10**15], pa.timestamp("us", "UTC")), "flag": [True, None, False],
+    "whole": pa.array([-(2**63), None, 2**63 - 1]), "real": [1.5, None, -0.0], "text": ["a", None, ""],
+    "day": pa.array([1, None, -1], pa.date32()), "bytes": [b"\0", None, b""],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_rows_are_read_as_they_were_written(kind, tmp_path):
+    url = f"{kind}:///{tmp_path}/board.db"
+    if kind == "duckdb":
+        pytest.importorskip("duckdb_engine")
+    sink = open_sink("sql", url, {"table": "board"})
+    sink.append(EVERY_TYPE)
+    assert read(url).cast(EVERY_TYPE.schema).equals(EVERY_TYPE)
+    assert read(url, ["text", "at"]).column_names == ["text", "at"]
+    versions = [open_table("sql", url, {"table": "board"}).version]
+    for batch in range(3):
+        sink.write(EVERY_TYPE.slice(0, 0), "one", batch)
+        versions.append(open_table("sql", url, {"table": "board"}).version)
+    sink.append(EVERY_TYPE)
+    versions.append(open_table("sql", url, {"table": "board"}).version)
+    assert len({*versions}) == 5
+
+
+def test_more_rows_than_are_read_at_once(tmp_path, monkeypatch):
+    from skyband_lakes.sql import rows
+
+    monkeypatch.setattr(rows, "_AT_ONCE", 7)
+    many = pa.table({"number": range(50)})
+    open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"}).append(many)
+    assert read(f"sqlite:///{tmp_path}/board.db").equals(many)
+
+
+def test_a_column_of_a_type_that_is_not_read_is_named(tmp_path):
+    made(tmp_path / "board.db", "CREATE TABLE board (ts DATETIME, about JSON)")
+    with pytest.raises(ConfigError, match="table: column 'about' is JSON, which is not read: read a view"):
+        read(f"sqlite:///{tmp_path}/board.db")
+    made(tmp_path / "board.db", "ALTER TABLE board RENAME TO raw; CREATE VIEW board AS SELECT ts FROM raw")
+    assert read(f"sqlite:///{tmp_path}/board.db").num_rows == 0
 
 
 def test_a_password_from_the_environment_is_shown_nowhere(call, monkeypatch):
@@ -99,8 +186,9 @@ def test_a_key_that_is_not_unique_leaves_the_table_as_it_was(call, tmp_path):
 def test_ten_kills_leave_the_newest_answer_or_what_was_there(call, tmp_path):
     command = [sys.executable, "-m", "skyband", "run", str(tmp_path / "job.toml"), "--engine", "local",
                "--set", "sink.mode=append"]  # fmt: skip
-    begun = time.monotonic()
-    subprocess.run(command, check=True, capture_output=True)
+    for _ in range(2):  # the first compiles what the others find
+        begun = time.monotonic()
+        subprocess.run(command, check=True, capture_output=True)
     whole, chance, there = time.monotonic() - begun, random.Random(10), newest(visits())
     killed = 0
     for kill in range(10):

@@ -112,14 +112,13 @@ def _path(default: Any = NOTHING, *, help: str) -> Any:
     return checked(default, type="str", check=_path_problem, help=help)
 
 
-def _table(database: bool = False) -> Any:
-    return checked(
-        None,
-        type="str",
-        check=_text_problem if database else namespace_problem,
-        help='of a format with a catalogue, or format = "table": its name there, such as db.answers'
-        + (", of a database as it calls it" if database else ""),
-    )
+def _table() -> Any:
+    message = 'of a format with a catalogue, or format = "table": its name there, such as db.answers'
+    return checked(None, type="str", check=_text_problem, help=f"{message}, of a database as it calls it")
+
+
+def _url() -> Any:
+    return _text(None, help="of a format of databases: where it is, such as ${BOARD_URL}; never shown")
 
 
 def _catalog() -> Any:
@@ -177,6 +176,7 @@ class Source:
         help="on Spark, who reads files: Python where the rows are packed, as the local engine does, or Spark",
     )
     table: str | None = _table()
+    url: str | None = _url()
     catalog: Mapping[str, Any] = _catalog()
     distribution: str | None = _distribution()
     options: Mapping[str, Any] = _options()
@@ -200,8 +200,8 @@ class Sink:
     trigger: str | None = checked(
         None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
     )
-    url: str | None = _text(None, help="of a format of databases: where it is, such as ${BOARD_URL}; never shown")
-    table: str | None = _table(database=True)
+    url: str | None = _url()
+    table: str | None = _table()
     catalog: Mapping[str, Any] = _catalog()
     distribution: str | None = _distribution()
     options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")

@@ -42,7 +42,7 @@ def keys_of(table: Source | Sink) -> TableKeys:
         schema=None if schema is None else parse_ddl(schema),
         stream=isinstance(table, Source) and table.stream,
         writes=isinstance(table, Sink),
-        url=table.url if isinstance(table, Sink) else None,
+        url=table.url,
         key=table.key if isinstance(table, KeyedSink) else (),
     )
 

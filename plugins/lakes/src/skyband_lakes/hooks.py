@@ -7,7 +7,7 @@ _TRIALS = "skyband_lakes.trials"
 
 @hookimpl
 def skyband_formats() -> list[FormatInfo]:
-    """Delta Lake and Apache Iceberg, read and written; Kafka, read; SQL databases, written; the newest answers."""
+    """Delta Lake and Apache Iceberg, read and written; SQL databases likewise; Kafka, read; the newest answers."""
     can = ("reads", "writes", "streams")
     return [
         FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", (*can, "current"),
@@ -20,5 +20,5 @@ def skyband_formats() -> list[FormatInfo]:
         FormatInfo("redis", "skyband_lakes.redis.format:RedisFormat", "the newest answers in Redis",
                    ("streams", "current")),
         FormatInfo("sql", "skyband_lakes.sql.format:SqlFormat", "tables of databases, through SQLAlchemy",
-                   ("writes", "streams", "current"), trial=f"{_TRIALS}:SqlTrial"),
+                   (*can, "current"), trial=f"{_TRIALS}:SqlTrial"),
     ]  # fmt: skip

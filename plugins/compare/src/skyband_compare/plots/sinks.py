@@ -101,7 +101,9 @@ def _tabled(sink: Sink) -> Source:
     """The table of a sink in a plugin's format."""
     if sink.path is not None and local_path(sink.path) is None:
         raise ConfigError(Problem("sink.path", f"only files of this machine are read (got {sink.path!r})"))
-    keys = {name: getattr(sink, name) for name in ("format", "path", "table", "catalog", "options", "distribution")}
+    keys = {
+        name: getattr(sink, name) for name in ("format", "path", "table", "url", "catalog", "options", "distribution")
+    }
     return _checked(Source(**keys), "sink")
 
 

@@ -10,6 +10,9 @@ from skyband_lakes.libraries import SQL
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_MOST_DIGITS = 38
+"""Of a decimal number in 128 bits."""
+
 
 def table_of(schema: "pa.Schema", name: str) -> Any:
     """A `sqlalchemy.Table` with these columns; name: with its schema, where it has one. Names are quoted: which words,
@@ -50,6 +53,36 @@ def _type(sql: Any, entry: "pa.Field") -> Any:
         message = f"column {entry.name!r} to write is {kind}, which no column of a database holds: cast it first"
         raise ConfigError(Problem("table", message))
     return column
+
+
+def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
+    """What a column of a table that is there is in Arrow; has_zones: whether an instant may be without.
+
+    Raises ConfigError for a type that Arrow has not.
+    """
+    import pyarrow as pa
+
+    sql, kind, found = SQL.imported(), column.type, None
+    if isinstance(kind, sql.Boolean):
+        found = pa.bool_()
+    elif isinstance(kind, sql.Integer):
+        found = pa.int64()
+    elif isinstance(kind, sql.Float):
+        found = pa.float64()
+    elif isinstance(kind, sql.Numeric) and kind.precision is not None and kind.precision <= _MOST_DIGITS:
+        found = pa.decimal128(kind.precision, kind.scale or 0)
+    elif isinstance(kind, sql.DateTime):
+        found = pa.timestamp("us", "UTC" if kind.timezone or not has_zones else None)
+    elif isinstance(kind, sql.Date):
+        found = pa.date32()
+    elif isinstance(kind, sql.String):
+        found = pa.string()
+    elif isinstance(kind, sql.LargeBinary):
+        found = pa.binary()
+    if found is None:
+        message = f"column {column.name!r} is {kind}, which is not read: read a view that casts it, or leaves it out"
+        raise ConfigError(Problem("table", message))
+    return found
 
 
 _OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL FROM information_schema.columns

@@ -1,7 +1,8 @@
 """A database that transactions are run on: again where it was away, or where others held a lock."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -45,18 +46,40 @@ class Database:
     def is_there(self) -> bool:
         """False of a file that nobody has made yet: to connect would make it."""
         url = SQL.imported().make_url(self.url)
-        return url.get_backend_name() not in ("sqlite", "duckdb") or Path(url.database or "").exists()
+        return self._kind not in ("sqlite", "duckdb") or Path(url.database or "").exists()
+
+    @property
+    def gives_arrow(self) -> bool:
+        """Whether its driver has rows as Arrow."""
+        return self._kind == "duckdb"
+
+    @property
+    def has_zones(self) -> bool:
+        """Whether instants may have one; in SQLite, which has none, they are UTC."""
+        return self._kind != "sqlite"
+
+    @property
+    def _kind(self) -> str:
+        return str(SQL.imported().make_url(self.url).get_backend_name())
+
+    @contextmanager
+    def connected(self) -> Iterator[Any]:
+        """A connection to read much by, as it comes. Raises EngineError where the database is away."""
+        with self._reason_told(), self._made_engine().connect() as connection:
+            yield connection.execution_options(stream_results=True)
 
     def once(self, work: Callable[[Any], T]) -> T:
         """What `work` gives for a connection in a transaction. Raises EngineError where the database is away."""
-        return self._with_reason(lambda: self._run(work))
+        with self._reason_told():
+            return self._run(work)
 
     def until_done(self, work: Callable[[Any], T]) -> T:
         """As `once`, in a transaction that is tried again where the last was rolled back, or may have been.
 
         `work` does nothing twice: the connection may be lost after the commit and before its answer.
         """
-        return self._with_reason(lambda: self._again(work))
+        with self._reason_told():
+            return self._again(work)
 
     def _again(self, work: Callable[[Any], T]) -> T:
         begun, attempts = time.monotonic(), 0
@@ -71,10 +94,10 @@ class Database:
             time.sleep(min(0.05 * 2**attempts, _LONGEST))
 
     def _run(self, work: Callable[[Any], T]) -> T:
-        with self._connected().begin() as connection:
+        with self._made_engine().begin() as connection:
             return work(connection)
 
-    def _connected(self) -> Any:
+    def _made_engine(self) -> Any:
         if self._engine is None:
             sql = SQL.imported()
             self._engine = sql.create_engine(self.url, poolclass=sql.pool.NullPool)
@@ -83,16 +106,23 @@ class Database:
                 sql.event.listen(self._engine, "begin", _begin)
         return self._engine
 
-    def _with_reason(self, act: Callable[[], T]) -> T:
+    @contextmanager
+    def _reason_told(self) -> Iterator[None]:
         errors = SQL.imported().exc
         try:
-            return act()
+            yield
         except errors.DBAPIError as error:
             reason = " ".join(str(error.orig).split())  # without the statement, whose values are rows
             if _passes(error):
                 message = f"the database {self.name}: {reason}"
                 raise EngineError(f"{message}: look whether it runs and who holds its locks, and run again") from error
             raise ConfigError(Problem("table", f"the database {self.name}: {reason}")) from error
+
+
+def has_table(connection: Any, name: str) -> bool:
+    """Whether there is a table of this name, after that of its schema and a dot where it has one."""
+    home, _, own = name.rpartition(".")
+    return bool(SQL.imported().inspect(connection).has_table(own, schema=home or None))
 
 
 def _no_transaction_of_the_drivers(connection: Any, _: Any) -> None:

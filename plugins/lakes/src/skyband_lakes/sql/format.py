@@ -1,4 +1,4 @@
-"""Databases that SQLAlchemy speaks to as a format of jobs: a table that answers come to, or that holds the newest."""
+"""Databases that SQLAlchemy speaks to as a format of jobs: tables to read, to write, or of the newest answers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +9,7 @@ from skyband.tables import Format, TableKeys
 
 from skyband_lakes.libraries import SQL
 from skyband_lakes.sql.database import Database
+from skyband_lakes.sql.rows import SqlRows
 from skyband_lakes.sql.sink import SqlSink
 
 _PATIENCE = "retry_seconds"
@@ -22,7 +23,9 @@ class SqlFormat(Format):
     """A table is `table`, in a schema or not, in the database at `url`; the option `retry_seconds` says how long a
     database that is away, or a lock, is waited for."""
 
-    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:  # noqa: ARG002 - the same on both engines
+    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
+        if on_spark and not keys.writes:
+            return [Problem("format", "sql is read by --engine local; Spark's own format for databases is jdbc")]
         problems = [
             Problem(name, f"{remedy} (got format 'sql')")
             for name, remedy in (("path", "is of files: name the database with url"), ("catalog", "drop it"))
@@ -32,15 +35,19 @@ class SqlFormat(Format):
             problems.append(Problem("table", "is required for sql: its name, such as board"))
         if keys.url is None:
             problems.append(Problem("url", "is required for sql, such as ${BOARD_URL} or sqlite:///board.db"))
+        if keys.schema is not None:
+            problems.append(Problem("schema", "a table in sql says its columns itself: drop it"))
         problems += _option_problems(keys.options)
         lacking = SQL.missing()
         if lacking is not None:
             return [*problems, Problem("format", f"sql {lacking}")]
         return problems if keys.url is None else [*problems, *_url_problems(keys.url)]
 
+    def read(self, keys: TableKeys) -> SqlRows:
+        return SqlRows(_database_of(keys), keys.table or "")
+
     def write(self, keys: TableKeys) -> SqlSink:
-        database = Database(keys.url or "", float(keys.options.get(_PATIENCE, Database.PATIENCE)))
-        return SqlSink(database, keys.table or "", keys.key)
+        return SqlSink(_database_of(keys), keys.table or "", keys.key)
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
         further = {name: value for name, value in options.items() if name != "table"}
@@ -62,6 +69,10 @@ class SqlFormat(Format):
             return catalog
         placed = url.set(database=str(folder.absolute() / url.database))
         return {**catalog, "url": placed.render_as_string(hide_password=False)}
+
+
+def _database_of(keys: TableKeys) -> Database:
+    return Database(keys.url or "", float(keys.options.get(_PATIENCE, Database.PATIENCE)))
 
 
 def _option_problems(options: Mapping[str, Any]) -> list[Problem]:

@@ -10,13 +10,12 @@ from skyband.tables import BatchSink, NetChanges
 
 from skyband_lakes.libraries import SQL
 from skyband_lakes.sql.columns import table_of, values_of, wants_value
-from skyband_lakes.sql.database import Database
+from skyband_lakes.sql.database import Database, has_table
+from skyband_lakes.sql.numbers import MicroBatchNumbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-NUMBERS = "skyband_micro_batches"
-"""The table, beside that of the answers, that says which micro-batch of a stream each table has last."""
 _PREFIX = "key_"
 
 
@@ -32,22 +31,26 @@ class SqlSink(BatchSink):
     table: str
     key: tuple[str, ...] = ()
 
+    @cached_property
+    def _numbers(self) -> MicroBatchNumbers:
+        return MicroBatchNumbers(self.table)
+
     def latest(self, stream: str) -> int | None:
         if not self.database.is_there:
             return None
-        return self.database.once(lambda connection: self._latest(connection, stream))
+        return self.database.once(lambda connection: self._numbers.latest(connection, stream))
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
         def work(connection: Any) -> None:
-            latest = self._latest(connection, stream)
+            latest = self._numbers.latest(connection, stream)
             if latest is None or latest < batch:
                 self._insert(connection, self._table_for(connection, answers.schema), answers)
-                self._count(connection, stream, batch)
+                self._numbers.note(connection, stream, batch)
 
         self.database.until_done(work)
 
     def exists(self) -> bool:
-        return self.database.is_there and self.database.once(self._exists)
+        return self.database.is_there and self.database.once(lambda connection: has_table(connection, self.table))
 
     def check(self, schema: "pa.Schema") -> None:
         table_of(schema, self.table)
@@ -69,7 +72,7 @@ class SqlSink(BatchSink):
 
         def work(connection: Any) -> None:
             if number is not None:
-                latest = self._latest(connection, number[0])
+                latest = self._numbers.latest(connection, number[0])
                 if latest is not None and latest >= number[1]:
                     return
             table = self._table_for(connection, changes.rows.schema)
@@ -79,7 +82,7 @@ class SqlSink(BatchSink):
                 self._delete(connection, table, keys)
             self._insert(connection, table, changes.rows)
             if number is not None:
-                self._count(connection, *number)
+                self._numbers.note(connection, *number)
 
         self.database.until_done(work)
 
@@ -103,7 +106,7 @@ class SqlSink(BatchSink):
     def _table_for(self, connection: Any, schema: "pa.Schema") -> Any:
         """The table, made where it is not there. Raises ConfigError where it has other columns."""
         table = table_of(schema, self.table)
-        if self._exists(connection):
+        if has_table(connection, self.table):
             self._check_columns(connection, schema)
             return table
         sql = SQL.imported()
@@ -111,10 +114,6 @@ class SqlSink(BatchSink):
             sql.Index(f"{table.name}_key", *(table.c[name] for name in self.key), unique=True)
         table.create(connection)
         return table
-
-    def _exists(self, connection: Any) -> bool:
-        home, _, own = self.table.rpartition(".")
-        return bool(SQL.imported().inspect(connection).has_table(own, schema=home or None))
 
     def _check_columns(self, connection: Any, schema: "pa.Schema") -> None:
         there = wants_value(connection, self.table)
@@ -124,37 +123,6 @@ class SqlSink(BatchSink):
             what = f"has no column {lacking[0]!r}" if lacking else f"wants a value in its column {unfilled[0]!r}"
             columns = f"it has {', '.join(there)}, and the rows to write {', '.join(schema.names)}"
             raise ConfigError(Problem("table", f"the table {self.table!r} {what}: {columns}: choose another table"))
-
-    @cached_property
-    def _numbers(self) -> Any:
-        sql = SQL.imported()
-        home = self.table.rpartition(".")[0]
-        return sql.Table(
-            NUMBERS, sql.MetaData(),
-            sql.Column("stream", sql.String(100), primary_key=True),
-            sql.Column("answers", sql.String(200), primary_key=True),
-            sql.Column("micro_batch", sql.BigInteger, nullable=False),
-            schema=home or None,
-        )  # fmt: skip
-
-    def _latest(self, connection: Any, stream: str) -> int | None:
-        """None too where the table is gone, of which the numbers know nothing."""
-        sql, numbers = SQL.imported(), self._numbers
-        if not (sql.inspect(connection).has_table(numbers.name, schema=numbers.schema) and self._exists(connection)):
-            return None
-        found = connection.execute(sql.select(numbers.c.micro_batch).where(*self._mine(stream))).scalar()
-        return None if found is None else int(found)
-
-    def _count(self, connection: Any, stream: str, batch: int) -> None:
-        numbers = self._numbers
-        numbers.create(connection, checkfirst=True)
-        if self._latest(connection, stream) is None:
-            connection.execute(numbers.insert().values(stream=stream, answers=self.table, micro_batch=batch))
-        else:
-            connection.execute(numbers.update().where(*self._mine(stream)).values(micro_batch=batch))
-
-    def _mine(self, stream: str) -> tuple[Any, Any]:
-        return self._numbers.c.stream == stream, self._numbers.c.answers == self.table
 
 
 def _check_key(changes: NetChanges) -> None:

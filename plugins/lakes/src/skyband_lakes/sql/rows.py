@@ -1,0 +1,102 @@
+"""The rows of a table in a database as Arrow."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+from skyband.errors import ConfigError, Problem
+from skyband.tables import TableRows
+
+from skyband_lakes.libraries import SQL
+from skyband_lakes.sql.columns import arrow_type
+from skyband_lakes.sql.database import Database, has_table
+from skyband_lakes.sql.numbers import MicroBatchNumbers
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_AT_ONCE = 65_536
+
+
+@define(eq=False, slots=False)
+class SqlRows(TableRows):
+    """The rows of a table as it is now, in the order that the database gives them; a batch is 65,536 of them.
+
+    database: where it is. table: its name, after that of its schema and a dot where it has one. Values come through
+    Python, but for those of DuckDB, which are Arrow.
+    """
+
+    database: Database
+    table: str
+
+    def __attrs_post_init__(self) -> None:
+        """Raises ConfigError where there is no such table."""
+        there = self.database.is_there and self.database.once(lambda connection: has_table(connection, self.table))
+        if not there:
+            message = f"there is no table {self.table!r} in the database {self.database.name}: look at url and table"
+            raise ConfigError(Problem("table", message))
+
+    @property
+    def schema(self) -> "pa.Schema":
+        """The columns, as Arrow has them. Raises ConfigError where one is of a type that it has not."""
+        return self._schema
+
+    @property
+    def version(self) -> int:
+        """Of the micro-batches of streams that have written to it, and how many rows it has."""
+        sql, numbers = SQL.imported(), MicroBatchNumbers(self.table)
+        home, _, own = self.table.rpartition(".")
+        place = sql.table(sql.quoted_name(own, True), schema=home or None)
+        count = sql.select(sql.func.count()).select_from(place)
+
+        def together(connection: Any) -> int:
+            return (numbers.together(connection) << 40) + int(connection.execute(count).scalar())
+
+        return self.database.once(together)
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """The rows, only the columns named."""
+        import pyarrow as pa
+
+        schema = pa.schema([self._schema.field(name) for name in columns])
+        with self.database.connected() as connection:
+            if self.database.gives_arrow:
+                yield from self._as_arrow(connection, columns)
+                return
+            for rows in connection.execute(self._select(columns)).partitions(_AT_ONCE):
+                values = zip(*rows, strict=True)
+                arrays = [pa.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    @cached_property
+    def _schema(self) -> "pa.Schema":
+        import pyarrow as pa
+
+        if self.database.gives_arrow:
+            with self.database.connected() as connection:
+                return self._as_arrow(connection, None).schema
+        return pa.schema([(column.name, arrow_type(column, self.database.has_zones)) for column in self._table.columns])
+
+    @cached_property
+    def _table(self) -> Any:
+        sql = SQL.imported()
+        home, _, own = self.table.rpartition(".")
+
+        def reflected(connection: Any) -> Any:
+            return sql.Table(own, sql.MetaData(), schema=home or None, autoload_with=connection)
+
+        return self.database.once(reflected)
+
+    def _select(self, columns: list[str]) -> Any:
+        return SQL.imported().select(*(self._table.c[name] for name in columns))
+
+    def _as_arrow(self, connection: Any, columns: list[str] | None) -> "pa.RecordBatchReader":
+        """Of DuckDB; None: all columns."""
+        driver = connection.connection.driver_connection
+        quote = connection.dialect.identifier_preparer.quote_identifier
+        names = "*" if columns is None else ", ".join(map(quote, columns))
+        place = ".".join(map(quote, self.table.rsplit(".", 1)))
+        relation = driver.sql(f"SELECT {names} FROM {place}")
+        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name before
+        return read(_AT_ONCE)
