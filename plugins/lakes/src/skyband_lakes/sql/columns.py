@@ -62,27 +62,27 @@ def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
     """
     import pyarrow as pa
 
-    sql, kind, found = SQL.imported(), column.type, None
+    sql, kind, arrow = SQL.imported(), column.type, None
     if isinstance(kind, sql.Boolean):
-        found = pa.bool_()
+        arrow = pa.bool_()
     elif isinstance(kind, sql.Integer):
-        found = pa.int64()
+        arrow = pa.int64()
     elif isinstance(kind, sql.Float):
-        found = pa.float64()
+        arrow = pa.float64()
     elif isinstance(kind, sql.Numeric) and kind.precision is not None and kind.precision <= _MOST_DIGITS:
-        found = pa.decimal128(kind.precision, kind.scale or 0)
+        arrow = pa.decimal128(kind.precision, kind.scale or 0)
     elif isinstance(kind, sql.DateTime):
-        found = pa.timestamp("us", "UTC" if kind.timezone or not has_zones else None)
+        arrow = pa.timestamp("us", "UTC" if kind.timezone or not has_zones else None)
     elif isinstance(kind, sql.Date):
-        found = pa.date32()
+        arrow = pa.date32()
     elif isinstance(kind, sql.String):
-        found = pa.string()
+        arrow = pa.string()
     elif isinstance(kind, sql.LargeBinary):
-        found = pa.binary()
-    if found is None:
+        arrow = pa.binary()
+    if arrow is None:
         message = f"column {column.name!r} is {kind}, which is not read: read a view that casts it, or leaves it out"
         raise ConfigError(Problem("table", message))
-    return found
+    return arrow
 
 
 _OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL FROM information_schema.columns
