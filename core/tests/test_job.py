@@ -243,7 +243,7 @@ def test_a_stream_with_all_it_needs_is_fine(job):
     [
         (
             "source.format=rate",
-            "source.format: the local engine reads parquet, csv, json, arrow, delta, iceberg, kafka and sql (got 'rate')",
+            "source.format: the local engine reads parquet, csv, json, arrow, delta, iceberg, kafka and sql (got",
         ),
         ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
         (

@@ -118,7 +118,7 @@ def test_what_a_source_says_wrongly_is_told_before_it_is_read(call, tmp_path, se
     assert on_spark.exit_code == 1 and "source.format: sql is read by --engine local; " in on_spark.stdout
 
 
-def read(url, columns=None):
+def table_at(url, columns=None):
     table = open_table("sql", url, {"table": "board"})
     names = columns or table.schema.names
     return pa.Table.from_batches(table.batches(names), pa.schema([table.schema.field(name) for name in names]))
@@ -138,8 +138,8 @@ def test_rows_are_read_as_they_were_written(kind, tmp_path):
         pytest.importorskip("duckdb_engine")
     sink = open_sink("sql", url, {"table": "board"})
     sink.append(EVERY_TYPE)
-    assert read(url).cast(EVERY_TYPE.schema).equals(EVERY_TYPE)
-    assert read(url, ["text", "at"]).column_names == ["text", "at"]
+    assert table_at(url).cast(EVERY_TYPE.schema).equals(EVERY_TYPE)
+    assert table_at(url, ["text", "at"]).column_names == ["text", "at"]
     versions = [open_table("sql", url, {"table": "board"}).version]
     for batch in range(3):
         sink.write(EVERY_TYPE.slice(0, 0), "one", batch)
@@ -155,15 +155,15 @@ def test_more_rows_than_are_read_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(rows, "_AT_ONCE", 7)
     many = pa.table({"number": range(50)})
     open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"}).append(many)
-    assert read(f"sqlite:///{tmp_path}/board.db").equals(many)
+    assert table_at(f"sqlite:///{tmp_path}/board.db").equals(many)
 
 
 def test_a_column_of_a_type_that_is_not_read_is_named(tmp_path):
     made(tmp_path / "board.db", "CREATE TABLE board (ts DATETIME, about JSON)")
     with pytest.raises(ConfigError, match="table: column 'about' is JSON, which is not read: read a view"):
-        read(f"sqlite:///{tmp_path}/board.db")
+        table_at(f"sqlite:///{tmp_path}/board.db")
     made(tmp_path / "board.db", "ALTER TABLE board RENAME TO raw; CREATE VIEW board AS SELECT ts FROM raw")
-    assert read(f"sqlite:///{tmp_path}/board.db").num_rows == 0
+    assert table_at(f"sqlite:///{tmp_path}/board.db").num_rows == 0
 
 
 def test_a_password_from_the_environment_is_shown_nowhere(call, monkeypatch):

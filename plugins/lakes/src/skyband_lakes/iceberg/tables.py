@@ -249,11 +249,11 @@ class IcebergRows(TableRows):
         given = pa.schema([self.schema.field(name) for name in columns])
         with catalog_errors("table"):
             scan = self._table.scan(selected_fields=tuple(columns))
-            read = ICEBERG.imported("io.pyarrow").ArrowScan(
+            arrow_scan = ICEBERG.imported("io.pyarrow").ArrowScan(
                 self._table.metadata, self._table.io, scan.projection(), scan.row_filter
             )
             for task in self._tasks(scan):  # one by one, or all of them would be in memory
-                for batch in read.to_record_batches([task]):
+                for batch in arrow_scan.to_record_batches([task]):
                     yield batch.select(columns).cast(given)
 
     def plain_files(self) -> list[str]:

@@ -98,5 +98,5 @@ class SqlRows(TableRows):
         names = "*" if columns is None else ", ".join(map(quote, columns))
         place = ".".join(map(quote, self.table.rsplit(".", 1)))
         relation = driver.sql(f"SELECT {names} FROM {place}")
-        read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name before
-        return read(_AT_ONCE)
+        to_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name before
+        return to_reader(_AT_ONCE)
