@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband.errors import ConfigError
+from skyband.errors import ConfigError, EngineError
 from skyband.tables import open_sink, open_table
 from skyband_lakes.iceberg import tables
 
@@ -97,11 +97,14 @@ def test_a_table_that_was_rolled_back_says_how_far_it_is_now(lake, catalog):
     second = table.metadata.snapshots[1].snapshot_id
     with table.manage_snapshots() as changes:
         changes.rollback_to_snapshot(second)
-    assert sink.latest("one") == 1 and len(rows(lake)) == 6
-    assert sink.latest("two") is None, "what a stream wrote since is there no more"
+    with pytest.raises(EngineError, match="had micro-batch 2 of this stream, and is at 1 now"):
+        sink.latest("one")
+    again = open_sink("iceberg", "db.counts", lake)
+    assert again.latest("one") == 1 and len(rows(lake)) == 6
+    assert again.latest("two") is None, "what a stream wrote since is there no more"
     with catalog.load_table("db.counts").manage_snapshots() as changes:
         changes.rollback_to_snapshot(table.metadata.snapshots[0].snapshot_id)
-    assert sink.latest("one") == 0
+    assert open_sink("iceberg", "db.counts", lake).latest("one") == 0
 
 
 def test_commits_of_others_between_two_of_a_stream_are_kept(lake, catalog):
