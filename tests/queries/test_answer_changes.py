@@ -40,6 +40,7 @@ QUERIES = {
     "heavy-hitters rest by": TOTALS | {"k": 2, "by": ["place"], "rest": True},
     "heavy-hitters against": TOTALS | {"k": 2, "against": "previous", "by": ["place"]},
     "distinct-count": COUNTS,
+    "distinct-count against": COUNTS | {"against": "previous", "by": ["place"]},
     "distinct-count by": COUNTS | {"by": ["place"]},
     "quantiles by": {
         "kind": "quantiles", "value": "score", "at": [0.5, 0.9], "above": [1.5], "windows": ["10 seconds"],

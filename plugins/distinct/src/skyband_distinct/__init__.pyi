@@ -33,5 +33,6 @@ class DistinctCount(_DistinctCount):
         empty: str | None = None,
         value: str | None = None,
         ranges: Sequence[Any] | None = None,
+        against: str | None = None,
         hash: str | None = None,
     ) -> None: ...

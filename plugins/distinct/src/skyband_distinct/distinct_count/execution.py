@@ -10,6 +10,8 @@ from skyband.groups.small_groups import SmallGroups
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 
+from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio
 from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
 from skyband_distinct.distinct_count.query import DistinctCount
 
@@ -23,6 +25,8 @@ class DistinctCountExecution(Execution[DistinctCount]):
     merges = "sketch"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        if self.query.against is not None:
+            return PreviousProcessor(self.query, bindings, answers)
         cls = CountingProcessor if self.query.emit is None else StateProcessor
         return cls(self.query, bindings, answers)
 
@@ -30,7 +34,8 @@ class DistinctCountExecution(Execution[DistinctCount]):
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
         most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        if most < _FEWEST_KEYS or query.emit is not None or query.value is not None:
+        alone = query.emit is not None or query.value is not None or query.against is not None
+        if most < _FEWEST_KEYS or alone:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
@@ -49,9 +54,10 @@ class DistinctCountExecution(Execution[DistinctCount]):
         query = self.query
         if query.emit is not None:
             return emitted_states.merged(answers)
-        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate(
-            [(name, "sum") for name in ("count", "low", "high")]
-        )
-        return sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names]).select(
-            answers.column_names
-        )
+        added = ["count", "low", "high", *([] if query.against is None else ADDED)]
+        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate([(name, "sum") for name in added])
+        sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
+        if query.against is not None:
+            previous, counts = (sums.column(name).to_numpy() for name in ("previous", "count"))
+            sums = sums.append_column("ratio", with_ratio(previous, counts))
+        return sums.select(answers.column_names)

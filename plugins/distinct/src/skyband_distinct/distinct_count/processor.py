@@ -54,8 +54,12 @@ class CountingProcessor(WindowedProcessor):
         else:
             self._sketch.update(times, rows["key"])
 
+    def _starts(self, at: int) -> list[int]:
+        """Where each window begins that ends at a moment."""
+        return self._schedule.starts(at)
+
     def answer(self, at: int) -> None:
-        starts = self._schedule.starts(at)
+        starts = self._starts(at)
         for window, since in enumerate(starts):
             if self._ranges is None:
                 self._answers.append((at, window, *self._sketch.estimate_with_bounds(since)))

@@ -21,6 +21,7 @@ from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.previous_windows import against_parameter, previous_problems, with_previous
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name
@@ -30,12 +31,16 @@ from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.states.state import State
 
+from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
 from skyband_distinct.questions.theta_sketches import HASH as THETA
 
 _THETA_TYPES = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
 )  # fmt: skip
+
+_WHOLE = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
+_WHOLE_DIFFERENCES = dict(zip(ADDED, (pc.round, pc.round, pc.floor, pc.ceil), strict=True))
 
 
 @define(eq=True)
@@ -53,6 +58,12 @@ class DistinctCount(Query):
     A group answers from its first row on until its longest window is empty. With `empty = "zero"` it goes on: a moment
     in which nothing came has an answer too, 0, so that a chart or an alarm sees the silence. Such a group is never
     forgotten, and costs an answer at each moment.
+
+    With `against = "previous"` the count of the window just before, which is as long, follows: previous, difference,
+    difference_low, difference_high, ratio. The difference is what there is more now, with its bounds; the ratio is null
+    where the window before has none. It is what was answered at its end, so that windows are whole numbers of times
+    `every`, and nothing where the group had no row before: the first windows of a stream are compared with nothing. A
+    group answers until both windows are empty.
 
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
@@ -82,7 +93,6 @@ class DistinctCount(Query):
         "hash": "choose k-skb or exact",
         "values": "choose k-skb or exact; or make a column of the ranges in the source, and group `by` that",
     }
-    whole_columns: ClassVar[Mapping[str, Any]] = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
 
     item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
     windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
@@ -101,6 +111,7 @@ class DistinctCount(Query):
         kw_only=True,
         help="ranges of `value`, [[0, 10], [10, 100], [100, inf]]: each from its first number on and below its second",
     )
+    against: str | None = against_parameter()
     hash: str | None = choice(
         THETA, default=None, kw_only=True,
         help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states give theta sketches that mix "
@@ -110,7 +121,7 @@ class DistinctCount(Query):
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
         problems = [*problems_of(self.every, self.offset, windows), *self._range_problems()]
-        problems += empty_problems(self.empty, self.rows, self.emit)
+        problems += [*empty_problems(self.empty, self.rows, self.emit), *self._against_problems(windows)]
         if problems:
             raise ConfigError(*problems)
 
@@ -131,6 +142,15 @@ class DistinctCount(Query):
             return [Problem("ranges", 'go with `value`: give [[0, 10], [10, 100]], or emit = "state" to ask later')]
         return []
 
+    def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
+        if self.against is None:
+            return []
+        problems = previous_problems(windows) or moments_problems(self.every, self.offset.length, windows)
+        if self.emit is not None:
+            message = "gives states, which answer since any moment, and `against` compares answers"
+            problems.append(Problem("emit", f"{message}: drop one of the two"))
+        return problems
+
     @property
     def rows(self) -> bool:
         return self.windows[0].rows
@@ -142,7 +162,13 @@ class DistinctCount(Query):
     @property
     def schedule(self) -> Schedule:
         """When it answers."""
-        return schedule_of(self.every, self.windows, self.offset, self.empty)
+        windows = self.windows if self.against is None else with_previous(self.windows)
+        return schedule_of(self.every, windows, self.offset, self.empty)
+
+    @property
+    def whole_columns(self) -> Mapping[str, Any]:  # type: ignore[override]
+        """Those of the answers: a difference between bounds is told as they are, outwards."""
+        return _WHOLE if self.against is None else {**_WHOLE, **_WHOLE_DIFFERENCES}
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -190,7 +216,8 @@ class DistinctCount(Query):
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
-        numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high")]
+        compared = () if self.against is None else (*ADDED, "ratio")
+        numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high", *compared)]
         labels = [pa.field(name, pa.string()) for name in self.labels]
         return [at_field(self, schema), *labels, *numbers]
 
@@ -239,6 +266,9 @@ class DistinctCount(Query):
         ]
 
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        if self.against is not None:
+            message = "compares with earlier answers, which are in no state: begin without it, or with history"
+            return [Problem("against", message)]
         keep = state.parameters.get("values") is not None
         if keep == (self.value is not None):
             return []
@@ -249,6 +279,8 @@ class DistinctCount(Query):
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
+        if self.against is not None:  # earlier answers are of the windows and ranges that were
+            return self.evolvable
         same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
         return (*self.evolvable, "ranges", *(["windows"] if same else []))
 

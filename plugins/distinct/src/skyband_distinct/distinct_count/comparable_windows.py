@@ -1,0 +1,36 @@
+"""Which windows of distinct-count have one before them that ends at a moment, and what is told of both."""
+
+from collections.abc import Mapping
+
+from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.errors import Problem
+
+ADDED = ("previous", "difference", "difference_low", "difference_high")
+"""Columns of which those of shards add up; the ratio is made of them."""
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "year": 12}
+
+
+def moments_problems(every: Length, offset: int, windows: Mapping[str, Length]) -> list[Problem]:
+    """What is wrong with windows, by their keys, before which some would end at no moment."""
+    problems = []
+    for key, window in windows.items():
+        if not _ends_at_moment(every, window):
+            message = f"must be a whole number of times `every` ({every}) with `against`, so that the window before has"
+            problems.append(Problem(key, f"{message} been answered (got {window})"))
+        elif isinstance(window, CalendarLength) and offset:
+            message = "must be 0 with `against` and windows of the calendar, which begin where others end"
+            return [Problem("offset", message)]
+    return problems
+
+
+def _ends_at_moment(every: Length, window: Length) -> bool:
+    """Whether a window that ends at a moment begins at one."""
+    if not isinstance(window, CalendarLength):
+        return not isinstance(every, CalendarLength) and window.length % every.length == 0
+    if window.so_far or not isinstance(every, CalendarLength):
+        return True  # refused for what they are
+    for sizes in (_DAYS, _MONTHS):
+        if every.unit in sizes and window.unit in sizes:
+            return window.count * sizes[window.unit] % (every.count * sizes[every.unit]) == 0
+    return every.unit == "day" and every.count == 1

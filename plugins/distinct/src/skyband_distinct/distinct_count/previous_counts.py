@@ -1,0 +1,122 @@
+"""distinct-count with `against`: beside each count that of the window just before, as it was answered at its end.
+
+What two windows hold together tells nothing of the one before, as items may be in both: so its answer is kept.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import TIME_MAX, TIME_MIN, Array
+from skyband.errors import SnapshotError
+from skyband.groups import state_arrays
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
+from skyband.groups.processor import GroupProcessor
+from skyband.registry import Binding
+
+from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.processor import CountingProcessor
+
+if TYPE_CHECKING:
+    from skyband_distinct.distinct_count.query import DistinctCount
+
+_KINDS = {
+    "of": np.dtype(np.int64),
+    "at": np.dtype(np.int64),
+    **dict.fromkeys(("count", "low", "high"), np.dtype(float)),
+}
+"""The arrays of earlier answers in a state, as long as there are any: which window or range each is of, and when."""
+_NOTHING = (0.0, 0.0, 0.0)
+
+Count = tuple[float, float, float]
+"""A count and its bounds."""
+
+
+def with_ratio(previous: Array, counts: Array) -> pa.Array:
+    """How many times the previous counts others are, float64[n] each; null where those are 0."""
+    none = previous == 0
+    return pa.array(counts / np.where(none, 1.0, previous), mask=none)
+
+
+class PreviousProcessor(CountingProcessor):
+    """Keeps the answers of as many moments as a window is long, a few numbers each."""
+
+    def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
+        count = len(query.windows) * max(1, len(query.ranges or ()))
+        self._past: list[deque[tuple[int, Count]]] = [deque() for _ in range(count)]
+        """Of each window and range its answers since the window that goes on began."""
+        super().__init__(query, bindings, answers)
+
+    def _starts(self, at: int) -> list[int]:
+        return super()._starts(at)[::2]
+
+    def answer(self, at: int) -> None:
+        first, starts = len(self._answers), self._starts(at)
+        super().answer(at)
+        for number, past in enumerate(self._past):
+            *place, count, low, high = self._answers[first + number]
+            before = self._before(past, starts[int(place[1])])
+            past.append((at, (count, low, high)))
+            difference = count - before[0], low - before[2], high - before[1]
+            self._answers[first + number] = *place, count, low, high, before[0], *difference
+
+    def _before(self, past: deque[tuple[int, Count]], end: int) -> Count:
+        """What a window had that ended at a moment; nothing where the group had no row before it."""
+        while past and past[0][0] < end:
+            past.popleft()
+        return past[0][1] if past and past[0][0] == end else _NOTHING
+
+    def collect(self) -> ProcessorAnswers | None:
+        answers = super().collect()
+        if isinstance(answers, AnswerColumns):
+            counts, previous = answers.columns[-len(ADDED) - 3], answers.columns[-len(ADDED)]
+            columns = [*answers.columns, with_ratio(previous, counts)]
+            return AnswerColumns(self._schema, columns, self._labels)
+        return answers
+
+    def clear(self) -> None:
+        super().clear()
+        for past in self._past:
+            past.clear()
+
+    def merge(self, other: GroupProcessor) -> None:
+        """The shards' items are apart, so that what they had adds."""
+        super().merge(other)
+        for mine, theirs in zip(self._past, cast(PreviousProcessor, other)._past, strict=True):
+            sums = dict(mine)
+            for at, count in theirs:
+                sums[at] = cast(Count, tuple(map(sum, zip(sums.get(at, _NOTHING), count, strict=True))))
+            mine.clear()
+            mine.extend(sorted(sums.items()))
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + sum(map(len, self._past)) * 160
+
+    def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        header, arrays = super().dump_state()
+        entries = [(number, at, *count) for number, past in enumerate(self._past) for at, count in past]
+        columns = zip(*entries, strict=True) if entries else ((),) * len(_KINDS)
+        named = zip(_KINDS.items(), columns, strict=True)
+        past = {name: np.array(column, kind) for (name, kind), column in named}
+        return header, arrays | state_arrays.with_prefix("previous", past)
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        super().load_state(header, arrays)
+        past = state_arrays.without_prefix("previous", arrays)
+        columns = [past[name] for name in _KINDS]
+        kinds = [column.dtype for column in columns] == list(_KINDS.values())
+        if not kinds or len({column.shape for column in columns}) > 1 or not self._can_be_past(*columns):
+            raise SnapshotError("of a distinct-count holds earlier answers that no group has had")
+        for number, at, *count in zip(*(column.tolist() for column in columns), strict=True):
+            self._past[number].append((at, cast(Count, tuple(count))))
+
+    def _can_be_past(self, of: Array, at: Array, *counts: Array) -> bool:
+        order = np.lexsort((at, of))
+        following = self._next if self._next != TIME_MAX else TIME_MIN
+        in_order = ((of >= 0) & (of < len(self._past))).all() and (order == np.arange(len(of))).all()
+        again = ((of[1:] == of[:-1]) & (at[1:] == at[:-1])).any()
+        whole = all(np.isfinite(column).all() and (column >= 0).all() for column in counts)
+        return bool(in_order and not again and (at < following).all() and whole)

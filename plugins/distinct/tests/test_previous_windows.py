@@ -1,0 +1,178 @@
+"""`against` of distinct-count against the definition: the items of a window and of the one before it, counted anew."""
+
+from calendar import monthrange
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from in_process_shards import on_shards
+from skyband import ConfigError, SnapshotError
+from skyband.engines.local import LocalRun, apply
+from skyband.groups import state_arrays
+from skyband.queries import make_query
+from skyband_distinct.distinct_count.previous_counts import PreviousProcessor
+
+EVERY = 5
+EPOCH = datetime(1970, 1, 1)
+QUERY = {"kind": "distinct-count", "time": "t", "item": "item", "every": "5 seconds", "against": "previous"}
+NAMES = ("count", "previous", "difference", "ratio")
+
+
+def stream(rng, size):
+    """Rows in ties, at moments and beside them, null items, and quiet times of several windows."""
+    seconds = np.sort(rng.integers(0, 50, size))
+    seconds += 100 * (seconds > 15) + 33 * (seconds > 30)
+    items = [None if item > 9 else int(item) for item in rng.zipf(1.5, size)]
+    columns = {"t": pa.array(seconds * 1_000_000, pa.timestamp("us")), "item": pa.array(items, pa.int64())}
+    return pa.table(columns | {"group": rng.integers(0, 3, size), "value": rng.integers(0, 10, size)})
+
+
+def expected(rows, query, of_rows=False):
+    """{(group, moment or number of rows, window): (count, previous, difference, ratio)}."""
+    groups, latest, answers = defaultdict(list), 0, {}
+    for row in rows.to_pylist():
+        if row["item"] is not None:
+            group = groups[row["group"] if "by" in query else 0]
+            latest = int((row["t"] - EPOCH).total_seconds())
+            group.append((len(group) if of_rows else latest, row["item"]))
+    windows = [int(window.split()[0]) for window in query["windows"]]
+    for group, entries in groups.items():
+        last = len(entries) if of_rows else latest // EVERY * EVERY + EVERY
+        for at in range(0, last + 1, EVERY):
+            if not any(at - 2 * max(windows) <= time < at for time, _ in entries):
+                continue
+            for window in windows:
+                now = len({item for time, item in entries if at - window <= time < at})
+                before = len({item for time, item in entries if at - 2 * window <= time < at - window})
+                answers[group, at, window] = now, before, now - before, now / before if before else None
+    return answers
+
+
+def answered(table, query, of_rows=False):
+    answers = {}
+    for row in table.to_pylist():
+        at = row["at"] if of_rows else int((row["at"] - EPOCH).total_seconds())
+        assert row["difference_low"] == row["difference_high"] == row["difference"]
+        answers[row.get("group", 0), at, int(row["window"].split()[0])] = tuple(row[name] for name in NAMES)
+    return answers
+
+
+def in_batches(rows, query, rng, backends=None):
+    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
+    run, parts, start = LocalRun.start(query, rows.schema, backends), [], 0
+    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
+        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
+        start = stop
+        again = LocalRun.start(query, rows.schema, backends)
+        again.operator.restore(run.operator.snapshot())
+        again._latest = run._latest
+        run = again
+    return pa.Table.from_batches([*parts, run.finish()])
+
+
+def follow(seed):
+    rng = np.random.default_rng([45, seed])
+    windows, rows = [(10,), (20, 5), (5, 25, 15)][seed % 3], stream(rng, int(rng.integers(0, 60)))
+    query = QUERY | {"windows": [f"{window} seconds" for window in windows]}
+    query |= {"by": ["group"]} if rng.integers(2) else {}
+    wanted, sketch = expected(rows, query), [None, {"sketch": "exact"}, {"sketch": "k-skb"}][int(rng.integers(3))]
+    assert answered(apply(rows, query, sketch), query) == wanted, (seed, query)
+    assert answered(in_batches(rows, query, rng, sketch), query) == wanted, (seed, query, "in batches")
+    if "by" not in query:
+        together = on_shards(rows, make_query(query), 3, batches=2, backends=sketch)[0]
+        assert answered(together, query) == wanted, (seed, query, "on shards")
+    return len(wanted)
+
+
+def test_counts_beside_those_of_the_window_before():
+    assert sum(follow(seed) for seed in range(18)) > 300
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:all .* rows were left out")
+def test_counts_beside_those_of_the_window_before_on_ten_thousand_streams():
+    assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
+
+
+def test_windows_in_rows():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        rows = stream(rng, 60)
+        rows = rows.filter(rows["item"].is_valid())
+        query = QUERY | {"windows": ["15 rows", "5 rows"], "every": "5 rows", "by": ["group"]}
+        numbered = rows.set_column(0, "t", pa.array(np.arange(len(rows))))
+        assert answered(apply(numbered, query), query, of_rows=True) == expected(rows, query, of_rows=True)
+
+
+def test_a_range_of_a_value_is_compared_with_itself():
+    rows = pa.table({"t": pa.array([1, 2, 7, 8], pa.timestamp("s")), "item": [1, 2, 1, 3], "value": [1, 7, 8, 9]})
+    query = QUERY | {"windows": ["5 seconds"], "value": "value", "ranges": [[0, 5], [5, 10]]}
+    answers = apply(rows, query, {"sketch": "exact"})
+    assert [(row["range"], row["count"], row["previous"]) for row in answers.to_pylist()] == [
+        ("[0, 5)", 1, 0), ("[5, 10)", 1, 0), ("[0, 5)", 0, 1), ("[5, 10)", 2, 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("sketch", [{"name": "k-skb", "epsilon": 0.2, "delta": 0.001}, {"name": "pcsa-ml"}])
+def test_bounds_subtract(sketch):
+    rng = np.random.default_rng(1)
+    rows = pa.table({"t": pa.array(np.arange(8000) // 100, pa.timestamp("s")), "item": rng.integers(0, 5000, 8000)})
+    query = QUERY | {"windows": ["20 seconds"]}
+    answers = apply(rows, query, {"sketch": sketch}).to_pylist()
+    by_moment = {row["at"]: row for row in answers}
+    for row in answers:
+        before = by_moment.get(row["at"] - timedelta(seconds=20), dict.fromkeys(("count", "low", "high"), 0))
+        assert row["previous"] == before["count"] and row["difference"] == row["count"] - before["count"]
+        assert row["difference_low"] == row["low"] - before["high"]
+        assert row["difference_high"] == row["high"] - before["low"]
+    assert answers[-1]["difference_low"] < answers[-1]["difference"] < answers[-1]["difference_high"]
+
+
+def test_months_are_compared_with_the_month_before():
+    """A month that ends on the 31st begins on the last of a month that has none, and so does that of the 30th."""
+    zone = ZoneInfo("Europe/Paris")
+    days = [datetime(2026, 1, 20, 12, tzinfo=zone) + timedelta(days=day) for day in range(200)]
+    rows = pa.table({"t": pa.array(days, pa.timestamp("us", "UTC")), "item": range(200)})
+    query = QUERY | {"windows": ["1 month in Europe/Paris"], "every": "1 day in Europe/Paris"}
+    counts, compared = {}, 0
+    for row in apply(rows, query).to_pylist():
+        at = row["at"].astimezone(zone).date()
+        counts[at] = row["count"]
+        year, month = (at.year, at.month - 1) if at.month > 1 else (at.year - 1, 12)
+        begin = date(year, month, min(at.day, monthrange(year, month)[1]))
+        assert row["previous"] == counts.get(begin, 0), at
+        compared += row["previous"] > 0
+    assert compared > 150
+
+
+def test_a_state_holds_earlier_answers_that_a_group_has_had():
+    query = make_query(QUERY | {"windows": ["10 seconds"]})
+    rows = stream(np.random.default_rng(3), 40)
+    run = LocalRun.start(query, rows.schema)
+    run.push(rows.combine_chunks().to_batches()[0])
+    bindings, schema = run.operator.bindings, pa.schema(query.answer_fields(rows.schema))
+    processor = PreviousProcessor(query, bindings, schema)
+    header, arrays = processor.dump_state()
+    some = {"of": np.array([0]), "at": np.array([5_000_000]), **dict.fromkeys(("count", "low", "high"), np.ones(1))}
+    for name, wrong in (("of", np.array([1])), ("count", -np.ones(1)), ("low", np.full(1, np.nan)), ("at", np.ones(1))):
+        bad = arrays | state_arrays.with_prefix("previous", some | {name: wrong})
+        with pytest.raises(SnapshotError, match="earlier answers that no group has had"):
+            PreviousProcessor(query, bindings, schema).load_state(header, bad)
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "message"),
+    [
+        ({"windows": ["12 seconds"]}, r"windows\[0\]", r"must be a whole number of times `every` \(5 seconds\) with"),
+        ({"windows": ["today"]}, r"windows\[0\]", 'has none of its length before it: .* "1 day in UTC"'),
+        ({"windows": ["2 days in UTC"], "every": "1 week in UTC"}, r"windows\[0\]", "must be a whole number of times"),
+        ({"windows": ["1 day in UTC"], "every": "1 day in UTC", "offset": "1 hour"}, "offset", "must be 0 with"),
+        ({"emit": "state"}, "emit", "gives states, which answer since any moment, and `against` compares answers"),
+    ],
+)
+def test_what_is_not_compared_is_refused(keys, key, message):
+    with pytest.raises(ConfigError, match=f"{key}: {message}"):
+        make_query(QUERY | {"windows": ["5 seconds"]} | keys)
