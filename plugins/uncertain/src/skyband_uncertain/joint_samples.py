@@ -13,7 +13,7 @@ from skyband.state_validation import StateReader
 from skyband_uncertain.joint_samples_kernels import joint_probabilities, scale_for
 from skyband_uncertain.uncertain_tuples import Samples
 
-EUCLIDEAN, MAXIMUM = "euclidean", "maximum"
+EUCLIDEAN, MAXIMUM, GREAT_CIRCLE = "euclidean", "maximum", "great-circle"
 MOST_COORDINATES = 3
 
 
@@ -34,12 +34,12 @@ def _check(value: Any) -> str | None:
     return f"{message}: join by the {MOST_COORDINATES} that tell most apart, and carry the others to filter the answers"
 
 
-def distance_parameter() -> Any:
-    """The key `distance` of a query over tuples of several coordinates."""
+def distance_parameter(*further: str, help: str = "") -> Any:
+    """The key `distance` of what compares tuples of several coordinates; further: choices, and what is said of them."""
     return choice(
-        EUCLIDEAN, MAXIMUM, default=EUCLIDEAN, kw_only=True,
+        EUCLIDEAN, MAXIMUM, *further, default=EUCLIDEAN, kw_only=True,
         help='of several columns of values, "euclidean": the square root of the sum of the squares of their '
-        'differences; "maximum": the largest of these',
+        f'differences; "maximum": the largest of these{help}',
     )  # fmt: skip
 
 

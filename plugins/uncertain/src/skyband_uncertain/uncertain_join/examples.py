@@ -13,6 +13,7 @@ EXAMPLES = examples(
     _BY_TIME | _JOINED,
     {key: value for key, value in (_BY_CHANGE | _JOINED).items() if key != "side"},
     _SAMPLES | _JOINED | _POINTS,
+    _SAMPLES | _JOINED | _POINTS | {"distance": "great-circle", "epsilon": 100_000},
 )
 
 JOB = JobExample(

@@ -1,7 +1,7 @@
 """uncertain-join: which tuples of two uncertain streams, or of one, are near each other, and how probably."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define
@@ -24,7 +24,8 @@ from skyband.queries.pair_columns import (
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, is_name
 
-from skyband_uncertain.joint_samples import coordinates_parameter, distance_parameter
+from skyband_uncertain.joint_samples import EUCLIDEAN, GREAT_CIRCLE, coordinates_parameter, distance_parameter
+from skyband_uncertain.sphere import chord, in_space
 from skyband_uncertain.tuple_windows import (
     delta_parameter,
     problems_of,
@@ -34,8 +35,8 @@ from skyband_uncertain.tuple_windows import (
 )
 from skyband_uncertain.uncertain_tuples import WHAT, check_samples, encode_samples, is_samples
 
-if TYPE_CHECKING:
-    pass
+_POSITION = 2
+"""Columns of a position."""
 
 
 @define(eq=True)
@@ -57,6 +58,10 @@ class UncertainJoin(Query):
     Points match whose `distance` is at most epsilon, in float64: of the differences sqrt(x² + y² + z²), or the largest.
     `delta` is such a distance too. The matcher finds tuples by the first column, and all columns are compared of those
     that it finds, so name the column first that tells most tuples apart.
+
+    `distance = "great-circle"` joins positions on the Earth: `values = ["latitude", "longitude"]` in degrees, epsilon
+    and `delta` in metres along the surface of a sphere of radius 6,371,008.8 m; the poles and the date line are places
+    like others.
 
     Without `side` a stream is joined with itself: each tuple with the window of those before it, so that each pair
     comes once, left the earlier. Rows of one time come in the order of their sides, then of their ids (integers
@@ -107,17 +112,43 @@ class UncertainJoin(Query):
     carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a match")
     window: Duration | None = window_parameter()
     delta: float | None = delta_parameter()
-    distance: str = distance_parameter()
+    distance: str = distance_parameter(
+        GREAT_CIRCLE, help='; "great-circle": metres, `values` being latitude and longitude in degrees'
+    )
 
     def __attrs_post_init__(self) -> None:
         problems = name_problems(self.id, self.carry, ("time", "probability", *self.by))
         problems += problems_of(self.size, self.window, self.delta)
+        if self.on_sphere and len(columns_of(self.values)) != _POSITION:
+            message = 'must be two columns, as in ["latitude", "longitude"], with distance = "great-circle"'
+            problems.append(Problem("values", f"{message} (got {', '.join(columns_of(self.values))})"))
         if problems:
             raise ConfigError(*problems)
 
     @property
     def rows(self) -> bool:
         return True
+
+    @property
+    def on_sphere(self) -> bool:
+        """Whether its points are positions on the Earth, which are compared as points in space."""
+        return self.distance == GREAT_CIRCLE
+
+    @property
+    def coordinates(self) -> int:
+        """How many each sample has, as they are compared."""
+        return 3 if self.on_sphere else len(columns_of(self.values))
+
+    @property
+    def nearness(self) -> tuple[float, str]:
+        """How far apart the coordinates of samples that match may be, and how that is measured."""
+        return (chord(self.epsilon), EUCLIDEAN) if self.on_sphere else (self.epsilon, self.distance)
+
+    @property
+    def change(self) -> tuple[float, str]:
+        """The same of what moves on the window that `delta` says."""
+        delta = self.delta or 0.0
+        return (chord(delta), EUCLIDEAN) if self.on_sphere else (delta, self.distance)
 
     @property
     def asked_roles(self) -> tuple[str, ...]:
@@ -148,6 +179,8 @@ class UncertainJoin(Query):
         first, *further = columns_of(self.values)
         others = {name: batch.column(name) for name in further}
         columns, null = encode_samples(batch.column(first), batch.column(self.probabilities), others)
+        if self.on_sphere:
+            columns = in_space(columns, (first, *further))
         named, unnamed = encode_pair_columns(self.id, self.carry, batch)
         columns |= named
         if self.side is not None:
@@ -158,7 +191,7 @@ class UncertainJoin(Query):
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_pair_columns(frame)
-        check_samples(frame, len(columns_of(self.values)))
+        check_samples(frame, self.coordinates)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         matched = [time_field(self, schema), *id_fields(self.id, schema), pa.field("probability", pa.float64())]
@@ -167,7 +200,7 @@ class UncertainJoin(Query):
     def backend_parameters(self, role: str) -> dict[str, Any]:
         if role == "window":
             return {"size": self.size, "alpha": self.alpha, "beta": self.beta}
-        return {"epsilon": self.epsilon, "beta": self.beta}
+        return {"epsilon": self.nearness[0], "beta": self.beta}
 
     @property
     def one_shard(self) -> str | None:

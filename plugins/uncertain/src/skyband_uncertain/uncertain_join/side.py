@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64
 from skyband.groups import state_arrays
-from skyband.queries.composite_ids import columns_of
 from skyband.queries.pair_columns import RowsOfPairs
 from skyband.registry import Binding
 from skyband.roles import Matcher
@@ -26,12 +25,12 @@ class JoinSide:
 
     def __init__(self, query: "UncertainJoin", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         parameters = query.backend_parameters("window")
-        coordinates = len(columns_of(query.values))
+        delta, distance = query.change
         self.window = window_of(
-            query.size, query.window, query.delta, query.alpha, bindings, parameters, coordinates, query.distance
+            query.size, query.window, delta, query.alpha, bindings, parameters, query.coordinates, distance
         )
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
-        self.points = JointSamples(coordinates, query.epsilon, query.distance) if coordinates > 1 else None
+        self.points = JointSamples(query.coordinates, *query.nearness) if query.coordinates > 1 else None
         """The samples by all coordinates, where there are several; the matcher has the first."""
         self.existence: Float64 = np.empty(0)
         self.ids = RowsOfPairs(query.id, query.carry, answers)

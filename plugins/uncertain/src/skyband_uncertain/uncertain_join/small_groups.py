@@ -18,7 +18,7 @@ from skyband.groups.small_group_entries import SmallGroupEntries
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct
-from skyband.queries.composite_ids import columns_of, several
+from skyband.queries.composite_ids import several
 from skyband.queries.window_parameters import closed_length
 from skyband.roles.matcher import SUM_SLACK
 
@@ -52,11 +52,12 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._most, self._schema, self._processor = most, answers, processor
         self._sides = 1 if query.side is None else 2
         self._beta, self._size = query.beta, query.size or 0
-        self._distance = query.epsilon, scale_for(query.epsilon), query.distance == EUCLIDEAN
+        epsilon, distance = query.nearness
+        self._distance = epsilon, scale_for(epsilon), distance == EUCLIDEAN
         self._limit = float(max(1 - Fraction(query.alpha), Fraction(query.beta)))
         self._length = -1 if query.window is None else closed_length(query.window)
-        coordinates = len(columns_of(query.values))
-        change = DeltaWindow(query.delta or 0.0, query.alpha, coordinates=coordinates, distance=query.distance)
+        delta, distance = query.change
+        change = DeltaWindow(delta, query.alpha, coordinates=query.coordinates, distance=distance)
         self._shift = *change.limits(), query.alpha
         window = {"chance": np.float64} if self._size else {"time": np.int64}
         kinds = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
@@ -65,7 +66,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
         columns = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
         super().__init__(SmallGroupEntries(columns))
-        self._coordinates = [f"value.{place}" if place else "value" for place in range(coordinates)]
+        self._coordinates = [f"value.{place}" if place else "value" for place in range(query.coordinates)]
         self._samples = SmallGroupEntries(dict.fromkeys((*self._coordinates, "probability"), np.float64))
         self._kind = pa.int64() if self._several else answers.field("left").type
         self._values = None if is_integer_id(self._kind) else ValuesInUse(self._kind)
