@@ -7,7 +7,7 @@ and one of nearly half the Earth to 0.2 m.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +26,14 @@ def chord(metres: float) -> float:
     return 2 * RADIUS * math.sin(metres / (2 * RADIUS)) if metres < math.pi * RADIUS else 3 * RADIUS
 
 
-def in_space(columns: Mapping[str, pa.Array], names: tuple[str, str]) -> dict[str, pa.Array]:
+def in_space(columns: Mapping[str, pa.Array], names: Sequence[str], null: Array) -> dict[str, pa.Array]:
     """Frame columns values, values.1 and values.2, the coordinates in metres, of the samples of the latitudes and
     longitudes in degrees that are columns values and values.1. The first coordinate is the one from pole to pole.
 
-    names: those of the columns in the source. Raises InputError, naming the row, on a latitude beyond the poles or a
-    longitude of more than a turn.
+    names: those of the columns in the source. null: bool[n], rows that are left out. Raises InputError, naming the row,
+    on a latitude beyond the poles or a longitude of more than a turn.
     """
-    latitude, longitude = columns["values"], columns["values.1"]
+    latitude, longitude = (pc.if_else(pa.array(null), None, columns[name]) for name in ("values", "values.1"))
     for name, lists, most in zip(names, (latitude, longitude), (90.0, 360.0), strict=True):
         _check(name, lists, most)
     offsets = np.concatenate([[0], np.cumsum(pc.fill_null(pc.list_value_length(latitude), 0).to_numpy())])

@@ -180,7 +180,7 @@ class UncertainJoin(Query):
         others = {name: batch.column(name) for name in further}
         columns, null = encode_samples(batch.column(first), batch.column(self.probabilities), others)
         if self.on_sphere:
-            columns = in_space(columns, (first, *further))
+            columns = in_space(columns, (first, *further), null)
         named, unnamed = encode_pair_columns(self.id, self.carry, batch)
         columns |= named
         if self.side is not None:
