@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband import BackendInfo
+from skyband import BackendInfo, ConfigError
 from skyband.arrays import Array, Float64, Int64
-from skyband.roles import Answer, TopKQuery, WorkloadRanker
+from skyband.config.parameters import flag
+from skyband.errors import Problem
+from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
 from skyband.state_validation import StateReader
 from skyband_specs.faults import Mutant, faulty
 
@@ -22,6 +24,8 @@ class Reference(WorkloadRanker):
 
     name: ClassVar[str] = "reference"
 
+    on_demand: bool = flag(False, kw_only=True, help="whether it answers only what it is asked")
+
     _rows: list[tuple[int, int, float]] = field(factory=list, init=False)
     _since: list[int] = field(init=False)
     _passed: int | None = field(default=None, init=False)
@@ -29,6 +33,26 @@ class Reference(WorkloadRanker):
 
     def __attrs_post_init__(self) -> None:
         self._since = [ALWAYS] * len(self.queries)
+
+    def _ask(
+        self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64
+    ) -> Answers:  # fmt: skip
+        for row in zip(times.tolist(), objects.tolist(), scores.tolist(), strict=True):
+            self._passed = row[0] if self._passed is None else self._passed
+            self._rows.append(row)
+            self._last = row[0]
+        asked = zip(*(column.tolist() for column in (at, since, k)), strict=True)
+        answers = [self.top(number, *question) for number, question in enumerate(asked)]
+        reached = [*at[-1:].tolist(), *([self._reached(times)] if len(times) else [])]
+        if self._passed is not None and reached:
+            self._pass(max(reached))
+        return Answers.of(answers)
+
+    def top(self, number: int, at: int, since: int, k: int) -> Answer:
+        inside = self.inside(since, at)
+        best = sorted(inside, key=self.rank)[:k]
+        objects, scores = [row[1] for row in best], [row[2] for row in best]
+        return Answer(number, at, np.array(objects, np.int64), np.array(scores, np.float64))
 
     def _update(self, times: Int64, objects: Int64, scores: Float64) -> list[Answer]:
         answers = []
@@ -43,6 +67,10 @@ class Reference(WorkloadRanker):
         return [] if self._passed is None else self._pass(now)
 
     def _pass(self, until: int) -> list[Answer]:
+        if self.on_demand:
+            self._passed = until
+            self.forget(self.oldest_asked(until))
+            return []
         due = [
             (at, number)
             for number, query in enumerate(self.queries)
@@ -53,6 +81,9 @@ class Reference(WorkloadRanker):
         self._passed = until
         self.forget(min(self.first(query, until) - query.window for query in self.queries))
         return answers
+
+    def oldest_asked(self, now: int) -> int:
+        return now - max(query.window for query in self.queries)
 
     def first(self, query: TopKQuery, after: int) -> int:
         return after + 1 + (query.phase - after - 1) % query.slide
@@ -78,6 +109,8 @@ class Reference(WorkloadRanker):
         del self._rows[: bisect_left(self._rows, before, key=lambda row: row[0])]
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        if self.on_demand:
+            raise ConfigError(Problem("queries", "cannot change where they say what is kept"))
         joined = ALWAYS if self._passed is None else max(self._passed, self._last + 1)
         running = dict(zip(self.queries, self._since, strict=True))
         self._since = [running.get(query, joined) for query in queries]
@@ -234,10 +267,47 @@ class TakesWrongQueries(Reference):
         self._since = [ALWAYS] * len(queries)
 
 
+class KeepsTheShortestWindow(Reference):
+    """What only longer windows hold is forgotten."""
+
+    def oldest_asked(self, now: int) -> int:
+        return now - min(query.window for query in self.queries) // 2
+
+
+class AsksOfTheFirstQuery(Reference):
+    """Whatever k is asked, the first query's is answered."""
+
+    def top(self, number: int, at: int, since: int, k: int) -> Answer:
+        return super().top(number, at, since, min(k, self.queries[0].k))
+
+
+class CountsTheMomentItself(Reference):
+    """Rows at the moment of a question are in its answer."""
+
+    def top(self, number: int, at: int, since: int, k: int) -> Answer:
+        return super().top(number, at + 1, since, k)
+
+
+class AnswersUnasked(Reference):
+    """On demand or not, its queries are answered at their moments."""
+
+    def _pass(self, until: int) -> list[Answer]:
+        due = self.on_demand and until > (self._passed or until)
+        return [*super()._pass(until), *([self.answer(0, until)] if due else [])]
+
+
+class TakesWrongQuestions(Reference):
+    """A window and a k that nothing was kept for are answered from what there is."""
+
+    def _check_questions(self, at: Int64, since: Int64, k: Int64) -> None:
+        """Anything goes."""
+
+
 INFO = BackendInfo("workload-ranker", "reference", "mutants.workload_ranker:Reference", "for the tests", "exact", PAPER)
 REFERENCES = [(INFO, Reference)]
 
 _ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
+_ASKED = "any_subquery_equals_the_oracle"
 _WAY, _AHEAD = "answers_on_the_way_equal_the_oracle", "advancing_equals_the_oracle"
 
 
@@ -278,5 +348,10 @@ MUTANTS: list[Mutant] = [
     (INFO, StartsAnewOnChange, ("changed_queries_equal_the_oracle",)),
     (INFO, ForgetsWhoIsNew, ("changed_queries_are_restored",)),
     (INFO, TakesWrongQueries, ("wrong_queries_change_nothing",)),
+    (INFO, KeepsTheShortestWindow, (_ASKED,)),
+    (INFO, AsksOfTheFirstQuery, (_ASKED,)),
+    (INFO, CountsTheMomentItself, (_ASKED,)),
+    (INFO, AnswersUnasked, (_ASKED,)),
+    (INFO, TakesWrongQuestions, ("questions_beyond_what_is_kept_change_nothing",)),
     *faulty(INFO, Reference, globals()),
 ]

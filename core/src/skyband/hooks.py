@@ -16,7 +16,10 @@ def skyband_roles() -> list[RoleInfo]:
         _role("matcher", "Matcher", "block", "skyband-uncertain", "which uncertain tuples are near a probe"),
         _role("object-ranker", "ObjectRanker", "eaa", "skyband-incomplete", "the best objects, known only in part"),
         _role("pair-ranker", "PairRanker", "swoop", "skyband-setjoin", "the most similar pairs of sets"),
-        _role("workload-ranker", "WorkloadRanker", "paneband", "skyband-workload", "many top-k queries at once"),
+        _role(
+            "workload-ranker", "WorkloadRanker", "paneband", "skyband-workload", "many top-k queries at once",
+            capabilities=("any-subquery",),
+        ),
     ]  # fmt: skip
 
 

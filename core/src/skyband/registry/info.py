@@ -19,9 +19,10 @@ COMMON_CAPABILITIES = ("merge", "snapshot", "out-of-order")
 """What a backend of any role may have. merge: two become one of both streams. snapshot: to bytes and back.
 out-of-order: times may go back."""
 
-ROLE_CAPABILITIES = ("any-since",)
+ROLE_CAPABILITIES = ("any-since", "any-subquery")
 """What means something for some roles only, which say so. any-since: a backend answers since any moment, not only since
-the start of a pane."""
+the start of a pane. any-subquery: of many queries at once, it answers each shorter window and smaller k that it was not
+made for, at any moment."""
 
 CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-from skyband.arrays import Float64, Int64, column
+from skyband.arrays import Float64, Int64, column, never_back
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
-from skyband.errors import ConfigError, InputError, Problem
+from skyband.errors import ConfigError, InputError, PluginError, Problem
 from skyband.roles.clock import Clocked
 
 
@@ -64,6 +64,20 @@ class Answers(Sequence[Answer]):
             np.concatenate([np.empty(0), *(answer.scores for answer in each)]),
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence["Answers"]) -> "Answers":
+        """The answers of consecutive calls as one."""
+        if len(parts) == 1:
+            return parts[0]
+        sizes = [np.diff(part.offsets) for part in parts]
+        return cls(
+            np.concatenate([_NONE, *(part.query for part in parts)]),
+            np.concatenate([_NONE, *(part.at for part in parts)]),
+            np.concatenate([[0], np.cumsum(np.concatenate([_NONE, *sizes]))]),
+            np.concatenate([_NONE, *(part.objects for part in parts)]),
+            np.concatenate([np.empty(0), *(part.scores for part in parts)]),
+        )
+
     def __len__(self) -> int:
         return len(self.at)
 
@@ -78,6 +92,8 @@ class Answers(Sequence[Answer]):
         rows = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         return Answer(int(self.query[number]), int(self.at[number]), self.objects[rows], self.scores[rows])
 
+
+_NONE = np.empty(0, np.int64)
 
 _MOST = 2**62
 """No window, slide, k or phase is above this, so that 64-bit sums of two of them cannot overflow."""
@@ -125,6 +141,10 @@ class WorkloadRanker(Clocked):
     A query answers at T = phase + j·slide (j any whole number), for every such T after the first event and at most
     `now`, empty answers included. All share one clock (`by`). After a time without rows, the next row or `advance`
     gives an answer for every moment of that time. To do without them, start a new ranker at the next row.
+
+    A backend with the capability `any-subquery` has a parameter `on_demand`. Where that is true, its queries only say
+    what the state is kept for: no moment is answered of itself, and `ask` answers any window that is no longer than the
+    longest, and any k that is no larger than the largest, as if it had been among the queries from the start.
     """
 
     role: ClassVar[str] = "workload-ranker"
@@ -147,6 +167,17 @@ class WorkloadRanker(Clocked):
         Moves `now` to the last time and returns the answers of every moment passed, in order of (at, query).
         Raises InputError, the ranker unchanged, on unequal lengths, times that go back or NaN scores.
         """
+        moments, ids, numbers = self._checked_rows(times, objects, scores)
+        if not len(moments):
+            return []
+        answers = self._update(moments, ids, numbers)
+        self._now = self._reached(moments)
+        return answers
+
+    def _checked_rows(
+        self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike
+    ) -> tuple[Int64, Int64, Float64]:
+        """Rows to come, checked."""
         moments: Int64 = column("times", times, np.int64)
         ids: Int64 = column("objects", objects, np.int64, len(moments))
         numbers: Float64 = column("scores", scores, np.float64, len(moments))
@@ -154,11 +185,7 @@ class WorkloadRanker(Clocked):
         if missing.any():
             raise InputError("scores", "must be a number (got nan)", int(missing.argmax()))
         self._check_times(moments)
-        if not len(moments):
-            return []
-        answers = self._update(moments, ids, numbers)
-        self._now = self._reached(moments)
-        return answers
+        return moments, ids, numbers
 
     @abstractmethod
     def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Answer]: ...
@@ -176,6 +203,51 @@ class WorkloadRanker(Clocked):
     @abstractmethod
     def _answers_until(self, now: int) -> Sequence[Answer]:
         """The answers of every moment after the last one given and at most `now`."""
+
+    def ask(
+        self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike, *,
+        at: npt.ArrayLike, since: npt.ArrayLike, k: npt.ArrayLike,
+    ) -> Answers:  # fmt: skip
+        """Take in rows as `update` does, and answer each question at its moment: the top k of [since, at).
+
+        at, since, k: int64[q] each, `at` ascending and all later than `now`. Answer i is to question i. Moves `now` to
+        the last time or the last moment, whichever is later. Only with `on_demand`; see the class.
+        Raises InputError, the ranker unchanged, where a row is wrong or a question is beyond what the state is kept
+        for, and PluginError where the backend lacks `any-subquery`.
+        """
+        if not getattr(self, "on_demand", False):
+            message = f"{self.role}/{self.name} answers its own queries only: make one with on_demand = true"
+            raise PluginError(f"{message}, of a backend that has any-subquery")
+        moments, ids, numbers = self._checked_rows(times, objects, scores)
+        ends: Int64 = column("at", at, np.int64)
+        starts: Int64 = column("since", since, np.int64, len(ends))
+        most: Int64 = column("k", k, np.int64, len(ends))
+        self._check_questions(ends, starts, most)
+        answers = self._ask(moments, ids, numbers, ends, starts, most)
+        reached = [*([self._reached(moments)] if len(moments) else []), *ends[-1:].tolist()]
+        self._now = max(reached, default=self._now)
+        return answers
+
+    def _check_questions(self, at: Int64, since: Int64, k: Int64) -> None:
+        never_back("at", at, None)
+        if len(at) and self._now is not None and at[0] <= self._now:
+            message = f"must be later than {self._now}, where rows may have come already (got {int(at[0])})"
+            raise InputError("at", message, 0)
+        longest, most = max(query.window for query in self.queries), max(query.k for query in self.queries)
+        lengths = np.where(since < at, at.view(np.uint64) - since.view(np.uint64), np.uint64(0))
+        for name, wrong, bound in (
+            ("since", lengths > np.uint64(longest), f"must be at most {longest} before its moment"),
+            ("k", (k < 1) | (k > most), f"must be from 1 to {most}"),
+        ):
+            if wrong.any():
+                row = int(wrong.argmax())
+                raise InputError(name, f"{bound} (got {int((since, k)[name == 'k'][row])})", row)
+
+    def _ask(
+        self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64  # noqa: ARG002
+    ) -> Answers:  # fmt: skip
+        """What `ask` gives to questions that are sound. Of backends with `any-subquery`."""
+        raise PluginError(f"{self.role}/{self.name} has a parameter on_demand, and no _ask")
 
     def reconfigure(self, queries: Sequence[TopKQuery] | Sequence[Sequence[int]]) -> None:
         """Go on with another list of queries, from the same state; answers then count in the new list.

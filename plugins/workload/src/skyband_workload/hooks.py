@@ -9,6 +9,7 @@ _LACKS = {
     "out-of-order": "windows follow a clock that never goes back",
     "merge": "merge the answers: the top of the tops",
 }
+_VIEWS = {"any-subquery": "it keeps what the views of its queries hold, and no more"}
 _THESIS = "Shastri, MTopS: Multi-Query Optimization for Continuous Top-K Query Workloads (WPI, 2011)"
 
 
@@ -21,6 +22,7 @@ def skyband_backends() -> list[BackendInfo]:
             "paneband:PaneBand",
             "one skyband by panes for every query: its cost does not depend on how many views there are",
             f"{_THESIS}, chapter 4, on the k-skyband in (score, pane)",
+            lacks={},
         ),
         _backend(
             "mtoplist",
@@ -47,8 +49,9 @@ def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
     return [{"queries": queries, "by": by, "repeats": "best"} for by in ("time", "rows")]
 
 
-def _backend(name: str, factory: str, summary: str, reference: str) -> BackendInfo:
-    return BackendInfo("workload-ranker", name, f"skyband_workload.{factory}", summary, "exact", reference, _LACKS)
+def _backend(name: str, factory: str, summary: str, reference: str, lacks: Mapping[str, str] = _VIEWS) -> BackendInfo:
+    place = f"skyband_workload.{factory}"
+    return BackendInfo("workload-ranker", name, place, summary, "exact", reference, {**_LACKS, **lacks})
 
 
 @hookimpl

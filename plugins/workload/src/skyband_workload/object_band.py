@@ -90,7 +90,7 @@ def _as_items(scheduler: Scheduler, last: int, rows: Rows) -> Array:
     """The rows with their panes: where the youngest window that each falls into begins."""
     items = np.empty(len(rows.time), kskyband_kernels.ITEM)
     if len(items):
-        starts = np.append(scheduler.latest_start(last), scheduler.starts(last, int(rows.time[-1])))
+        starts = np.append(scheduler.latest_start(last), scheduler.panes(last, rows.time))
         items["expiry"] = starts[np.searchsorted(starts, rows.time, side="right") - 1]
     items["tie"], items["score"], items["key"] = rows.object, rows.score, rows.arrival
     return items

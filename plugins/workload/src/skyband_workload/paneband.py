@@ -1,13 +1,15 @@
 """PaneBand: one k-skyband for the whole workload, by panes. The default."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Int64
-from skyband.config.parameters import choice
+from skyband.arrays import TIME_MIN, Array, Float64, Int64
+from skyband.config.parameters import choice, flag
+from skyband.errors import ConfigError, Problem
 from skyband.kernels import kskyband_kernels
+from skyband.roles import Answers, TopKQuery
 from skyband.state_validation import StateReader
 
 from skyband_workload import delay_line
@@ -16,7 +18,7 @@ from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found
 from skyband_workload.object_band import ObjectBand
 from skyband_workload.ranker import NO_MOMENTS, NO_ROWS, MetaRanker
-from skyband_workload.scheduler import Moments
+from skyband_workload.scheduler import Moments, OnDemandScheduler, Scheduler
 from skyband_workload.table import Rows
 
 
@@ -31,6 +33,9 @@ class PaneBand(MetaRanker):
     them are beaten. Windows of a few hundred rows have a list of the best of the youngest rows, and no row waits less
     for their sake.
 
+    With `on_demand` every time at which rows come is a pane: `ask` then answers any window no longer than the longest
+    and any k no larger than the largest, at any moment.
+
     With `repeats = "best"` an object is in an answer once, by its best row. Then a row is dropped that rows of K other
     objects beat, or a row of its own, and the answer is the first row of each of k objects.
 
@@ -42,6 +47,8 @@ class PaneBand(MetaRanker):
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
     repeats : str, default "each"
         whether each row is ranked by itself, or an object once, by its best row of the window (one of each, best)
+    on_demand : bool, default False
+        whether the queries only say what is kept, any subquery of them being answered when it is asked
 
     Complexity
     ----------
@@ -79,10 +86,38 @@ class PaneBand(MetaRanker):
         help="whether each row is ranked by itself, or an object once, by its best row of the window",
     )  # fmt: skip
 
+    on_demand: bool = flag(
+        False, kw_only=True,
+        help="whether the queries only say what is kept, any subquery of them being answered when it is asked",
+    )  # fmt: skip
+
     _band: Any = field(default=None, init=False)
     _line: Any = field(default=None, init=False)
     _objects: ObjectBand | None = field(default=None, init=False)
     """What is kept instead where an object counts once."""
+
+    def _scheduler_of(self, meta: MetaQuery) -> Scheduler:
+        return OnDemandScheduler(meta) if self.on_demand else super()._scheduler_of(meta)
+
+    def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
+        if self.on_demand:
+            message = "cannot change while it runs where they say what is kept: ask for any subquery of them instead"
+            raise ConfigError(Problem("queries", message))
+        super()._reconfigure(queries)
+
+    def _ask(
+        self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64
+    ) -> Answers:  # fmt: skip
+        assert isinstance(self._scheduler, OnDemandScheduler)
+        self._scheduler.ask(Moments(at, np.arange(len(at)), since, k))
+        parts = [self._update(times, objects, scores)] if len(times) else []
+        if len(at) and self._seen:
+            parts.append(self._answers_until(max(int(at[-1]), self._passed)))
+        whole = Answers.joined([Answers.of(part) for part in parts])
+        if self._seen:
+            return whole
+        nothing = np.empty(0, np.int64)
+        return Answers(np.arange(len(at)), at, np.zeros(len(at) + 1, np.int64), nothing, np.empty(0))
 
     def _begin(self, meta: MetaQuery) -> None:
         super()._begin(meta)
@@ -110,7 +145,7 @@ class PaneBand(MetaRanker):
                 self._last = int(rows.time[0])
                 self._line.state[delay_line.BEGAN] = self._last
                 self._line.state[delay_line.PANE] = scheduler.latest_start(self._last)
-            panes = scheduler.starts(self._last, int(rows.time[-1]))
+            panes = scheduler.panes(self._last, rows.time)
         before = np.searchsorted(rows.time, moments.at)
         return Found(*self._run(panes, rows, before, moments))
 

@@ -52,9 +52,12 @@ class MetaRanker(WorkloadRanker):
 
     def _begin(self, meta: MetaQuery) -> None:
         """Become a ranker of `meta` that holds nothing."""
-        self._scheduler = Scheduler(meta)
+        self._scheduler = self._scheduler_of(meta)
         if self._seen:
             self._scheduler.look_from(self._passed)
+
+    def _scheduler_of(self, meta: MetaQuery) -> Scheduler:
+        return Scheduler(meta)
 
     @abstractmethod
     def _execute(self, rows: Rows, moments: Moments) -> Found:

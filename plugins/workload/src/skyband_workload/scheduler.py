@@ -19,6 +19,7 @@ from skyband_workload.analyser import FROM_THE_START, MetaQuery
 
 NEVER = TIME_MAX
 _FIRST = TIME_MIN
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 class Moments(NamedTuple):
@@ -101,6 +102,10 @@ class Scheduler:
         starts, _ = _listed(np.zeros_like(slides), slides, residues, since, after, until, False)
         return distinct(starts) if len(slides) > 1 else starts
 
+    def panes(self, after: int, times: Int64) -> Int64:
+        """Where the panes of rows at `times` begin (int64[n], ascending), later than `after`, ascending, each once."""
+        return self.starts(after, int(times[-1]))
+
     def latest_start(self, time: int) -> int:
         """Where the youngest window that a row at `time` falls into begins; the least int64 where there is none."""
         return int(_latest_start(*self._rhythms, time))
@@ -114,7 +119,49 @@ class Scheduler:
         return self.meta.window, self.meta.slide, self.meta.phase, self.meta.since
 
 
-_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
+@define(eq=False)
+class OnDemandScheduler(Scheduler):
+    """Of a ranker that answers what it is asked: no moment is due of itself, and a window may begin anywhere.
+
+    So each time at which rows come is a pane of its own.
+    """
+
+    _questions: Moments = field(factory=lambda: Moments(*_NOTHING, *_NOTHING), init=False)
+    """Questions that wait for the rows before their moments."""
+
+    def ask(self, questions: Moments) -> None:
+        """Let these moments be answered next, in order of `at`, each once."""
+        self._questions = questions
+
+    @property
+    def rate(self) -> float:
+        """No answer is due."""
+        return 0.0
+
+    def moments(self, after: int, until: int) -> Moments:  # noqa: ARG002 - none was answered before it was asked
+        """Those asked that are at most `until`."""
+        count = int(np.searchsorted(self._questions.at, until, side="right"))
+        due = Moments(*(column[:count] for column in self._questions))
+        self._questions = Moments(*(column[count:] for column in self._questions))
+        return due
+
+    def look_from(self, after: int) -> None:
+        """There is no next moment."""
+
+    def panes(self, after: int, times: Int64) -> Int64:
+        """The times of rows later than `after`, each once."""
+        first = np.append(True, times[1:] != times[:-1])
+        first &= times > after
+        return times[first]
+
+    def latest_start(self, time: int) -> int:
+        """The time itself."""
+        return time
+
+    def oldest_start(self, after: int) -> int:
+        """Where the longest window begins of the first moment after `after`."""
+        longest = self.meta.longest_window
+        return after + 1 - longest if after + 1 >= _FIRST + longest else _FIRST
 
 
 def _begins(at: Int64, window: Int64) -> Int64:

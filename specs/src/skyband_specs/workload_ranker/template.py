@@ -8,6 +8,7 @@ TEMPLATE = Template(
     lacks={
         "merge": "nothing merges these; the answers of two can be joined instead",
         "out-of-order": "windows follow a clock that never goes back",
+        "any-subquery": "it keeps the rows of its own queries, and answers nothing else",
     },
     example="""\
 ranker = skyband.create("workload-ranker", "mine", queries=[(4, 2, 1)])  # window, slide, k

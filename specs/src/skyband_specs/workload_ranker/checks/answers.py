@@ -1,4 +1,4 @@
-"""What only workload rankers do."""
+"""Queries answered on the way and in silence, what is retained for them, and queries that change."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,0 +1,3 @@
+"""What only workload rankers do."""
+
+MODULES = ("answers", "subqueries")
