@@ -19,7 +19,7 @@ from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode, hashed_columns
 from skyband.queries import make_query
 from skyband.queries.output_modes import for_a_program
-from skyband.queries.query import BAD, Query
+from skyband.queries.query import BAD, FAIL, Query
 from skyband.watermark import EventTimeProgress, Ticking
 
 
@@ -84,6 +84,18 @@ class LocalRun:
         tick.tick = 0
         return self.operator.step(tick, Ticking(finish=True))
 
+    def broadcast(self, rows: Any) -> None:
+        """Take in rows of the query's second table: what they say holds for moments that are not answered yet.
+
+        Those that cannot be taken are bad rows. Raises InputError at the first, where `bad_rows` is "fail".
+        """
+        table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+        refused = self.operator.broadcast(table if isinstance(table, pa.Table) else _as_table(table))
+        if refused and self.operator.query.bad_rows == FAIL:
+            raise refused[0][0]
+        if refused:
+            self.refuse(refused)
+
     def refuse(self, refused: Unreadable) -> None:
         """Count rows or files that could not be read, each with what is wrong, a row also as text, as bad rows."""
         self.operator.count_dropped({BAD: len(refused)})
@@ -109,7 +121,9 @@ class LocalRun:
         return encoded.progress
 
 
-def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None) -> pa.Table:
+def apply(
+    data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None, rules: Any = None
+) -> pa.Table:
     """The answers of a query over a bounded input, which may be in any order: no row is late.
 
     Warns of rows that were left out because they break a promise of the query, such as `repeats` of top-k, and of
@@ -123,6 +137,8 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
         a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, `kind` among them
     backends : mapping, default None
         for each role the name of a backend, or a table with `name` and parameters; else the role's default
+    rules : table or DataFrame, default None
+        of a query that takes a second table, as the page of its kind describes it: what is asked, and when
 
     Returns
     -------
@@ -138,6 +154,8 @@ def apply(data: Any, query: Query | Mapping[str, Any], backends: Mapping[str, An
     """
     batches, schema = _batches(data)
     run = LocalRun.start(query, schema, backends)
+    if rules is not None:
+        run.broadcast(rules)
     for batch in batches:
         run.add(batch)
     answers = pa.Table.from_batches([run.finish()])

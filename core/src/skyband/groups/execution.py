@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from skyband.arrays import Int64
 from skyband.errors import ConfigError, PluginError, Problem
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
@@ -43,6 +44,13 @@ class Execution(ABC, Generic[Q]):
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
         """Where small groups may be held together and answered by one call, instead of a processor each."""
+        return None
+
+    def broadcast_state(self) -> BroadcastState | None:
+        """Where rows of a second table say what all groups answer (`Query.broadcast`), one without any yet.
+
+        Its processors are then given it, by `GroupProcessor.listen`.
+        """
         return None
 
     def end(self, latest: int) -> int | None:

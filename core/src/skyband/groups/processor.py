@@ -10,6 +10,7 @@ from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups.answer_columns import ProcessorAnswers
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.queries.schedule import Regular, Schedule
 
 _FIRST_LOOKED_AT = 1024
@@ -46,6 +47,13 @@ class GroupProcessor(ABC):
         They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group. Where
         windows are counted in rows, `since` is the number of a row of the group.
         """
+
+    def listen(self, broadcast: BroadcastState) -> None:  # noqa: ARG002
+        """Answer as the rows of the query's second table say, which change `broadcast`. Called on a fresh processor.
+
+        Its `next_at` need not know of the moments of `BroadcastState.next_at`: at those every group has a turn.
+        """
+        raise PluginError(f"{type(self).__name__} answers to no second table")
 
     @property
     @abstractmethod

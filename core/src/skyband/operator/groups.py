@@ -15,6 +15,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
@@ -49,7 +50,10 @@ class Bound:
 class Groups:
     """All groups of an operator. A turn costs what its rows and answers do, not what all groups would."""
 
-    def __init__(self, by: pa.Schema, make: Callable[[], GroupProcessor], small_groups: SmallGroups | None) -> None:
+    def __init__(
+        self, by: pa.Schema, make: Callable[[], GroupProcessor], small_groups: SmallGroups | None,
+        broadcast: BroadcastState | None = None,
+    ) -> None:  # fmt: skip
         self._by = by
         self._key = _NOBODY
         plain = [(field.name, plain_type(field.type)) for field in by]
@@ -57,6 +61,7 @@ class Groups:
         """The grouping columns of each group, in the order of `_key`."""
         self._processors = ProcessorCache(make)
         self._small_groups = small_groups
+        self._broadcast = broadcast
         self._until = Bound(TIME_MIN)
         self._dropped: Counter[str] = Counter()
 
@@ -103,7 +108,15 @@ class Groups:
         self._feed_processors(turn, keys, spans, rows)
         if (small := self._small_groups) is not None:
             self._take(turn, small.advance(until.moment) if until.latest is None else small.finish(until.latest))
+        if self._broadcast is not None:
+            self._broadcast.pass_to(until.moment)
         return self._finished(turn)
+
+    def _due(self, until: int) -> UInt64:
+        """The groups with a moment to answer at most `until`, ascending: all, where a second table asks them."""
+        if self._broadcast is not None and self._broadcast.next_at <= until:
+            return self._processors.keys
+        return self._processors.due(until)
 
     def _feed_processors(self, turn: "_MicroBatch", keys: UInt64, spans: Int64, rows: Rows) -> None:
         """Rows to the processors of their groups, and a turn to those with a moment due.
@@ -114,9 +127,7 @@ class Groups:
         has_processor = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
         span_of = dict(zip(keys[has_processor].tolist(), spans[has_processor].tolist(), strict=True))
         remaining = np.ones(len(rows), bool)
-        for key, processor in self._processors.each(
-            distinct(keys[has_processor], self._processors.due(turn.until.moment))
-        ):
+        for key, processor in self._processors.each(distinct(keys[has_processor], self._due(turn.until.moment))):
             start, stop = span_of.get(key, (0, 0))
             own = rows.slice(start, stop)
             count = len(own) if small is None else processor.rows_in_session(own.times)

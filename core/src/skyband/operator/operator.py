@@ -17,7 +17,8 @@ from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.state_frame_checks import refused_as_damage
-from skyband.errors import BrokenError, ConfigError, PluginError, SnapshotError
+from skyband.errors import BrokenError, ConfigError, InputError, PluginError, SnapshotError
+from skyband.groups.broadcast_state import RefusedRows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.operator.bound_query import BoundQuery
@@ -109,6 +110,20 @@ class Operator:
             return None
         late: Array = frame.column(keyed_frames.TIME).to_numpy() < self.watermark
         return late if late.any() else None
+
+    def broadcast(self, rows: pa.Table) -> RefusedRows:
+        """Take in rows of the query's second table, which came together; returns those refused, which are not counted.
+
+        What they say holds for moments later than the watermark. Raises InputError where the query has no such table,
+        or the rows not its columns.
+        """
+        self._check_whole()
+        if self._state.broadcast is None:
+            raise InputError(
+                self.query.broadcast or "rules", f"{self.query.kind}, as it was asked, takes no second table"
+            )
+        with attributed(self.query):
+            return self._state.broadcast.take(rows, self.watermark)
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows that did not come to be in a frame, by reason."""

@@ -15,6 +15,7 @@ from skyband.arrays import Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
 from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.bound_query import BoundQuery
@@ -32,6 +33,8 @@ from skyband.state_validation import StateReader
 from skyband.version import __version__
 from skyband.watermark import Clock, EventTimeProgress
 
+_BROADCAST = "broadcast"
+
 LAYOUT = 2
 """Of an operator's snapshot."""
 
@@ -46,6 +49,8 @@ class OperatorState:
     clock: Clock = field(init=False)
     joined_at: dict[str, int | None] = field(init=False)
     """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
+    broadcast: BroadcastState | None = field(init=False)
+    """What the rows of the query's second table have said; None where it has none."""
     groups: Groups = field(init=False)
     waiting: WaitingRows = field(factory=WaitingRows, init=False)
     withheld: WithheldAnswers = field(init=False)
@@ -62,10 +67,14 @@ class OperatorState:
     def _from_the_start(self) -> dict[str, int | None]:
         return dict.fromkeys(self.bound.query.subqueries)
 
+    @broadcast.default
+    def _nothing_said(self) -> BroadcastState | None:
+        return self.bound.execution.broadcast_state()
+
     @groups.default
     def _no_groups(self) -> Groups:
         by = pa.schema(self.bound.query.group_fields(self.bound.schema))
-        return Groups(by, self.fresh_processor, self.bound.small_groups())
+        return Groups(by, self.fresh_processor, self.bound.small_groups(), self.broadcast)
 
     @withheld.default
     def _nothing_withheld(self) -> WithheldAnswers:
@@ -84,7 +93,10 @@ class OperatorState:
 
     def fresh_processor(self) -> GroupProcessor:
         """That of a group without rows."""
-        return self.bound.processor(self._joined)
+        processor = self.bound.processor(self._joined)
+        if self.broadcast is not None:
+            processor.listen(self.broadcast)
+        return processor
 
     # Into a snapshot and back. A state is of one query, its backends and their parameters: `check_fits` comes first.
 
@@ -99,6 +111,8 @@ class OperatorState:
         parts, withheld = self.withheld.dump_state()
         arrays |= withheld
         arrays |= {} if self.changes is None else self.changes.dump_state()
+        if self.broadcast is not None:
+            arrays |= state_arrays.with_prefix(_BROADCAST, self.broadcast.dump_state())
         header: dict[str, Any] = {
             "layout": LAYOUT,
             "operator": self.bound.fingerprint(),
@@ -132,6 +146,9 @@ class OperatorState:
             rows = StateRowChecks(query, self.bound.schema, shard)
             self.waiting.load_state(rows.checked(keyed_frames.from_bytes(state.arrays["waiting"])), self.watermark)
         changed = {*joined_at} != {*query.subqueries}
+        if self.broadcast is not None:
+            self.broadcast.load_state(state_arrays.without_prefix(_BROADCAST, state.arrays))
+            self._pass_broadcast()
         self.groups.start_from(self._joined)
         self.groups.load_state(state_arrays.without_prefix("groups", state.arrays), changed)
         self.withheld.load_state(state.header.get("withheld"), state.arrays, self.watermark)
@@ -158,6 +175,9 @@ class OperatorState:
         """On a new one: come as far in time as another shard's, to `absorb` or `merge` its groups."""
         self.watermark, self.joined_at = other.watermark, dict(other.joined_at)
         self.clock.load_state(other.clock.to_list())
+        if self.broadcast is not None and other.broadcast is not None:
+            self.broadcast.load_state(other.broadcast.dump_state())
+            self._pass_broadcast()
         self.groups.start_from(self._joined)
 
     def absorb(self, other: "OperatorState", select: Callable[[UInt64], Array]) -> None:
@@ -168,6 +188,10 @@ class OperatorState:
         self.withheld.absorb(other.withheld, select)
         if self.changes is not None and other.changes is not None:
             self.changes.absorb(other.changes, select)
+
+    def _pass_broadcast(self) -> None:
+        if self.broadcast is not None and self.watermark is not None:
+            self.broadcast.pass_to(self.watermark)
 
     def merge(self, other: "OperatorState") -> None:
         """Take over all of another shard's, where there are no groups."""
@@ -180,6 +204,9 @@ class OperatorState:
         mine, theirs = ((one.watermark, one.clock.to_list(), one.joined_at) for one in (self, other))
         if mine != theirs:
             raise SnapshotError(f"contradicts itself: its shards stand at {mine} and {theirs}")
+        rows_of = [{} if one.broadcast is None else one.broadcast.dump_state() for one in (self, other)]
+        if any(rows_of) and snapshot.encode({}, rows_of[0]) != snapshot.encode({}, rows_of[1]):
+            raise SnapshotError("contradicts itself: its shards were given other rows of the second table")
 
 
 def check_fits(bound: BoundQuery, state: Snapshot) -> None:

@@ -61,6 +61,10 @@ class Query(ABC):
     evolvable: ClassVar[tuple[str, ...]] = ()
     """Keys that may differ from those a checkpoint was made with: `subqueries` says what they hold."""
 
+    broadcast: ClassVar[str | None] = None
+    """The key that names, in a job, a second table whose rows say what is asked while it runs; None: there is none.
+    Its execution has a `broadcast_state` then."""
+
     files: ClassVar[tuple[str, ...]] = ()
     """Keys that may name a file instead; a job looks for it beside its own."""
 

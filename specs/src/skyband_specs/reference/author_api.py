@@ -40,6 +40,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
         "as_names",
     ),
     "skyband.groups.execution": ("Execution",),
+    "skyband.groups.broadcast_state": ("BroadcastState",),
     "skyband.groups.processor": ("GroupProcessor", "WindowedProcessor"),
     "skyband.groups.answer_columns": ("AnswerColumns",),
     "skyband.queries.time_columns": ("at_field", "moments", "microseconds", "is_null"),

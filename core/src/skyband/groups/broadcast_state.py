@@ -1,0 +1,46 @@
+"""Broadcast state: what the rows of a query's second table have said so far, the same in every shard of an operator."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import pyarrow as pa
+
+from skyband.arrays import Array
+from skyband.errors import InputError
+
+RefusedRows: TypeAlias = Sequence[tuple[InputError, str]]
+"""Rows of a second table that cannot be taken: of each what is wrong, with the remedy, and the row as text."""
+
+
+class BroadcastState(ABC):
+    """What a second table has said to all groups, small, and the same in each shard because each is given all its rows.
+
+    Flink's term. Its rows have no part in the watermark. What a row says holds from a moment that is in the state, so
+    that to read the state again is to answer the same. `Execution.broadcast_state` makes one, and processors are given
+    it by `GroupProcessor.listen`.
+    """
+
+    @abstractmethod
+    def take(self, rows: pa.Table, watermark: int | None) -> RefusedRows:
+        """Take in rows, which came together, every moment up to `watermark` being answered. Returns those refused.
+
+        Raises InputError where the columns are not those that it reads.
+        """
+
+    @property
+    @abstractmethod
+    def next_at(self) -> int:
+        """The next moment at which any group may have an answer; TIME_MAX where there is none."""
+
+    @abstractmethod
+    def pass_to(self, watermark: int) -> None:
+        """Every group has had its turn up to here: no moment so far is answered any more."""
+
+    @abstractmethod
+    def dump_state(self) -> Mapping[str, Array]:
+        """Flat arrays, from which `load_state` makes an equal one: the same for the same rows, however they came."""
+
+    @abstractmethod
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
+        """Take over what `dump_state` gave. Called on a fresh one. Raises SnapshotError where it is damaged."""
