@@ -15,7 +15,7 @@ class TopKWorkload(_TopKWorkload):
         time: str,
         object: str | Sequence[str],
         score: str,
-        queries: str | Sequence[Mapping[str, Any]],
+        queries: str | Sequence[Mapping[str, Any]] = ...,
         order: str = ...,
         carry: str | Sequence[str] = ...,
         repeats: str = ...,
@@ -31,4 +31,6 @@ class TopKWorkload(_TopKWorkload):
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
+        longest: str | Duration | None = None,
+        most: int | None = None,
     ) -> None: ...

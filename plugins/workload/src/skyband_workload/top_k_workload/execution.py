@@ -16,14 +16,28 @@ from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor
-from skyband_workload.top_k_workload.query import BEST, TopKWorkload
+from skyband_workload.top_k_workload.query import BEST, RULE_K, TopKWorkload
+from skyband_workload.top_k_workload.rule_rows import Limits
+from skyband_workload.top_k_workload.rules import Rules
+from skyband_workload.top_k_workload.rules_processor import RulesProcessor
 
 
 class TopKWorkloadExecution(Execution[TopKWorkload]):
     """How top-k-workload is answered."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return WorkloadProcessor(self.query, bindings["workload-ranker"], answers)
+        kind = RulesProcessor if self.query.takes_rules else WorkloadProcessor
+        return kind(self.query, bindings["workload-ranker"], answers)
+
+    def broadcast_state(self) -> Rules | None:
+        longest, most = self.query.longest, self.query.most
+        if longest is None or most is None:
+            return None
+        return Rules(self.query.queries, Limits(longest.length, most))
+
+    def end(self, latest: int) -> int | None:
+        """With rules, a processor tells."""
+        return None if self.query.takes_rules else super().end(latest)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
@@ -31,7 +45,7 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         most = most_entries(bindings["workload-ranker"], query.backend_parameters("workload-ranker"))
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         once = query.repeats == BEST
-        if not most:
+        if not most or query.takes_rules:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -49,7 +63,7 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
 
     def parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
         """Windows in rows end with a row of the group's own, whatever the moment."""
-        if self.query.rows:
+        if self.query.rows or self.query.takes_rules:
             return None
         parts: Int64 = pc.index_in(answers.column("query"), value_set=self._names).to_numpy().astype(np.int64)
         return parts
@@ -70,6 +84,8 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
             [*query.by, "at", "query"],
             [("score", score_order(query.order)), (top_k_merging.ID, "ascending")],
         )
+        if query.takes_rules:
+            return top_k_merging.truncate(ranked, ranked.column(RULE_K).to_numpy(), answers.column_names[:-1])
         place = pc.index_in(ranked.column("query"), value_set=self._names)
         most = np.array([query.k for query in query.queries])[place.to_numpy()]
         return top_k_merging.truncate(ranked, most, answers.column_names)

@@ -147,23 +147,30 @@ class WorkloadProcessor(ScheduledProcessor):
         if not len(found.objects):
             return
         sizes = np.diff(found.offsets)
+        answers = self._as_rows(found, found.query, found.at - self._schedule.windows[found.query], self._labels)
+        due = self._due(found)
+        self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
+
+    def _as_rows(
+        self, found: Answers, part: Int64, begins: Int64, labels: Mapping[str, pa.Array]
+    ) -> AnswerColumns:  # fmt: skip
+        """Answers as rows. part: int64[a], the place of each one's name in `labels`; begins: where its window does."""
+        sizes = np.diff(found.offsets)
         ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
         scores = self._signed(found.scores)
         until = np.repeat(found.at, sizes)
-        since = until - np.repeat(self._schedule.windows[found.query], sizes)
+        since = np.repeat(begins, sizes)
         answer = np.repeat(np.arange(len(found)), sizes)
         carried = self._ranked_rows.lookup(answer, found.objects, scores, since, until)
         columns = [
             until,
-            np.repeat(found.query, sizes),
+            np.repeat(part, sizes),
             ranks,
             *(carried[: self._several] or [self._names.for_answers(found.objects)]),
             scores,
             *carried[self._several :],
         ]
-        due = self._due(found)
-        answers = AnswerColumns(self._schema, columns, self._labels)
-        self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
+        return AnswerColumns(self._schema, columns, labels)
 
     def _due(self, answers: Answers) -> Array:
         """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""

@@ -6,9 +6,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 from attrs import define
+from attrs.converters import optional
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.state_frame_checks import check_named, check_numbers, check_whole
-from skyband.config.parameters import choice
+from skyband.config.durations import Duration, duration, parsed
+from skyband.config.parameters import choice, integer
 from skyband.errors import ConfigError, Problem
 from skyband.queries.carried_columns import (
     TIE,
@@ -30,16 +32,20 @@ from skyband.queries.composite_ids import (
     to_keys,
 )
 from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
-from skyband.roles import Backend
+from skyband.roles import Backend, TopKQuery
 
-from skyband_workload.top_k_workload.workload_file import NamedQuery, named_queries
+from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery, named_queries
 
 EACH, BEST = "each", "best"
 """Whether each row is ranked by itself, or an object once, by its best row."""
+
+RULE_K = "k of the rule"
+"""A column of the answers of shards, called as none of a source is."""
 
 
 @define(eq=True)
@@ -56,6 +62,16 @@ class TopKWorkload(Query):
 
     The queries may change between runs on one checkpoint: those that stay go on, and those that join answer over
     windows that begin at the watermark reached by then, or later. Windows in time stay in time, those in rows in rows.
+
+    With `longest` and `most` the state is kept for every query within them, in time, and not for those there are.
+    Queries may then change between runs as they like, and rules come while it runs (in a program by
+    `local.apply(…, rules=…)` or `LocalRun.broadcast`): rows with a name, window, slide and k, perhaps a phase, and the
+    times `after` which and `until` which the rule holds. At its moments later than `after` and at most `until` a rule
+    answers what it would have answered had it been there for ever. Without `after`, or where that has passed, it holds
+    from the watermark reached when it came, which is in the state. A row of the same name replaces the rule from its
+    time on, and one without a window ends it. A rule longer than `longest`, of a k above `most`, or that is wrong
+    otherwise, is a bad row: see `bad_rows`. The backend must have `any-subquery`, as paneband does; it retains about
+    k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are.
 
     Where objects are not integers, the name of every object of the longest window is kept, not only of those that
     may still be answered: number them where there are millions.
@@ -85,11 +101,16 @@ class TopKWorkload(Query):
     evolvable: ClassVar[tuple[str, ...]] = ("queries",)
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "no score")
     files: ClassVar[tuple[str, ...]] = ("queries",)
+    broadcast: ClassVar[str | None] = "rules"
+    backend_remedies: ClassVar[Mapping[str, str]] = {
+        "on_demand": "for rules that come while it runs take one that answers any subquery, such as paneband"
+    }
 
     object: Columns = identity(help="the column that names the object a row is about, or several that do together")
     score: str = column_name(help="the column of scores")
     queries: tuple[NamedQuery, ...] = named_queries(
-        help="the queries, each with a name, window, slide and k, and perhaps a phase: a list, or a CSV or Parquet file"
+        default=(),
+        help="the queries, each with a name, window, slide, k, and perhaps a phase: a list, or a CSV or Parquet file",
     )
     order: str = order_parameter("scores")
     carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to give with it")
@@ -97,8 +118,16 @@ class TopKWorkload(Query):
         EACH, BEST, default=EACH,
         help="where an object comes again: whether each of its rows is ranked, or the best one of the window only",
     )  # fmt: skip
+    longest: Duration | None = duration(
+        None, kw_only=True, converter=optional(parsed),
+        help="the longest window that queries and rules may have: what the state is kept for, with `most`",
+    )  # fmt: skip
+    most: int | None = integer(
+        None, at_least=1, kw_only=True, help="the largest k that queries and rules may have, with `longest`"
+    )
 
     def __attrs_post_init__(self) -> None:
+        self._check_limits()
         reserved = ("at", "query", "rank", "score", *self.by)
         problems = name_problems("object", several(self.object), reserved)
         problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
@@ -114,9 +143,45 @@ class TopKWorkload(Query):
         keys = {"object": label, "score": score, "queries": [highest]}
         return FirstQuery(f"the ten rows with the highest {score} in each window of {window}", keys)
 
+    def _check_limits(self) -> None:
+        """Raise ConfigError where `longest` and `most` do not go with each other, or with the queries."""
+        problems = []
+        longest, most = self.longest, self.most
+        if longest is None or most is None:
+            if (longest is None) != (most is None):
+                missing_key = "most" if most is None else "longest"
+                problems.append(Problem(missing_key, "is required: `longest` and `most` go together"))
+            elif not self.queries:
+                problems.append(Problem("queries", f"{NO_QUERIES}; or `longest` and `most`, for rules that come later"))
+        else:
+            if longest.rows:
+                problems.append(
+                    Problem("longest", f"must be a length of time, as rules hold for times (got {longest})")
+                )
+            if self.answers != ALL:
+                message = "needs queries that stay: with `longest` and `most` whole answers are given"
+                problems.append(Problem("answers", f"{message} (got {self.answers!r})"))
+            for place, query in enumerate(self.queries):
+                if query.window.rows != longest.rows or query.window.length > longest.length:
+                    message = f"must be at most longest = {str(longest)!r}, in time (got {query.window})"
+                    problems.append(Problem(f"queries[{place}].window", message))
+                if query.k > most:
+                    problems.append(Problem(f"queries[{place}].k", f"must be at most most = {most} (got {query.k})"))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def takes_rules(self) -> bool:
+        """Whether its state is kept for rules, `longest` and `most`, and not for the queries there are."""
+        return self.longest is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("any-subquery",) if self.takes_rules else ()
+
     @property
     def rows(self) -> bool:
-        return self.queries[0].window.rows
+        return not self.takes_rules and self.queries[0].window.rows
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
@@ -129,7 +194,8 @@ class TopKWorkload(Query):
 
     @property
     def subqueries(self) -> tuple[str, ...]:
-        return tuple(query.definition for query in self.queries)
+        """None with `longest` and `most`: any query within these may then join and leave as it likes."""
+        return () if self.takes_rules else tuple(query.definition for query in self.queries)
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -157,6 +223,10 @@ class TopKWorkload(Query):
         check_named(frame)
         check_numbers(frame, "score", at_least=-np.inf)
 
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """With rules also the k of each answer, which only its shard knows."""
+        return [*self.answer_fields(schema), *([pa.field(RULE_K, pa.int64())] if self.takes_rules else [])]
+
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
         ranked = [*identity_fields("object", self.object, schema), pa.field("score", pa.float64())]
@@ -164,17 +234,29 @@ class TopKWorkload(Query):
 
     @property
     def schedule(self) -> Schedule:
-        """When its queries answer."""
+        """When its queries answer; with rules any moment may be one, as long as the longest window holds a row."""
+        if self.longest is not None:
+            return Schedule([self.longest.length], [1], [0])
         lengths = [query.lengths for query in self.queries]
         return Schedule(*zip(*((one.window, one.slide, one.phase) for one in lengths), strict=True))
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         lengths = tuple(query.lengths for query in self.queries)
-        once = {} if self.repeats == EACH else {"repeats": self.repeats}
+        once: dict[str, Any] = {} if self.repeats == EACH else {"repeats": self.repeats}
+        if self.longest is not None and self.most is not None:
+            lengths, once = (TopKQuery(self.longest.length, 1, self.most),), {**once, "on_demand": True}
         return {"queries": lengths, "by": "rows" if self.rows else "time", **once}
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
+        problems = []
         theirs = getattr(backend, "repeats", EACH)
-        if theirs == self.repeats:
-            return []
-        return [Problem("repeats", f"says what a backend does: set it to {theirs!r} here, and drop it there")]
+        if theirs != self.repeats:
+            problems.append(
+                Problem("repeats", f"says what a backend does: set it to {theirs!r} here, and drop it there")
+            )
+        if getattr(backend, "on_demand", False) != self.takes_rules:
+            message = (
+                "says what a backend does on demand: drop on_demand there, and say `longest` and `most` here for rules"
+            )
+            problems.append(Problem("longest", message))
+        return problems

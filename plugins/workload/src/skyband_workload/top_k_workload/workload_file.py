@@ -41,10 +41,13 @@ class NamedQuery:
         return TopKQuery(self.window.length, self.slide.length, self.k, self.phase.length)
 
 
-def named_queries(*, help: str) -> Any:
+NO_QUERIES = "must be a list of tables with name, window, slide and k"
+
+
+def named_queries(*, default: Any, help: str) -> Any:
     """A field of a query that holds a workload."""
     return checked(
-        type="list of {name, window, slide, k[, phase]}, or a file", check=_wrong, help=help, converter=_read
+        default, type="list of {name, window, slide, k[, phase]}, or a file", check=_wrong, help=help, converter=_read
     )
 
 
@@ -84,8 +87,8 @@ def _entry(value: Any) -> Any:
 
 
 def _wrong(value: Any) -> Sequence[Problem]:
-    if not isinstance(value, tuple) or not value:
-        return [Problem("", f"must be a list of tables with name, window, slide and k (got {literal(value)})")]
+    if not isinstance(value, tuple):
+        return [Problem("", f"{NO_QUERIES} (got {literal(value)})")]
     problems = [
         Problem(f"[{number}]{'.' if key else ''}{key}", message)
         for number, entry in enumerate(value)

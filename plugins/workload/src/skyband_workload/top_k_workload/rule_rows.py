@@ -1,0 +1,185 @@
+"""The rows of a table of rules, read one by one: what each says, or what is wrong with it and what to do."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from skyband.arrays import TIME_MAX
+from skyband.config.durations import Duration, length_text, parse
+from skyband.errors import InputError, suggest
+from skyband.groups.broadcast_state import RefusedRows
+
+COLUMNS = {"name": "text", "window": "text", "slide": "text", "k": "a whole number", "phase": "text",
+           "after": "a timestamp", "until": "a timestamp"}  # fmt: skip
+"""The columns of a table of rules, and what each holds; the first four must be there."""
+
+_REQUIRED = 4
+
+
+@frozen
+class Limits:
+    """What the state is kept for: the longest window, in microseconds, and the largest k."""
+
+    longest: int
+    most: int
+
+
+@frozen
+class Version:
+    """What a name stands for from a time on: a query, or with window = 0 none. Times in microseconds."""
+
+    name: str
+    window: int
+    slide: int
+    k: int
+    phase: int
+    after: int
+    until: int
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """A name has one version at a time."""
+        return self.name, self.after
+
+
+class _RefusedError(Exception):
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def read_rules(
+    table: pa.Table, limits: Limits, answered: int, fixed: Collection[str], before: Mapping[tuple[str, int], Version]
+) -> tuple[dict[tuple[str, int], Version], RefusedRows]:
+    """The versions there are with those of the table, by name and time, and the rows that say none.
+
+    answered: no version begins before this, where moments are answered. fixed: names that no rule may take.
+    before: versions that came before. Of two for one time the later one holds; in one table both are refused.
+    """
+    rows, table = table, _columns(table)
+    came: dict[tuple[str, int], Version] = {}
+    by_place: dict[int, Version] = {}
+    refused: list[tuple[int, _RefusedError]] = []
+    lengths: dict[str, Duration | str] = {}
+    for place, row in enumerate(_rows(table)):
+        try:
+            version = _version(row, limits, answered, fixed, lengths)
+        except _RefusedError as error:
+            refused.append((place, error))
+            continue
+        by_place[place] = version
+        if came.setdefault(version.key, version) != version:
+            came[version.key] = _TWICE
+    for place, version in by_place.items():
+        if came[version.key] is _TWICE:
+            message = f"rule {version.name!r} is there twice with other values for one time: say `after` of each"
+            refused.append((place, _RefusedError("name", message)))
+    versions = {**before, **{key: version for key, version in came.items() if version is not _TWICE}}
+    for place, version in by_place.items():
+        again = version.key in before
+        if not version.window and came[version.key] is version and not again and not _holds(versions, version):
+            refused.append(
+                (place, _RefusedError("name", f"no rule {version.name!r} is there to end: see how it is spelt"))
+            )
+            versions.pop(version.key)
+            if version.key in before:
+                versions[version.key] = before[version.key]
+    texts = rows.take(pa.array([place for place, _ in refused], pa.int64())).to_pylist()
+    return versions, [
+        (InputError(f"rules.{error.column}", str(error), place), json.dumps(text, default=str))
+        for (place, error), text in sorted(zip(refused, texts, strict=True), key=lambda each: each[0][0])
+    ]
+
+
+_TWICE = Version("", 0, 0, 0, 0, 0, 0)
+
+
+def _holds(versions: Mapping[tuple[str, int], Version], end: Version) -> bool:
+    """Whether a version of this name holds until then, or would go on."""
+    before = [one for (name, after), one in versions.items() if name == end.name and after < end.after]
+    latest = max(before, key=lambda one: one.after, default=None)
+    return latest is not None and latest.window > 0 and latest.until > end.after
+
+
+def _columns(table: pa.Table) -> pa.Table:
+    """The columns of rules in their types. Raises InputError where one is missing, or is something else."""
+    for name in table.column_names:
+        if name not in COLUMNS:
+            message = f"is no column of a rule; {suggest(name, COLUMNS)}: select the others"
+            raise InputError(f"rules.{name}", message)
+    for name in list(COLUMNS)[:_REQUIRED]:
+        if name not in table.column_names:
+            raise InputError(f"rules.{name}", f"is missing: rules have the columns {', '.join(COLUMNS)}")
+    columns = [_column(name, table.column(name).combine_chunks()) for name in table.column_names]
+    return pa.table(columns, names=table.column_names)
+
+
+def _column(name: str, column: pa.Array) -> pa.Array:
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    expected = COLUMNS[name]
+    try:
+        if expected == "text" and (
+            types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind)
+        ):
+            return column.cast(pa.string())
+        if expected == "a whole number" and (types.is_integer(kind) or types.is_null(kind)):
+            return column.cast(pa.int64())
+        if expected == "a timestamp" and not types.is_integer(kind) and not types.is_floating(kind):
+            plain = column if types.is_timestamp(kind) else column.cast(pa.timestamp("us"))
+            return plain.cast(pa.timestamp("us", plain.type.tz)).cast(pa.int64())
+    except pa.ArrowException as error:
+        raise InputError(f"rules.{name}", f"must be {expected}: {error}") from error
+    raise InputError(f"rules.{name}", f"must be {expected} (it is {kind})")
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    nothing = dict.fromkeys(COLUMNS)
+    return ({**nothing, **row} for row in table.to_pylist())
+
+
+def _version(
+    row: Mapping[str, Any], limits: Limits, answered: int, fixed: Collection[str], lengths: dict[str, Duration | str]
+) -> Version:
+    name = row["name"]
+    if not name:
+        raise _RefusedError("name", "must be a name, by which the rule can be changed and ended (got none)")
+    if name in fixed:
+        raise _RefusedError("name", f"{name!r} is a query of the job, under `queries`: give the rule another name")
+    after = answered if row["after"] is None else max(row["after"], answered)
+    until = TIME_MAX if row["until"] is None else row["until"]
+    if row["window"] is None:
+        return Version(name, 0, 1, 0, 0, after, TIME_MAX)
+    window, slide = (_length(row, key, name, lengths) for key in ("window", "slide"))
+    phase = 0 if row["phase"] is None else _length(row, "phase", name, lengths, 0)
+    if window > limits.longest:
+        longest = length_text(limits.longest, False)
+        message = f"of rule {name!r} is above longest = {longest!r}, which the state is kept for: make it shorter, or "
+        raise _RefusedError("window", f"{message}begin anew with a larger `longest` (got {row['window']!r})")
+    if row["k"] is None or not 1 <= row["k"] <= limits.most:
+        message = f"of rule {name!r} must be from 1 to most = {limits.most}, which the state is kept for: make it "
+        raise _RefusedError("k", f"{message}smaller, or begin anew with a larger `most` (got {row['k']})")
+    if until <= after:
+        message = f"of rule {name!r} is not later than the moment from which it would hold: it would answer nothing"
+        raise _RefusedError("until", f"{message}; leave it out, or say a later one")
+    return Version(name, window, slide, row["k"], phase % slide, after, until)
+
+
+def _length(row: Mapping[str, Any], key: str, rule: str, lengths: dict[str, Duration | str], least: int = 1) -> int:
+    text = row[key]
+    if text is None:
+        raise _RefusedError(key, f"of rule {rule!r} is missing: a length of time such as '10 minutes'")
+    if text not in lengths:
+        try:
+            lengths[text] = parse(text)
+        except ValueError as error:
+            lengths[text] = str(error)
+    length = lengths[text]
+    if isinstance(length, str):
+        raise _RefusedError(key, f"of rule {rule!r} {length}")
+    if length.rows or not least <= length.length <= 2**61:
+        raise _RefusedError(key, f"of rule {rule!r} must be a length of time above 0 (got {text!r})")
+    return length.length
