@@ -4,12 +4,14 @@ import json
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import skyband
 from skyband import FormatInfo
-from skyband.errors import ConfigError, PluginError
+from skyband.errors import ConfigError, EngineError, PluginError
 from skyband.registry.discovery import Plugin, read_hooks
-from skyband.tables import Format, TableKeys
+from skyband.tables import BatchSink, Format, NetChanges, TableKeys
+from skyband.tables.installed_format import GuardedSink
 
 HOUSE = Path(skyband.__file__).parent
 GUESTS = re.compile(
@@ -104,3 +106,18 @@ def test_a_method_that_a_format_lacks_is_told_with_the_remedy():
     for method, abilities in (("read", '"reads"'), ("write", '"writes", "streams" and "current"')):
         with pytest.raises(PluginError, match=f"defines no method '{method}': define it, or leave {abilities} out of"):
             getattr(Nothing(), method)(TableKeys())
+
+
+def test_a_sink_that_fails_with_changes_is_told_with_the_micro_batch():
+    class Fails(BatchSink):
+        latest = exists = write = append = None
+
+        def apply(self, changes, number=None, replace=False):
+            raise KeyError("shard 7")
+
+    sink = GuardedSink(Fails(), "format acme of acme", True)
+    nothing = NetChanges(("key",), pa.table({"key": []}), pa.table({"key": []}))
+    with pytest.raises(EngineError, match="^micro-batch 3: format acme of acme failed: KeyError: 'shard 7'"):
+        sink.apply(nothing, ("2", 3))
+    with pytest.raises(EngineError, match="^format acme of acme failed: KeyError: 'shard 7'"):
+        sink.apply(nothing)
