@@ -117,7 +117,7 @@ def test_a_sink_that_fails_with_changes_is_told_with_the_micro_batch():
 
     sink = GuardedSink(Fails(), "format acme of acme", True)
     nothing = NetChanges(("key",), pa.table({"key": []}), pa.table({"key": []}))
-    with pytest.raises(EngineError, match="^micro-batch 3: format acme of acme failed: KeyError: 'shard 7'"):
+    with pytest.raises(EngineError, match=r"^micro-batch 3: format acme of acme failed: KeyError: 'shard 7'"):
         sink.apply(nothing, ("2", 3))
-    with pytest.raises(EngineError, match="^format acme of acme failed: KeyError: 'shard 7'"):
+    with pytest.raises(EngineError, match=r"^format acme of acme failed: KeyError: 'shard 7'"):
         sink.apply(nothing)
