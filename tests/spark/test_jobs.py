@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband.queries import examples_of, load_query
+from skyband.queries import examples_of, kinds, load_query
 from skyband_distinct.demo.weblog import make_weblog
 from skyband_specs.queries.checks import query_checks
 from skyband_specs.queries.runner import query_subject, verify_query_subject
@@ -237,11 +237,22 @@ def test_a_second_signal_ends_it_without_a_trace_of_java_or_python(job, second):
     assert "interrupted" in said or "stopped; run it again" in said
 
 
+def on_spark(kind, examples):
+    tried = query_subject(load_query(kind), examples)
+    return verify_query_subject(tried, checks=[check for check in query_checks("spark") if check.group == "engine"])
+
+
 def test_verify_tries_a_query_in_batch_and_as_a_stream(session):
     kind = "top-k-workload"
-    tried = query_subject(load_query(kind), examples_of(kind)[:1])
-    report = verify_query_subject(tried, checks=[check for check in query_checks("spark") if check.group == "engine"])
+    report = on_spark(kind, examples_of(kind)[:1])
     assert (report.ok, len(report.results)) == (True, 2), report.text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", kinds())
+def test_every_example_of_every_query_in_batch_and_as_a_stream(session, kind):
+    report = on_spark(kind, examples_of(kind))
+    assert report.ok and report.counts()["passed"], report.text()
 
 
 LATE = """#!/bin/sh
