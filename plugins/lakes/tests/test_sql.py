@@ -162,6 +162,11 @@ def test_a_column_of_a_type_that_is_not_read_is_named(tmp_path):
     made(tmp_path / "board.db", "CREATE TABLE board (ts DATETIME, about JSON)")
     with pytest.raises(ConfigError, match="table: column 'about' is JSON, which is not read: read a view"):
         table_at(f"sqlite:///{tmp_path}/board.db")
+    made(tmp_path / "digits.db", "CREATE TABLE board (most NUMERIC(38, 3))")
+    assert table_at(f"sqlite:///{tmp_path}/digits.db").schema.field("most").type == pa.decimal128(38, 3)
+    made(tmp_path / "digits.db", "ALTER TABLE board ADD more NUMERIC(39, 3)")
+    with pytest.raises(ConfigError, match=r"column 'more' is NUMERIC\(39, 3\), which is not read"):
+        table_at(f"sqlite:///{tmp_path}/digits.db")
     made(tmp_path / "board.db", "ALTER TABLE board RENAME TO raw; CREATE VIEW board AS SELECT ts FROM raw")
     assert table_at(f"sqlite:///{tmp_path}/board.db").num_rows == 0
 
