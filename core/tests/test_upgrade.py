@@ -70,6 +70,7 @@ OTHERS = {
     "part": "number > 3",
     "empty": "zero",
     "against": "previous",
+    "half_life": "10 minutes",
     "rank_by": "ratio",
     "direction": "up",
     "longest": "1 day",
@@ -87,7 +88,7 @@ OF_MOMENTS = ("answers", "key", "changed")
 """Keys that queries refuse which answer each row."""
 NEEDED_BY = {
     ("heavy-hitters", "empty"): {"rest": True},
-    ("heavy-hitters", "against"): {"share": None, "k": 3},
+    **{("heavy-hitters", key): {"share": None} for key in ("against", "half_life")},
     **{("heavy-hitters", key): {"share": None, "k": 3, "against": "previous"} for key in ("rank_by", "direction")},
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "longest"): {"most": 50},

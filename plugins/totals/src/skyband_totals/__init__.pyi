@@ -44,4 +44,5 @@ class HeavyHitters(_HeavyHitters):
         emit: str | None = None,
         empty: str | None = None,
         against: str | None = None,
+        half_life: str | Duration | None = None,
     ) -> None: ...

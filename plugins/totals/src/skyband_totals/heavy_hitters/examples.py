@@ -10,6 +10,7 @@ EXAMPLES = (
     QueryExample({**_KEYS, **_DELAY, "total": "distinct", "value": "origin", "share": 0.05, "rest": True}, rows(2)),
     QueryExample({**_KEYS, **_DELAY, "part": "value < 0.5", "share": 0.02, "k": 5}, rows(3), nullable=("value",)),
     QueryExample({**_KEYS, **_DELAY, "against": "previous", "at_least": 2, "rank_by": "ratio"}, rows(4)),
+    QueryExample({**_KEYS, **_DELAY, "half_life": "10 seconds", "k": 3}, rows(5)),
 )
 
 JOB = JobExample(

@@ -10,11 +10,12 @@ from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 
+from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
 from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
 from skyband_totals.heavy_hitters.part_processor import PartProcessor
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
-from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards
+from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards, merge_totals
 from skyband_totals.heavy_hitters.states_processor import StatesProcessor
 
 
@@ -24,6 +25,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     merges = "total-ranker"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        if self.query.half_life is not None:
+            return DecayedProcessor(self.query, answers)
         if self.query.part is not None:
             return PartProcessor(self.query, bindings["total-ranker"], answers)
         if self.query.against is not None:
@@ -34,6 +37,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
+        if query.half_life is not None:
+            return None
         most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
         if query.gives_states or query.part is not None or query.against is not None or not most:
             return None
@@ -56,4 +61,9 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         """
         if self.query.gives_states:
             return emitted_states.merged(answers)
+        if self.query.half_life is not None:
+            return merge_totals(self.query, answers)
         return merge_shards(self.query, answers) if self.query.against is None else merge_movers(self.query, answers)
+
+    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
+        return None if self.query.half_life is not None else super().unmerged(bindings)

@@ -37,8 +37,9 @@ _GRANDS = 3
 class TotalsProcessor(BatchedProcessor):
     """Answers all windows at each moment, from one ranker."""
 
-    def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
-        self._binding = ranker
+    def __init__(self, query: "HeavyHitters", ranker: Binding | None, answers: pa.Schema) -> None:
+        """ranker: None where a class below has something in its place."""
+        self._binding = cast(Binding, ranker)
         self._parameters = query.backend_parameters("total-ranker")
         self._labels = {"window": pa.array([str(window) for window in query.windows], pa.string())}
         self._calendar = of_calendar(query.every, *query.windows)
@@ -58,9 +59,12 @@ class TotalsProcessor(BatchedProcessor):
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
 
     def begin(self) -> None:
-        self._ranker, self._finer = cast(TotalRanker, self._binding.create(**self._parameters)), False
+        self._ranker, self._finer = self._new_ranker(), False
         self._names = ValuesById(pa.int64() if self._several else self._object_type())
         self._ranked_rows = RankedRows(self._carry, "latest")
+
+    def _new_ranker(self) -> TotalRanker:
+        return cast(TotalRanker, self._binding.create(**self._parameters))
 
     def _be_finer(self) -> None:
         """Have a ranker that is asked since any second, as zones whose clocks differ by these need it."""

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 from attrs import define
+from attrs.converters import optional
 from skyband.arrays import Array
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
@@ -13,7 +14,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.state_frame_checks import check_finite, check_named, check_numbers, check_whole
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
-from skyband.config.durations import Duration
+from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag, integer, number
 from skyband.errors import ConfigError, Problem, SnapshotError
@@ -41,8 +42,6 @@ from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.previous_windows import (
     against_parameter,
-    only_with_against,
-    previous_problems,
     with_previous,
 )
 from skyband.queries.query import Input, Query
@@ -53,6 +52,7 @@ from skyband.queries.window_parameters import every_parameter, of_calendar, offs
 from skyband.roles import Backend
 from skyband.states.state import State
 
+from skyband_totals.heavy_hitters.key_problems import against_problems, decay_problems, part_problems
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
 from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in, rows_that_meet
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
@@ -105,6 +105,12 @@ class HeavyHitters(Query):
     until both are empty. Nothing came before the first row: until a stream is two windows long, an object may be new
     only because the stream is. Where the ranker is not exact, ranks and status follow its estimates, and an object that
     it does not keep may have moved by what the `rest` of both windows together is.
+
+    With `half_life = "1 hour"` a row weighs half as much at a moment for each hour since it came: the total is the sum
+    of 2^(-age / half-life), times the weight, of the rows of the window, equal to that but for the rounding of float64.
+    Rows older than 50 half-lives weigh less than 1e-15, so that a window of so long is as good as one without an end.
+    There is no share then, and no ranker: all totals are kept, one for each object and common step of `every` and the
+    windows.
 
     With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
     share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
@@ -181,11 +187,15 @@ class HeavyHitters(Query):
 
     empty: str | None = empty_parameter()
     against: str | None = against_parameter()
+    half_life: Duration | None = duration(
+        None, at_least=1, kw_only=True, converter=optional(parsed),
+        help="rows weigh half as much for each such time since they came, as in \"1 hour\"",
+    )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
         problems = problems_of(self.every, self.offset, windows)
-        problems += limit_problems(self.k, self.share, self.at_least, self.total)
+        problems += limit_problems(self.k, self.share, self.at_least, self.total if self.half_life is None else "sum")
         for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
             if column is None and self.total == total:
                 problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
@@ -207,7 +217,7 @@ class HeavyHitters(Query):
             problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
-        problems += [*self._part_problems(), *self._against_problems(windows)]
+        problems += [*part_problems(self), *against_problems(self, windows), *decay_problems(self)]
         problems += empty_problems(self.empty, self.rows, self.emit)
         if self.empty is not None and not self.rest:
             message = "goes with `rest`, whose row of a window in which nothing came is 0: add that, or drop this"
@@ -216,34 +226,6 @@ class HeavyHitters(Query):
             problems.append(Problem("rest", "is no part of a state: drop this, or `emit`"))
         if problems:
             raise ConfigError(*problems)
-
-    def _part_problems(self) -> list[Problem]:
-        if self.part is None:
-            return []
-        if self.emit is not None:
-            return [Problem("part", "is no part of a state: drop this, or `emit`")]
-        if self.rest:
-            return [Problem("rest", "goes with totals, and `part` ranks by a part of them: drop one of the two")]
-        if self.rows and self.total == "distinct":
-            message = 'with total = "distinct" goes with windows in time: give these, or count rows'
-            return [Problem("part", f"{message} (got {literal(self.part)})")]
-        return []
-
-    def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
-        if self.against is None:
-            return only_with_against({"rank_by": (self.rank_by, DIFFERENCE), "direction": (self.direction, BOTH)})
-        problems = previous_problems(windows)
-        remedies = {
-            "share": "is of one window, and `against` compares two: give at_least, k, or both, or drop one of these",
-            "part": "ranks by a part of one total, and `against` by two totals: drop one of the two",
-            "rest": "is of one window, and `against` compares two: drop one of the two",
-            "emit": "gives states, which answer since any moment, and `against` compares answers: drop one of the two",
-        }
-        problems += [Problem(key, text) for key, text in remedies.items() if getattr(self, key) not in (None, False)]
-        if self.total == "distinct":
-            message = "counts a value once that is in both windows, so that they do not subtract: rank by rows or a sum"
-            problems.append(Problem("total", f"{message}, or drop `against` (got {literal(self.total)})"))
-        return problems
 
     @classmethod
     def first_query(cls, sample: SourceSample) -> FirstQuery | None:
@@ -299,7 +281,13 @@ class HeavyHitters(Query):
     @property
     def ties(self) -> tuple[str, ...]:
         carried = (TIE,) if self.carry else ()
-        return ("object", *self.row_columns, *carried) if self.rows or self.carry else ()
+        ordered = self.rows or self.carry or self.half_life is not None
+        return ("object", *self.row_columns, *carried) if ordered else ()
+
+    @property
+    def asked_roles(self) -> tuple[str, ...]:
+        """None with `half_life`: no ranker's totals are of rows that lose weight."""
+        return self.roles if self.half_life is None else ()
 
     @property
     def amounts(self) -> tuple[str, ...]:
@@ -372,16 +360,17 @@ class HeavyHitters(Query):
     def _number_columns(self) -> tuple[str, ...]:
         if self.against is not None:
             return ("total", *COMPARED)
+        if self.half_life is not None:
+            return ("total", "low", "high")
         return ("total", "share", "low", "high") if self.part is None else (*PARTS, "total", "share")
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other.
 
-        With `against` it is asked for by none.
+        With `against` and `half_life` none asks for it.
         """
-        grands = (
-            [] if self.gives_states or self.against is not None else [pa.field(name, pa.float64()) for name in GRANDS]
-        )
+        without = self.gives_states or self.against is not None or self.half_life is not None
+        grands = [] if without else [pa.field(name, pa.float64()) for name in GRANDS]
         return [*self.answer_fields(schema), *grands]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
@@ -426,6 +415,9 @@ class HeavyHitters(Query):
 
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
         problems = []
+        if self.half_life is not None:
+            message = "weighs rows by their times, which are in no state: begin without it, or with history"
+            problems.append(Problem("half_life", message))
         if self.carry:
             problems.append(Problem("carry", "is in no state: begin without it, or with history"))
         if several(self.object):

@@ -45,6 +45,11 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     return _with_rest(query, best, sums, _window_places(query)) if query.rest else best
 
 
+def merge_totals(query: HeavyHitters, answers: pa.Table) -> pa.Table:
+    """Shards share no object: where no answer needs the grand total, the best of all are among the best of each."""
+    return _best(query, answers, [query.ranked_by], answers.column_names)
+
+
 def merge_movers(query: HeavyHitters, answers: pa.Table) -> pa.Table:
     """Shards share no object: those that moved farthest are among those of each."""
     total, previous = (_as_units(answers, name, query.unit).to_numpy() for name in ("total", "previous"))

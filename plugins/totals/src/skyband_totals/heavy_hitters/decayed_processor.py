@@ -1,0 +1,32 @@
+"""One group's stream of a query heavy-hitters in which rows lose weight as time passes."""
+
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+from skyband.arrays import Array
+
+from skyband_totals.heavy_hitters.decayed_totals import DecayedTotals
+from skyband_totals.heavy_hitters.processor import TotalsProcessor
+from skyband_totals.role import TotalRanker
+from skyband_totals.top import Tops
+
+if TYPE_CHECKING:
+    from skyband_totals.heavy_hitters.query import HeavyHitters
+
+
+class DecayedProcessor(TotalsProcessor):
+    """Asks decayed totals, which no ranker has, in a ranker's place."""
+
+    def __init__(self, query: "HeavyHitters", answers: pa.Schema) -> None:
+        assert query.half_life is not None
+        windows = tuple(window.length for window in query.windows)
+        limits = query.k, query.at_least or 0.0
+        self._new_totals = partial(DecayedTotals, windows, query.every.length, query.half_life.length, *limits)
+        super().__init__(query, None, answers)
+
+    def _new_ranker(self) -> TotalRanker:
+        return cast(TotalRanker, self._new_totals())
+
+    def _numbers(self, tops: Tops) -> list[Array]:
+        return [tops.totals, tops.low, tops.high]

@@ -1,0 +1,93 @@
+"""What of the keys of heavy-hitters that change its ranking does not go together."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from skyband.config.calendar_lengths import Length
+from skyband.config.durations import Duration
+from skyband.config.literals import literal
+from skyband.errors import Problem
+from skyband.queries.previous_windows import only_with_against, previous_problems
+from skyband.queries.window_parameters import of_calendar
+
+from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
+
+
+class RankingKeys(Protocol):
+    """The keys of a query that are looked at here."""
+
+    windows: tuple[Length, ...]
+    every: Length
+    total: str
+    share: float | None
+    part: str | None
+    rest: bool
+    emit: str | None
+    against: str | None
+    rank_by: str
+    direction: str
+    half_life: Duration | None
+
+    @property
+    def rows(self) -> bool:
+        """Whether windows are in rows."""
+        ...
+
+
+def part_problems(query: RankingKeys) -> list[Problem]:
+    """What `part` does not go with."""
+    if query.part is None:
+        return []
+    if query.emit is not None:
+        return [Problem("part", "is no part of a state: drop this, or `emit`")]
+    if query.rest:
+        return [Problem("rest", "goes with totals, and `part` ranks by a part of them: drop one of the two")]
+    if query.rows and query.total == "distinct":
+        message = 'with total = "distinct" goes with windows in time: give these, or count rows'
+        return [Problem("part", f"{message} (got {literal(query.part)})")]
+    return []
+
+
+def against_problems(query: RankingKeys, windows: Mapping[str, Length]) -> list[Problem]:
+    """What `against` does not go with, the windows by their keys, and what goes with it alone."""
+    if query.against is None:
+        return only_with_against({"rank_by": (query.rank_by, DIFFERENCE), "direction": (query.direction, BOTH)})
+    problems = previous_problems(windows)
+    remedies = {
+        "share": "is of one window, and `against` compares two: give at_least, k, or both, or drop one of these",
+        "part": "ranks by a part of one total, and `against` by two totals: drop one of the two",
+        "rest": "is of one window, and `against` compares two: drop one of the two",
+        "emit": "gives states, which answer since any moment, and `against` compares answers: drop one of the two",
+    }
+    problems += [Problem(key, text) for key, text in remedies.items() if getattr(query, key) not in (None, False)]
+    if query.total == "distinct":
+        message = "counts a value once that is in both windows, so that they do not subtract: rank by rows or a sum"
+        problems.append(Problem("total", f"{message}, or drop `against` (got {literal(query.total)})"))
+    return problems
+
+
+def decay_problems(query: RankingKeys) -> list[Problem]:
+    """What `half_life` does not go with."""
+    if query.half_life is None:
+        return []
+    problems = []
+    if query.rows or query.half_life.rows:
+        message = "is a time, and goes with windows in time: give both so"
+        problems.append(Problem("half_life", f"{message} (got {query.half_life})"))
+    elif of_calendar(query.every, *query.windows):
+        message = 'goes with windows and `every` of one length: take "24 hours" for a day'
+        problems.append(Problem("half_life", f"{message} (got {query.half_life})"))
+    if query.total == "distinct":
+        message = "counts values, which weigh nothing: rank by rows or a sum, or drop `half_life`"
+        problems.append(Problem("total", f"{message} (got {literal(query.total)})"))
+    remedies = {
+        "share": "is of whole totals: give at_least, k, or both, or drop one of this and `half_life`",
+        "part": "divides whole totals: drop one of this and `half_life`",
+        "rest": "is of whole totals: drop one of this and `half_life`",
+        "against": "subtracts whole totals: drop one of this and `half_life`",
+        "emit": "gives states of whole totals: drop one of this and `half_life`",
+    }
+    return [
+        *problems,
+        *(Problem(key, text) for key, text in remedies.items() if getattr(query, key) not in (None, False)),
+    ]
