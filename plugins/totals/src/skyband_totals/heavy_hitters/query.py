@@ -40,10 +40,8 @@ from skyband.queries.composite_ids import (
 )
 from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.previous_windows import (
-    against_parameter,
-    with_previous,
-)
+from skyband.queries.output_modes import ALL
+from skyband.queries.previous_windows import against_parameter, with_previous
 from skyband.queries.query import Input, Query
 from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name
@@ -412,6 +410,15 @@ class HeavyHitters(Query):
         return [
             Problem("emit", f"does not go with {backend.role}/{backend.name}, {message} (got {literal(self.emit)})")
         ]
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """What answers say of the same totals may change: `rest`, and where all totals are looked at, how they rank."""
+        if not isinstance(before, HeavyHitters) or {self.answers, before.answers} != {ALL}:
+            return self.evolvable  # else the rows of the last answer are kept, which have other columns
+        compared = self.against is not None and before.against is not None
+        decayed = self.half_life is not None and before.half_life is not None
+        limits = ("k", "at_least") if compared or decayed else ()
+        return (*self.evolvable, "rest", *limits, *(("rank_by", "direction") if compared else ()))
 
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
         problems = []
