@@ -148,6 +148,19 @@ def test_bounds_hold_the_part(name):
     assert unsure
 
 
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_condition_that_no_row_meets_has_no_part_at_all(name):
+    """Also of objects of which nobody knows whether they have any row."""
+    rng = np.random.default_rng([7, 41])
+    rows = stream(rng, 8000).set_column(1, "key", pa.array(rng.zipf(1.1, 8000) % 500))
+    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "windows": ["20 seconds"], "every": "5 seconds",
+             "part": "status >= 9999", "k": 800}  # fmt: skip
+    answers = local.apply(rows, query, {"total-ranker": {"name": name, **BOUNDED[name]}})
+    assert len(answers)
+    for column in ("part", "low", "high", "matching"):
+        assert {*answers[column].to_pylist()} == {0.0}, column
+
+
 @pytest.mark.parametrize(
     ("keys", "key", "said"),
     [
