@@ -313,10 +313,27 @@ def test_scores_are_drawn_below_ranks_beside_that_of_the_last_rank():
     ends = {row["told"] for row in points(chart) if row["end"]}
     made = [row for row in drawn(chart)[1] if "number" in row]
     assert "below: the score of those with colours, and in grey that of the last rank" in said(chart)
-    assert ends == {"b · 1", "a · 0.5", "c · 0.333333333333"}
+    assert ends == {"b · 1", "a · 0.5", "c · 0.3333"}
     scores = [(row["label"], row["number"]) for row in made]
     assert scores[:2] == [("c", 1 / 3)] * 2, "the last rank"
     assert sorted(scores[2:]) == [("a", 0.5), ("a", 1), ("b", 0.5), ("b", 1), ("c", 1 / 3), ("c", 1 / 3)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "measure"),
+    [
+        ({"part": [0.25, 0.125], "low": [0.2, 0.1], "high": [0.3, 0.2], "matching": [1, 1], "total": [4, 8]}, "part"),
+        ({"total": [4, 8], "previous": [90, 2], "difference": [-86, 6], "ratio": [0.1, 4.0]}, "difference"),
+        ({"total": [4, 8], "share": [0.5, 1.0], "low": [4, 8], "high": [4, 8]}, "total"),
+    ],
+)
+def test_objects_are_drawn_with_the_number_that_they_rank_by(columns, measure):
+    one = pa.table({"rank": [1, 2], "object": ["a", "b"], **columns})
+    when = pa.array(pa.concat_arrays([moments(2).slice(0, 1)] * 2 + [moments(2).slice(1)] * 2))
+    chart = skyband.plot(pa.concat_tables([one, one]).add_column(0, "at", when))
+    assert {row["name"] for row in points(chart)} == {"a", "b"}
+    assert f"below: the {measure} of those with colours" in said(chart)
+    assert {row["number"] for row in drawn(chart)[1] if "number" in row} == {*columns[measure]}
 
 
 def test_an_axis_of_ranks_fits_the_k_of_its_own_panel():

@@ -18,13 +18,18 @@ MOST_RANKS = 20
 MOST_MOMENTS, FEW_MOMENTS = 120, 50
 """Drawn in a wide panel and in one of half the width."""
 _DOTS = 60
-_VALUES = ("score", "total", "similarity", "probability")
+_VALUES = ("score", "part", "total", "similarity", "probability")
+"""Columns behind those that name the object; answers rank by the first that they have."""
+_CHANGE = "difference"
+"""By which, and not by the total before it, answers rank that have it."""
 _ROW, _NARROW_ROW = 26, 18
 _STACKED, _NARROW = 4, 340
 _LETTER = 6.0
 _LABEL = 32
 _FEW_OTHERS = 12
 """Objects without a colour whose lines can still be told apart."""
+_LARGE = 1000
+"""From here on a label has all digits of a number."""
 _SCORES = 130
 """How tall the panel of scores is."""
 
@@ -43,8 +48,9 @@ def ranked(answers: Answers) -> Ranked:
     """The ranks of a query's answers: the object is named by the columns between rank and score, or all after rank."""
     after = answers.after
     behind = after[after.index(RANK) + 1 :]
-    value = next((name for name in behind if name in _VALUES), None)
-    objects = behind if value is None else behind[: behind.index(value)]
+    first = next((name for name in behind if name in _VALUES), None)
+    objects = behind if first is None else behind[: behind.index(first)]
+    value = _CHANGE if first is not None and _CHANGE in behind else first
     thing, names = combined(answers, objects)
     rank = np.nan_to_num(answers.numbers(RANK), nan=0, posinf=0, neginf=0).astype(np.int64)
     return Ranked(rank, thing, names, value)
@@ -171,6 +177,7 @@ def _rows(answers: Answers, ranking: Ranked, panes: Panels) -> tuple[list[dict[s
     inside = (ranking.rank >= 1) & (ranking.rank <= MOST_RANKS)
     values = answers.texts(ranking.value) if ranking.value is not None else []
     numbers = answers.numbers(ranking.value) if ranking.value is not None and answers.is_number(ranking.value) else None
+    shorter = values if numbers is None else list(map(_short, values))
     for number, panel in enumerate(panes.names):
         here = np.flatnonzero(inside & (panes.place == number))
         moments = np.unique(answers.at[here])
@@ -187,10 +194,15 @@ def _rows(answers: Answers, ranking: Ranked, panes: Panels) -> tuple[list[dict[s
                 "at": axes.places(answers, answers.at[row : row + 1])[0], "when": when, "rank": int(ranking.rank[row]),
                 "name": ranking.names[thing], "label": labels[thing], "run": f"{number}-{run}", "panel": panel,
                 "end": bool(turn[place] == len(dotted) - 1), "value": values[row] if values else "",
-                "told": f"{labels[thing]} · {values[row]}" if values else labels[thing],
+                "told": f"{labels[thing]} · {shorter[row]}" if values else labels[thing],
                 "number": None if numbers is None or not np.isfinite(numbers[row]) else float(numbers[row]),
             })  # fmt: skip
     return dicts, dots, each
+
+
+def _short(number: str) -> str:
+    """A number as a label has it: with a fraction, in four digits."""
+    return f"{float(number):.4g}" if "." in number and abs(float(number)) < _LARGE else number
 
 
 def _runs(things: Int64, turns: Int64) -> list[int]:
