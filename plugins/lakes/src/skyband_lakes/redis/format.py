@@ -1,57 +1,39 @@
 """Redis as a format of jobs: a table that holds the newest answers."""
 
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
-from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables import Format, TableKeys
+from skyband.errors import Problem
+from skyband.tables import TableKeys
 
 from skyband_lakes.libraries import REDIS
 from skyband_lakes.redis.server import Server
 from skyband_lakes.redis.sink import RedisSink
+from skyband_lakes.server_format import ServerFormat
 
-_SCORE, _PATIENCE = "score", "retry_seconds"
+_SCORE = "score"
 _SCHEMES = ("redis", "rediss", "unix")
 
 
-class RedisFormat(Format):
-    """A table is `table`, with which its keys begin, at the server of `url`; of `options`, `score` names the column
-    that sorts a group, and `retry_seconds` says how long a server that is away is waited for."""
+class RedisFormat(ServerFormat):
+    """The keys of a table begin with its name; the option `score` names the column that sorts a group."""
+
+    name = "redis"
+    what = "server"
+    own_options = (_SCORE,)
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:  # noqa: ARG002 - the same on both engines
-        problems = [
-            Problem(name, f"{remedy} (got format 'redis')")
-            for name, remedy in (("path", "is of files: name the server with url"), ("catalog", "drop it"))
-            if getattr(keys, name)
-        ]
+        problems = self._key_problems(keys)
         if not keys.table:
             problems.append(Problem("table", "is required for redis: how its keys begin, such as board"))
         elif keys.table.startswith("skyband_"):
             problems.append(Problem("table", f"begins as what Skyband notes beside it does (got {keys.table!r})"))
         problems += _url_problems(keys.url)
-        problems += [
-            Problem(f"options.{name}", f"is not known to redis; {suggest(name, (_SCORE, _PATIENCE))}")
-            for name in keys.options
-            if name not in (_SCORE, _PATIENCE)
-        ]
-        text = str(keys.options.get(_PATIENCE, 0))
-        if not text.replace(".", "", 1).isdecimal():
-            problems.append(Problem(f"options.{_PATIENCE}", f"must be a number of seconds (got {text!r})"))
         lacking = REDIS.missing()
         return problems if lacking is None else [*problems, Problem("format", f"redis {lacking}")]
 
     def write(self, keys: TableKeys) -> RedisSink:
-        server = Server(keys.url or "", float(keys.options.get(_PATIENCE, Server.PATIENCE)))
+        server = Server(keys.url or "", self._patience(keys, Server.PATIENCE))
         return RedisSink(server, keys.table or "", keys.key, keys.options.get(_SCORE))
-
-    def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
-        further = {name: value for name, value in options.items() if name != "table"}
-        keys = TableKeys(url=place, table=options.get("table"), options=further)
-        problems = self.check(keys, on_spark=False)
-        if problems:
-            raise ConfigError(*problems)
-        return keys
 
 
 def _url_problems(url: str | None) -> list[Problem]:

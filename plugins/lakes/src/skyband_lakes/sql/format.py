@@ -4,58 +4,50 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables import Format, TableKeys
+from skyband.errors import Problem
+from skyband.tables import TableKeys
 
 from skyband_lakes.libraries import SQL
+from skyband_lakes.server_format import ServerFormat
 from skyband_lakes.sql.database import Database
 from skyband_lakes.sql.rows import SqlRows
 from skyband_lakes.sql.sink import SqlSink
 
-_PATIENCE = "retry_seconds"
 _FILES = ("sqlite", "duckdb")
 """Databases that are a file of this machine."""
 _DRIVERS = {"psycopg": "'psycopg[binary]'", "duckdb": "duckdb-engine", "MySQLdb": "mysqlclient"}
 """What to install for a module, where it is called otherwise."""
 
 
-class SqlFormat(Format):
-    """A table is `table`, in a schema or not, in the database at `url`; the option `retry_seconds` says how long a
-    database that is away, or a lock, is waited for."""
+class SqlFormat(ServerFormat):
+    """A table is in a schema or not; a lock is waited for as a database that is away."""
+
+    name = "sql"
+    what = "database"
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if on_spark and not keys.writes:
             return [Problem("format", "sql is read by --engine local; Spark's own format for databases is jdbc")]
-        problems = [
-            Problem(name, f"{remedy} (got format 'sql')")
-            for name, remedy in (("path", "is of files: name the database with url"), ("catalog", "drop it"))
-            if getattr(keys, name)
-        ]
+        problems = self._key_problems(keys)
         if not keys.table:
             problems.append(Problem("table", "is required for sql: its name, such as board"))
         if keys.url is None:
             problems.append(Problem("url", "is required for sql, such as ${BOARD_URL} or sqlite:///board.db"))
         if keys.schema is not None:
             problems.append(Problem("schema", "a table in sql says its columns itself: drop it"))
-        problems += _option_problems(keys.options)
         lacking = SQL.missing()
         if lacking is not None:
             return [*problems, Problem("format", f"sql {lacking}")]
         return problems if keys.url is None else [*problems, *_url_problems(keys.url)]
 
     def read(self, keys: TableKeys) -> SqlRows:
-        return SqlRows(_database_of(keys), keys.table or "")
+        return SqlRows(self._database(keys), keys.table or "")
 
     def write(self, keys: TableKeys) -> SqlSink:
-        return SqlSink(_database_of(keys), keys.table or "", keys.key)
+        return SqlSink(self._database(keys), keys.table or "", keys.key)
 
-    def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
-        further = {name: value for name, value in options.items() if name != "table"}
-        keys = TableKeys(url=place, table=options.get("table"), options=further)
-        problems = self.check(keys, on_spark=False)
-        if problems:
-            raise ConfigError(*problems)
-        return keys
+    def _database(self, keys: TableKeys) -> Database:
+        return Database(keys.url or "", self._patience(keys, Database.PATIENCE))
 
     def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
         if "url" not in catalog or SQL.missing() is not None:
@@ -69,22 +61,6 @@ class SqlFormat(Format):
             return catalog
         placed = url.set(database=str(folder.absolute() / url.database))
         return {**catalog, "url": placed.render_as_string(hide_password=False)}
-
-
-def _database_of(keys: TableKeys) -> Database:
-    return Database(keys.url or "", float(keys.options.get(_PATIENCE, Database.PATIENCE)))
-
-
-def _option_problems(options: Mapping[str, Any]) -> list[Problem]:
-    problems = [
-        Problem(f"options.{name}", f"is not known to sql; {suggest(name, (_PATIENCE,))}")
-        for name in options
-        if name != _PATIENCE
-    ]
-    text = str(options.get(_PATIENCE, 0))
-    if not text.replace(".", "", 1).isdecimal():
-        problems.append(Problem(f"options.{_PATIENCE}", f"must be a number of seconds (got {text!r})"))
-    return problems
 
 
 def _url_problems(text: str) -> list[Problem]:
