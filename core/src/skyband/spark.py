@@ -134,6 +134,7 @@ def apply(
     observe: "str | Observation" = "skyband",
     idle_after: str | Duration | None = None,
     finish: bool | None = None,
+    rules: Any = None,
 ) -> "DataFrame":
     """The answers of a query over a DataFrame of Spark, as a DataFrame: a streaming one if `df` is.
 
@@ -167,6 +168,10 @@ def apply(
         the same checkpoint with True takes the input as complete up to the next moment of output. Where rows come in
         that run too, they are read as without it and none is lost: the next run with True answers the last windows.
         A batch is always finished
+    rules : DataFrame or table, default None
+        of a query that takes a second table, as the page of its kind describes it: what is asked, and when. Of a stream
+        a streaming DataFrame, which may be quiet for as long as it likes, and is part of the checkpoint: give it from
+        the first run on. Of a batch any that is not streaming, of Spark or Arrow
 
     Returns
     -------
@@ -185,11 +190,44 @@ def apply(
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
     own = for_a_program(make_query(query))
-    return answers_of(df, plan_of(df, own, backends, shards, ticking_of(idle_after, finish)), observe)
+    plan = plan_of(df, own, backends, shards, ticking_of(idle_after, finish))
+    if rules is not None and not df.isStreaming:
+        plan = evolve(plan, broadcast=_packed_rules(plan, rules))
+    return answers_of(df, plan, observe, _streaming_rules(plan, rules) if df.isStreaming else None)
 
 
-def answers_of(df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" = "skyband") -> "DataFrame":
-    """The answers that a plan for a DataFrame gives over it."""
+def _packed_rules(plan: ShardedPlan, rules: Any) -> bytes:
+    """All rows of a second table, for a batch."""
+    import pyarrow as pa
+
+    from skyband.engines.spark import broadcast_rows
+
+    if getattr(rules, "isStreaming", False):
+        raise InputError("rules", "is a stream, and the rows are a batch: read it as one, session.read")
+    table = rules.toArrow() if hasattr(rules, "toArrow") else rules
+    if not isinstance(table, pa.Table):
+        raise InputError("rules", _no_dataframe(rules))
+    broadcast_rows.check_broadcast(plan.query, table.schema)
+    return broadcast_rows.to_bytes(table)
+
+
+def _streaming_rules(plan: ShardedPlan, rules: Any) -> Any:
+    """The stream of rules, looked at; None where there is none."""
+    from skyband.engines.spark import broadcast_rows
+
+    if rules is None:
+        return None
+    if not getattr(rules, "isStreaming", False):
+        message = "must be a stream beside a stream, so that each run goes on after the rows that the last had read"
+        raise InputError("rules", f"{message}: session.readStream, of files a folder that grows")
+    broadcast_rows.check_broadcast(plan.query, _arrow_schema(rules))
+    return rules
+
+
+def answers_of(
+    df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" = "skyband", rules: Any = None
+) -> "DataFrame":
+    """The answers that a plan for a DataFrame gives over it; rules: of a stream, a second one for all shards."""
     if not df.isStreaming:
         from skyband.engines.spark import batch
 
@@ -197,7 +235,12 @@ def answers_of(df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" 
     _check_session(df.sparkSession, plan)
     from skyband.engines.spark import stream
 
-    return observed(plan, stream.run(file_rows.shuffle_rows(df, plan), plan), observe)
+    packed = file_rows.shuffle_rows(df, plan)
+    if rules is not None:
+        from skyband.engines.spark.broadcast_rows import with_broadcast
+
+        packed = with_broadcast(packed, plan, rules)
+    return observed(plan, stream.run(packed, plan), observe)
 
 
 def files(

@@ -247,6 +247,8 @@ class Job:
     """Where rows go that the query cannot take, if not nowhere."""
     late_rows: Sink | None = field(default=None, kw_only=True)
     """Where rows go that come after the watermark, if not nowhere."""
+    broadcast: Source | None = field(default=None, kw_only=True)
+    """The second table of its query, whose rows say what is asked, if there is one."""
     metrics: str | None = field(default=None, kw_only=True)
     """A port of the loopback, or a file, where Prometheus finds the figures of its run."""
 

@@ -9,6 +9,7 @@ from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import bad_rows
+from skyband.job.broadcast import broadcast_key, broadcast_problems, broadcast_source
 from skyband.job.checked_job import CheckedJob
 from skyband.job.checking import check_job
 from skyband.job.column_name_clashes import tells_case
@@ -98,6 +99,10 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
     sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
     query = _tried(wrong, "query", lambda: _query(tables, path.parent))
+    second = broadcast_key(tables.get("query"))
+    broadcast = None
+    if second is not None:
+        broadcast = _tried(wrong, f"query.{second}", lambda: broadcast_source(tables["query"], second))
     aside = {
         name: _tried(wrong, bad_rows.key_of(name), partial(bad_rows.aside_sink, tables, name))
         for name in bad_rows.PLACES
@@ -116,7 +121,14 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     aside = {name: placed(one, folder) if one else None for name, one in aside.items()}
     zone = spark.get(ZONE_SETTING)
     findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
+    broadcast = placed(broadcast, folder) if broadcast else None
     misplaced = []
+    if broadcast is not None and source is not None:
+        theirs = broadcast_problems(broadcast, source, query, engine)
+        misplaced += [one.within(f"query.{second}") for one in theirs]
+        if aside[bad_rows.BAD] is not None and not engine.in_process:
+            message = f'a place for bad rows of {second} is one of the local engine: use --engine local, or "count"'
+            misplaced.append(Problem(bad_rows.key_of(bad_rows.BAD), message))
     others: dict[str, Sink | None] = {"sink": sink}
     for key, one in aside.items():
         if one is not None and source is not None:
@@ -141,6 +153,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
         *checked,
         bad_rows=aside[bad_rows.BAD],
         late_rows=aside[bad_rows.LATE],
+        broadcast=broadcast,
         metrics=_placed(metrics, folder),
     )
     if problems := rule_problems(job, engine.name):
@@ -201,6 +214,7 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
     if isinstance(keys.get("kind"), str) and isinstance(keys.get("distribution"), str | None):
         cls = load_query(keys["kind"], keys.get("distribution"))
         keys |= {key: absolute(keys[key], folder) for key in cls.files if isinstance(keys.get(key), str)}
+        keys = {key: value for key, value in keys.items() if key != cls.broadcast}
         keys, problems = _without_misplaced(keys, cls)
     query = _tried(problems, "", lambda: make_query(keys))
     if problems or query is None:

@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from skyband.columns import keyed_frames
-from skyband.engines.spark import results_and_metrics
+from skyband.engines.spark import broadcast_rows, results_and_metrics
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
@@ -36,10 +36,12 @@ def run(packed: Any, plan: ShardedPlan) -> Any:
 
 def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     load_and_freeze(plan)
-    operator = plan.operator()
+    operator, number = plan.operator(), None
+    bad = {} if plan.broadcast is None else broadcast_rows.take(operator, [plan.broadcast])
     end, limit = TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():
+            number = row["shard"]
             if row["frame"] is not None:
                 limit = operator.drop_ahead(end.progress) if limit is None else limit
                 if operator.waiting >= ENOUGH and (limit is None or row["first"] <= limit):
@@ -51,6 +53,8 @@ def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[p
     latest = end.progress.newest
     if latest is not None:
         yield results_and_metrics.answer_rows(plan, operator.finish(latest))
+    if number == 0:
+        end.drop(bad)
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     end.check(metrics.rows_in)

@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 
 from skyband.columns import keyed_frames, record_batch_bytes
-from skyband.engines.spark import results_and_metrics
+from skyband.engines.spark import broadcast_rows, results_and_metrics
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
@@ -26,6 +26,7 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     shard = number_of(key, plan.shards)
     operator = store.load(plan, shard)
     end, log_pieces, late = TaskEnds(plan.query), [], list[pa.RecordBatch]()
+    second = list[bytes]()
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
@@ -33,11 +34,15 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
                 frame = keyed_frames.from_bytes(row.frame)
                 late += late_rows_of(operator, frame, row.source)
                 operator.add(frame)
+            if row.broadcast is not None:
+                second.append(row.broadcast)
             end.add(row.progress, row.dropped, row.rows)
+    if second:
+        end.drop(broadcast_rows.take(operator, second))
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     answers = operator.step(end.progress, plan.ticking)
-    size = store.commit(operator, log_pieces)
+    size = store.commit(operator, log_pieces, whole=bool(second))
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     end.check(metrics.rows_in)

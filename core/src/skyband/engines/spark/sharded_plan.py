@@ -34,13 +34,14 @@ SHUFFLE_SCHEMA = pa.schema(
         pa.field("rows", pa.int64(), nullable=False),
         pa.field("frame", pa.binary(), nullable=True),
         pa.field("source", pa.binary(), nullable=True),
+        pa.field("broadcast", pa.binary(), nullable=True),
     ]
 )
 """A frame as one row: its shard and earliest time; where late rows have a place, also its rows as they came.
 
 Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
 EventTimeProgress) and how many rows it gave the shard, and one shard how many rows were left out, by reason. A tick of
-the clock is such a row too.
+the clock is such a row too, and so are rows of the query's second table, as each shard is given them.
 """
 
 LateRows = Callable[[int, pa.RecordBatch | None], None]
@@ -57,6 +58,8 @@ class ShardedPlan:
     shards: int
     ticking: Ticking | None = None
     late_rows: LateRows | None = None
+    broadcast: bytes | None = None
+    """Of a batch, all rows of the query's second table, as `broadcast_rows` packs them."""
 
     @property
     def merges(self) -> bool:
@@ -190,6 +193,11 @@ class TaskEnds:
         if dropped is not None:
             for reason, count in zip(self.dropped, dropped, strict=True):
                 self.dropped[reason] += int(count)
+
+    def drop(self, counts: Mapping[str, int]) -> None:
+        """Count further rows that were left out, by reason."""
+        for reason, count in counts.items():
+            self.dropped[reason] += count
 
     def check(self, rows_in: int) -> None:
         """Raise EngineError unless the rows that came, those left out among them, are those that the tasks gave."""

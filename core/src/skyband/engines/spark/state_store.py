@@ -95,8 +95,12 @@ class StateStore:
             operator.replay(steps)
         return operator
 
-    def commit(self, operator: "Operator", frames: Sequence[bytes]) -> int:
-        """Write the step that was given these frames, remember the operator here; returns the bytes of state kept."""
+    def commit(self, operator: "Operator", frames: Sequence[bytes], whole: bool = False) -> int:
+        """Write the step that was given these frames, remember the operator here; returns the bytes of state kept.
+
+        whole: it was given more than frames, so that the state is written and not the step.
+        """
+        self._anew |= whole
         head, token = self._head, os.urandom(16)
         head = head._replace(step=head.step + 1, token=token)
         if self._is_to_be_whole(head, sum(map(len, frames))):

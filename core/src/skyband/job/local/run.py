@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, Problem
+from skyband.job.broadcast import read_broadcast
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
@@ -64,6 +65,8 @@ def begin(job: CheckedJob, totals: Totals, progress: Progress) -> tuple[LocalRun
 def _answers(
     job: Job, local_run: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
+    if job.broadcast is not None:
+        local_run.broadcast(read_broadcast(job.broadcast))
     files = _files_a_step(job)
     waiting, step = None, 0
     for batch in batches:

@@ -12,9 +12,11 @@ import pyarrow as pa
 from attrs import evolve
 
 from skyband import spark
+from skyband.engines.spark.broadcast_rows import to_bytes
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, Problem
 from skyband.job import checkpoint_record
+from skyband.job.broadcast import read_broadcast
 from skyband.job.checked_job import CheckedJob
 from skyband.job.column_name_clashes import check_names, tells_case
 from skyband.job.engine import Engine
@@ -101,6 +103,8 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     from pyspark.sql import functions as sql
 
     observed, counted = Observation("skyband"), Observation("skyband_answers")
+    if job.broadcast is not None:
+        plan = evolve(plan, broadcast=to_bytes(read_broadcast(job.broadcast)))
     answers = spark.answers_of(source, plan, observed)
     _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
