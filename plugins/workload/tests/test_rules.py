@@ -5,14 +5,17 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from rules_oracle import Rule, answers, versions_of
+from skyband.arrays import TIME_MAX
 from skyband.engines.local import LocalRun, apply
-from skyband.errors import ConfigError, InputError
+from skyband.errors import ConfigError, InputError, SkybandError
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
+from skyband_workload.top_k_workload import rules as rules_module
 
 SECOND = 1_000_000
 LONGEST, MOST = 12, 4
@@ -314,6 +317,58 @@ def test_a_table_of_rules_with_times_is_applied_to_a_whole_input():
     rules = [Rule("a", 5, 2, 2, None, 20), Rule("a", 12, 3, 1, 30), Rule("b", 3, 1, 4, 10), Rule("b", None, after=25)]
     got = plain(apply(table_of(rows), {**KEYS, **LIMITS, "by": ["place"]}, rules=rules_table(rules)))
     assert set(got) == expected(rows, [(None, rules, rows)])
+
+
+def from_its_beginning(self, time):
+    return FIRST_AFTER(evolve(self, begin=self.begin - 1), time)
+
+
+def whole_windows_only(self, begin, end):
+    """As queries that join a checkpoint do without limits."""
+    due = OF_RULES(self, begin, end)
+    keep = due.since >= self._active.begin[due.rule]
+    return rules_module.Moments(*(column[keep] for column in due))
+
+
+def forgetful(self, arrays):
+    self._in_force = self._next = self._span = None
+
+
+def without_ends(versions):
+    return [(one, one.until) for one in sorted(versions, key=lambda one: one.key)]
+
+
+FIRST_AFTER, OF_RULES = rules_module._InForce.first_after, rules_module.Rules._moments
+MUTANTS = [
+    (rules_module._InForce, "first_after", from_its_beginning),
+    (rules_module.Rules, "_moments", whole_windows_only),
+    (rules_module.Rules, "load_state", forgetful),
+    (rules_module, "_with_ends", without_ends),
+    (rules_module.Rules, "at_the_end", lambda self, moments, latest: moments),
+    (rules_module.Rules, "next_at", TIME_MAX),
+    (rules_module.Rules, "pass_to", lambda self, watermark: None),
+]
+
+
+@pytest.mark.parametrize(("owner", "name", "wrong"), MUTANTS, ids=[f"{one[0].__name__}.{one[1]}" for one in MUTANTS])
+def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
+    monkeypatch.setattr(owner, name, wrong)
+    fails = 0
+    for seed in range(12):
+        try:
+            checked(seed, kill=range(0, 6, 2))
+        except (AssertionError, SkybandError):
+            fails += 1
+    assert fails
+
+
+@pytest.mark.parametrize("rules", [[], [Rule("a", 2, 5, 1)]], ids=["no rules", "a rule"])
+def test_a_group_is_forgotten_once_nothing_of_it_can_be_asked_any_more(rules):
+    run = started()
+    run.broadcast(rules_table(rules))
+    for time, place, groups in ((0, 0, 0), (5, 1, 1), (LONGEST - 1, 1, 2), (LONGEST, 1, 1)):
+        run.push(table_of([(time, 0, 1.0, place)]).combine_chunks().to_batches()[0])
+        assert run.operator.take_metrics().groups == groups
 
 
 @pytest.mark.slow

@@ -64,8 +64,9 @@ class TopKWorkload(Query):
     windows that begin at the watermark reached by then, or later. Windows in time stay in time, those in rows in rows.
 
     With `longest` and `most` the state is kept for every query within them, in time, and not for those there are.
-    Queries may then change between runs as they like, and rules come while it runs (in a program by
-    `local.apply(…, rules=…)` or `LocalRun.broadcast`): rows with a name, window, slide and k, perhaps a phase, and the
+    Queries may then change between runs as they like, and rules come while it runs, rows of a second source: in a job
+    `rules = { path = "rules/", format = "json" }`, in a program `apply(…, rules=…)`, beside a stream of Spark a stream,
+    on the local engine `LocalRun.broadcast`. They are rows with a name, window, slide and k, perhaps a phase, and the
     times `after` which and `until` which the rule holds. At its moments later than `after` and at most `until` a rule
     answers what it would have answered had it been there for ever. Without `after`, or where that has passed, it holds
     from the watermark reached when it came, which is in the state. A row of the same name replaces the rule from its
@@ -102,6 +103,10 @@ class TopKWorkload(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "no score")
     files: ClassVar[tuple[str, ...]] = ("queries",)
     broadcast: ClassVar[str | None] = "rules"
+    refused_keys: ClassVar[Mapping[str, str]] = {
+        "rules": "is a source beside the rows: in a job a table, rules = { path = …, format = … }; in a program an "
+        "argument of `apply`"
+    }
     backend_remedies: ClassVar[Mapping[str, str]] = {
         "on_demand": "for rules that come while it runs take one that answers any subquery, such as paneband"
     }

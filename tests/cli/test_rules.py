@@ -1,0 +1,88 @@
+"""A job whose query has a second source: a table of rules, read beside the rows."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from skyband.cli.commands import group
+
+README = (Path(__file__).parents[2] / "plugins/workload/README.md").read_text("utf-8")
+JOB = re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1]
+BIDS = """ts,lot,price
+2026-06-20 09:00:10,17,120
+2026-06-20 09:00:40,23,310
+2026-06-20 09:01:05,17,150
+2026-06-20 09:01:50,42,90
+2026-06-20 09:02:20,23,280
+"""
+RULES = [*map(json.loads, re.search(r"```json\n(.*?)```", README, re.DOTALL)[1].splitlines())]
+
+
+@pytest.fixture
+def job(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bids.csv").write_text(BIDS)
+    (tmp_path / "job.toml").write_text(JOB)
+
+    def run(rules, *arguments, command="run"):
+        (tmp_path / "rules.json").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+        ended = CliRunner().invoke(group, [command, "job.toml", "--engine", "local", *arguments])
+        rows = [
+            (row["at"][14:19], row["query"], row["rank"], row["object"])
+            for path in sorted((tmp_path / "answers").glob("*.json"))
+            for row in map(json.loads, path.read_text().splitlines())
+        ]
+        return ended, sorted(rows)
+
+    return run
+
+
+def test_rules_of_a_table_hold_for_their_times(job):
+    ended, rows = job(RULES)
+    assert ended.exit_code == 0, ended.output
+    assert rows == [
+        ("01:00", "now", 1, 23),
+        ("02:00", "now", 1, 17),
+        ("03:00", "late", 1, 23),
+        ("03:00", "late", 2, 23),
+    ]
+
+
+def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_path):
+    wide = {"name": "wide", "window": "2 hours", "slide": "1 minute", "k": 1}
+    ended, rows = job([*RULES, wide])
+    assert ended.exit_code == 1
+    assert not rows
+    assert "rules.window, row 2: of rule 'wide' is above longest = '1 hour'" in ended.output
+    ended, rows = job([*RULES, wide], "--set", 'query.bad_rows={ format = "json", path = "bad/" }')
+    assert ended.exit_code == 0, ended.output
+    assert len(rows) == 4
+    (bad,) = [json.loads(line) for path in (tmp_path / "bad").glob("*.json") for line in path.read_text().splitlines()]
+    assert bad["_field"] == "rules.window"
+    assert json.loads(bad["_value"])["name"] == "wide"
+
+
+@pytest.mark.parametrize(
+    ("sets", "why"),
+    [
+        (['query.rules="rules.json"'], "query.rules: must be a source, such as rules = {"),
+        (["query.rules.stream=true"], "query.rules.stream: is as [source] has it: drop it"),
+        (['query.rules.path="nothing.json"'], "query.rules.path: "),
+        (['query.rules.path="bids.csv"', 'query.rules.format="csv"'], "query.rules: rules._c0: is no column of a rule"),
+        (
+            ["query.longest=", "query.most="],
+            "query.rules: top-k-workload, as it is asked here, takes none: see its page for what it needs",
+        ),
+    ],
+)
+def test_a_check_says_what_is_wrong_with_the_source_of_rules(job, tmp_path, sets, why):
+    text = JOB
+    if sets[0] == "query.longest=":
+        queries = 'queries = [{ name = "q", window = "1 minute", slide = "1 minute", k = 1 }]\n'
+        text, sets = JOB.replace('longest = "1 hour"\nmost = 10\n', queries), []
+    (tmp_path / "job.toml").write_text(text)
+    ended, _ = job(RULES, *(part for one in sets for part in ("--set", one)), command="check")
+    assert ended.exit_code == 1
+    assert why in ended.output
