@@ -1,6 +1,7 @@
 """A job whose query has a second source: a table of rules, read beside the rows."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -86,3 +87,19 @@ def test_a_check_says_what_is_wrong_with_the_source_of_rules(job, tmp_path, sets
     ended, _ = job(RULES, *(part for one in sets for part in ("--set", one)), command="check")
     assert ended.exit_code == 1
     assert why in ended.output
+
+
+@pytest.mark.parametrize(("sets", "groups"), [((), 1), (("--set", 'query.by=["lot"]'), 4)])
+def test_a_check_prices_what_the_state_is_kept_for(job, tmp_path, sets, groups):
+    """A row a second over four lots: an hour holds 3600, and the state what the bench measures, k (1 + ln(N / k))."""
+    lines = [f"2026-06-20 09:{second // 60:02}:{second % 60:02},{second % 4},{second}" for second in range(601)]
+    (tmp_path / "bids.csv").write_text("ts,lot,price\n" + "\n".join(lines) + "\n")
+    (tmp_path / "job.toml").write_text(JOB.replace('object = "lot"', 'object = "price"'))
+    ended, _ = job(RULES, *sets, command="check")
+    assert ended.exit_code == 0, ended.output
+    rows = 3606 / groups
+    kept = 10 * (1 + math.log(rows / 10))
+    text = f"its state will keep about {kept:,.0f} rows" + (f" in each of {groups} groups" if groups > 1 else "")
+    assert text in ended.output
+    assert f"{groups * kept * 32:,.0f} bytes" in ended.output
+    assert "as its first 601 rows come" in ended.output

@@ -268,6 +268,13 @@ class Query(ABC):
         """
         return None
 
+    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:  # noqa: ARG002
+        """About how many rows the state of a group keeps, and bytes that of all take, for `skyband check`.
+
+        rate: rows of a group in a microsecond. None: it does not tell.
+        """
+        return None
+
     def unsupported_by(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
         """What this query asks of a backend that it cannot answer."""
         return []

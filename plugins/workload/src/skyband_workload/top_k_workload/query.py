@@ -1,6 +1,7 @@
 """top-k-workload: many top-k queries over one stream, answered together."""
 
 from collections.abc import Mapping
+from math import log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +44,9 @@ from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery
 
 EACH, BEST = "each", "best"
 """Whether each row is ranked by itself, or an object once, by its best row."""
+
+_BYTES_A_ROW = 32
+"""Of a row kept: its pane, score, object and arrival."""
 
 RULE_K = "k of the rule"
 """A column of the answers of shards, called as none of a source is."""
@@ -251,6 +255,14 @@ class TopKWorkload(Query):
         if self.longest is not None and self.most is not None:
             lengths, once = (TopKQuery(self.longest.length, 1, self.most),), {**once, "on_demand": True}
         return {"queries": lengths, "by": "rows" if self.rows else "time", **once}
+
+    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
+        """With `longest` and `most`: k (1 + ln(N / k)) of the N rows of the longest window, of scores in any order."""
+        if self.longest is None or self.most is None:
+            return None
+        rows = max(rate * self.longest.length, 1.0)
+        retained = min(rows, self.most * (1 + log(max(rows / self.most, 1.0))))
+        return retained, groups * retained * _BYTES_A_ROW
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         problems = []

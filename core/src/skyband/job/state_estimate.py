@@ -1,0 +1,43 @@
+"""What the state of a job's query will take, from how often rows come in the first ones of its source."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.job.bad_rows import unread
+from skyband.job.checked_job import CheckedJob
+from skyband.queries.time_columns import microseconds
+
+_ROWS = 100_000
+
+
+def state_estimate(job: CheckedJob) -> str | None:
+    """A sentence with the rows and bytes that the state will keep, as the first 100,000 rows let expect.
+
+    None where the query does not tell, the source is elsewhere, or all these rows have one time. Each group is taken to
+    have as many as another, and rows to go on at their pace. Raises InputError where a row cannot be read.
+    """
+    query = job.query
+    if job.rows is None or query.expected_state(0.0, 1) is None:
+        return None
+    parts, rows = list[pa.Table](), 0
+    for batch in job.rows.batches([query.time, *query.by], refuse=unread(query)):
+        parts.append(pa.Table.from_batches([batch.slice(0, _ROWS - rows)]))
+        rows += len(parts[-1])
+        if rows == _ROWS:
+            break
+    sample = pa.concat_tables(parts) if parts else None
+    times = pa.array([]) if sample is None else sample.column(query.time).combine_chunks().drop_null()
+    if sample is None or not len(times):
+        return None
+    ends = pc.min_max(pa.array(microseconds(query.time, times))).as_py()
+    groups = len(sample.select(list(query.by)).group_by(list(query.by)).aggregate([])) if query.by else 1
+    span = ends["max"] - ends["min"]
+    estimate = query.expected_state(rows / span / groups, groups) if span else None
+    if estimate is None:
+        return None
+    retained, nbytes = estimate
+    of = f" in each of {groups:,} groups" if groups > 1 else ""
+    per = "" if groups == 1 else ", all together"
+    return (
+        f"its state will keep about {retained:,.0f} rows{of}, {nbytes:,.0f} bytes{per}, as its first {rows:,} rows come"
+    )
