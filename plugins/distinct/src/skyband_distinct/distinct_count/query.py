@@ -63,7 +63,8 @@ class DistinctCount(Query):
     difference_low, difference_high, ratio. The difference is what there is more now, with its bounds; the ratio is null
     where the window before has none. It is what was answered at its end, so that windows are whole numbers of times
     `every`, and nothing where the group had no row before: the first windows of a stream are compared with nothing. A
-    group answers until both windows are empty.
+    group answers until both windows are empty. Groups are answered one by one then: many small ones, a few rows each,
+    cost a hundred times what they cost without.
 
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
