@@ -5,6 +5,7 @@ import os
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import Observation
 from skyband import spark
 from skyband.engines import local
 from skyband.errors import InputError
@@ -45,6 +46,11 @@ def test_a_batch_has_a_table_of_rules(session):
     for shards, given in ((1, both), (3, session.createDataFrame(both))):
         answers = spark.apply(frame, KEYS, shards=shards, rules=given)
         assert plain(row.asDict() for row in answers.toDF(*NAMES).collect()) == expected
+    count = Observation("rules")
+    wide = pa.concat_tables([both, rules(("wide", "1 hour", "10 seconds", 2))])
+    answers = spark.apply(frame, {**KEYS, "bad_rows": "count"}, shards=3, observe=count, rules=wide)
+    assert plain(row.asDict() for row in answers.toDF(*NAMES).collect()) == expected
+    assert count.get["rows_bad"] == 1
     with pytest.raises(InputError, match=r"rules\.window: is missing"):
         spark.apply(frame, KEYS, rules=both.drop_columns("window"))
 
@@ -55,10 +61,12 @@ def test_a_stream_of_rules_is_answered_at_once_and_holds_nothing_back(session, t
         (tmp_path / name).mkdir()
     first, second = ("a", "20 seconds", "10 seconds", 2), ("b", "1 minute", "5 seconds", 3)
     steps = [([range(40)], first), ([range(40, 75), range(75, 100)], second)]
-    run, expected = local.LocalRun.start(make_query(KEYS), rows([0]).schema), []
+    keys = {**KEYS, "bad_rows": "count"}
+    wide = ("wide", "2 minutes", "10 seconds", 2)
+    run, expected, bad = local.LocalRun.start(make_query(keys), rows([0]).schema), [], 0
     for number, (files, rule) in enumerate(steps):
-        pq.write_table(rules(rule), tmp_path / "rules" / f"{number}.parquet")
-        run.broadcast(rules(rule))
+        pq.write_table(rules(rule, wide), tmp_path / "rules" / f"{number}.parquet")
+        run.broadcast(rules(rule, wide))
         for place, seconds in enumerate(files):
             path = tmp_path / "rows" / f"{number}{place}.parquet"
             pq.write_table(rows(seconds), path)
@@ -66,11 +74,14 @@ def test_a_stream_of_rules_is_answered_at_once_and_holds_nothing_back(session, t
             expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).rename_columns(NAMES).to_pylist()
         source = session.readStream.schema(ROW).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "rows"))
         of_rules = session.readStream.schema(RULE).parquet(str(tmp_path / "rules"))
-        writer = spark.apply(source, KEYS, shards=2, rules=of_rules).toDF(*NAMES).writeStream
+        writer = spark.apply(source, keys, shards=2, rules=of_rules).toDF(*NAMES).writeStream
         writer = writer.format("parquet").option("path", str(tmp_path / "out")).trigger(availableNow=True)
-        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+        started = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+        started.awaitTermination()
+        bad += sum(entry.observedMetrics["skyband"]["rows_bad"] for entry in started.recentProgress)
         written = plain(row.asDict() for row in session.read.parquet(str(tmp_path / "out")).collect())
         assert written == plain(expected)
+    assert bad == run.operator.take_metrics().dropped["bad"] == 2, "by one shard of two"
     assert {row["query"] for row in expected} == {"a", "b"}
     assert max(row["at"].timestamp() for row in expected) == 95
 

@@ -56,8 +56,11 @@ def random_rows(random, count, groups=2):
     return list(zip(times.tolist(), objects.tolist(), scores.tolist(), (objects % groups).tolist(), strict=True))
 
 
-def random_rules(random, now, live):
-    """A few rules that come together, no two of one name: some new, some changed, some ended."""
+def random_rules(random, now, live, later):
+    """A few rules that come together, no two of one name: some new, some changed, some ended.
+
+    live: names that hold on for sure, which alone are ended. later: names that have had a version of a time to come.
+    """
     rules = []
     for name in random.choice(list("abcdef"), random.integers(1, 4), replace=False).tolist():
         after = None if random.random() < 0.5 else int(now + random.integers(-3, 10))
@@ -71,7 +74,9 @@ def random_rules(random, now, live):
         if random.random() < 0.2:
             window = LONGEST
         rules.append(Rule(name, window, slide, int(random.integers(1, MOST + 1)), after, until))
-        holds_on = until is None and (after is None or after <= now)
+        if after is not None and after > now:
+            later.add(name)
+        holds_on = until is None and name not in later
         live.add(name) if holds_on else live.discard(name)
     return rules
 
@@ -106,10 +111,10 @@ def scenario(seed, count=40):
     rows = random_rows(random, count)
     cuts = [0, *sorted(random.choice(np.arange(1, count), 5, replace=False).tolist()), count]
     batches = [rows[start:stop] for start, stop in pairwise(cuts)]
-    answered, live, steps = None, set(), []
+    answered, live, later, steps = None, set(), set(), []
     for batch in batches:
         now = 0 if answered is None else answered
-        steps.append((answered, random_rules(random, now, live) if random.random() < 0.7 else [], batch))
+        steps.append((answered, random_rules(random, now, live, later) if random.random() < 0.7 else [], batch))
         answered = batch[-1][0]
     return rows, steps
 
@@ -150,7 +155,7 @@ def checked(seed, by=("place",), **options):
 
 @pytest.mark.parametrize("by", [(), ("place",)], ids=["whole", "groups"])
 def test_rules_answer_what_they_would_have_answered_for_ever(by):
-    assert sum(checked(seed, by) for seed in range(40)) > 1000
+    assert sum(checked(seed, by) for seed in range(25)) > 1000
 
 
 def test_an_object_counts_once_with_rules_too():
@@ -353,13 +358,15 @@ MUTANTS = [
 @pytest.mark.parametrize(("owner", "name", "wrong"), MUTANTS, ids=[f"{one[0].__name__}.{one[1]}" for one in MUTANTS])
 def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
     monkeypatch.setattr(owner, name, wrong)
-    fails = 0
-    for seed in range(12):
+
+    def fails(seed):
         try:
             checked(seed, kill=range(0, 6, 2))
         except (AssertionError, SkybandError):
-            fails += 1
-    assert fails
+            return True
+        return False
+
+    assert any(map(fails, range(12)))
 
 
 @pytest.mark.parametrize("rules", [[], [Rule("a", 2, 5, 1)]], ids=["no rules", "a rule"])
