@@ -247,8 +247,8 @@ def test_a_stream_with_all_it_needs_is_fine(job):
         ),
         ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
         (
-            "source.select=CAST(value AS STRING) AS client",
-            "source.select[0]: the local engine knows columns, `column AS",
+            "source.select=CAST(value AS BINARY) AS client",
+            "source.select[0]: a cast to `BINARY` is not known here",
         ),
         (
             "sink.format=jdbc",

@@ -173,6 +173,8 @@ def test_columns_can_be_made_with_sql(session, job):
     assert unknown.exit_code == 1
     assert f"{job}: query.item: the source has no column 'client'" in unknown.stderr
     wrong = run(job, 'source.select=["ts", "upper(clent) AS client"]', "sink.format=console")
+    assert "source.select[1]: the source has no column 'clent'; did you mean 'client'" in wrong.stderr
+    wrong = run(job, 'source.select=["ts", "btrim(clent) AS client"]', "sink.format=console")
     assert "--set: source.select[1]: [UNRESOLVED_COLUMN.WITH_SUGGESTION] A column" in wrong.stderr
     assert "`clent` cannot be resolved" in wrong.stderr
     assert len(wrong.stderr) < 1000

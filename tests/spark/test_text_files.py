@@ -85,7 +85,7 @@ def test_both_engines_refuse_a_file_alike(session, folder):
 
 
 def test_sql_that_the_reader_does_not_know_is_left_to_spark(session, folder):
-    for where in ("upper(client) = 'ZIPPED'", "client = 'zipped'", "N = '8'"):
+    for where in ("upper(btrim(client)) = 'ZIPPED'", "client = 'zipped'", "N = '8'"):
         assert answers(folder, "spark", f"source.where={where}") == [("zipped", 1.0, True)]
 
 

@@ -90,7 +90,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
         "skyband.queries.empty_windows", "skyband.queries.pair_columns", "skyband.queries.previous_windows",
-        "skyband.queries.window_parameters", "skyband.job.sources.conditions", "skyband.job.sources.sql_reader",
+        "skyband.queries.window_parameters", "skyband.expressions.expression", "skyband.expressions.syntax",
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",

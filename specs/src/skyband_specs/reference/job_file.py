@@ -1,12 +1,12 @@
 """The page of the job file: every table and key, read from the classes that check them."""
 
 from skyband.config.parameters import parameters_of
+from skyband.expressions.functions import FUNCTIONS, SYNTAX
+from skyband.expressions.sql_parser import MOST_DEPTH, MOST_TERMS
 from skyband.job.local.engine import WRITABLE
 from skyband.job.model import ENGINES, Sink, Source
 from skyband.job.reading import TABLES
-from skyband.job.sources.column_functions import COLUMN_FUNCTIONS
 from skyband.job.sources.source_files import READABLE
-from skyband.job.sources.sql_reader import KNOWN
 from skyband.job.sources.text_files import OPTIONS
 from skyband.job.spark.session import COMPILED_ONCE, LOCAL, SMALL
 from skyband.queries import load_query
@@ -68,6 +68,7 @@ def job_page() -> str:
         section("`[sink]`", parameters(parameters_of(Sink))),
         section("`[spark]`", _spark()),
         section("From the environment", _ENVIRONMENT),
+        section("Expressions", _expressions()),
         section("Engines", f"`skyband run --engine` {' or '.join(map(code, ENGINES))}.", _engines()),
     )
 
@@ -136,8 +137,22 @@ def _spark() -> str:
     )
 
 
+def _expressions() -> str:
+    return (
+        "In `where`, in `select` and in conditions of queries, the local engine knows this part of Spark's SQL, and a "
+        "test holds it equal to Spark on random expressions over nulls, NaN, -0.0, overflow and times from the year 1 "
+        "to 9999; Spark itself takes any SQL. As in Spark's ANSI mode, which is its default, a number that does not "
+        "fit, a division by zero and text that is no number are errors, which name the row; `TRY_CAST` gives null. "
+        "Days and hours are UTC's, weeks begin on Mondays.\n\n"
+        f"Written as in SQL: {', '.join(SYNTAX)}.\n\nFunctions: {', '.join(map(code, sorted(FUNCTIONS)))}.\n\n"
+        "An entry of `select` is an expression with `AS name`, a column, or `*`, which is all columns; one of them may "
+        "be `explode(list) AS name`, a row for each element. Patterns and formats, positions and names of fields are "
+        "literals. Refused are what regular expressions of Java and RE2 read differently, division of decimals (cast "
+        f"one to double), more than {MOST_DEPTH} expressions within each other and more than {MOST_TERMS:,} terms."
+    )
+
+
 def _engines() -> str:
-    functions = ", ".join(map(code, COLUMN_FUNCTIONS))
     honoured = "; ".join(f"{name}: {', '.join(options) or 'none'}" for name, options in OPTIONS.items())
     return table(["", "spark", "local"], [
         ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads")))],
@@ -145,7 +160,6 @@ def _engines() -> str:
         ["needs `path`", ", ".join(FILE_FORMATS), "the same"],
         ["other keys", "of formats that plugins bring, as their pages say", "the same"],
         ["`options`", "passed on", honoured],
-        ["`where`", "any SQL condition", f"{KNOWN}; the rest is refused by name"],
-        ["`select`", "any SQL expressions", f"columns and literals, with `AS name`; {functions} of a column"],
+        ["`where`, `select`", "any SQL", "the [expressions](#expressions) above; the rest is refused by name"],
         ["`checkpoint`, `trigger`", "as said above", "play no part"],
     ])  # fmt: skip

@@ -10,39 +10,49 @@ from attrs import frozen
 
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.job.sources.column_functions import COLUMN_FUNCTIONS
-from skyband.job.sources.conditions import columns_of
-from skyband.job.sources.sql_reader import Projection, UnknownSqlError, parse_column, parse_condition
+from skyband.expressions.expression import Expression, exploded, parse_column, parse_condition
+from skyband.expressions.syntax import UnknownExpressionError
+
+_INSTEAD = "; use --engine spark"
 
 
 class OnlySparkError(ConfigError):
-    """Columns and values that the local engine does not compare, though Spark's SQL may."""
+    """Columns and values that the local engine does not put together, though Spark's SQL may."""
+
+
+@frozen
+class Projection:
+    """An entry of `source.select`: an expression and the column's name, or `*`, which is all columns of the source."""
+
+    name: str
+    expression: Expression | None
 
 
 @frozen
 class Shape:
     """What a source makes of the rows it reads: those where `where` is true, with the columns of `select`."""
 
-    where: Any = None
+    where: Expression | None = None
     select: tuple[Projection, ...] | None = None
 
     @classmethod
     def parse(cls, where: str | None, select: Sequence[str] | None) -> "Shape":
-        """Raises ConfigError, naming what is beyond the common part."""
+        """Raises ConfigError, naming what is not known here."""
         problems, condition = [], None
         columns: list[Projection] = []
         try:
             condition = None if where is None else parse_condition(where)
-        except UnknownSqlError as error:
-            problems.append(Problem("where", f"{error}; use --engine spark"))
+        except UnknownExpressionError as error:
+            problems.append(Problem("where", f"{error} (got {_short(where)}){_INSTEAD}"))
         for number, text in enumerate(select or ()):
             try:
-                columns.append(parse_column(text))
-            except UnknownSqlError:
-                functions = ", ".join(COLUMN_FUNCTIONS)
-                message = "the local engine knows columns, `column AS name`, `literal AS name` and of a column "
-                message += f"{functions}; use --engine spark"
-                problems.append(Problem(f"select[{number}]", f"{message} (got {literal(text)})"))
+                expression, name = parse_column(text)
+                columns.append(Projection(name, expression))
+            except UnknownExpressionError as error:
+                problems.append(Problem(f"select[{number}]", f"{error} (got {_short(text)}){_INSTEAD}"))
+        generators = [one.name for one in columns if one.expression is not None and one.expression.generator]
+        if len(generators) > 1:
+            problems.append(Problem("select", f"explodes {' and '.join(generators)}, and one list can be"))
         if problems:
             raise ConfigError(*problems)
         return cls(condition, None if select is None else tuple(columns))
@@ -57,23 +67,21 @@ class Shape:
 
         Raises ConfigError where it has not those that are read, OnlySparkError where they are of another type or case.
         """
-        from skyband.queries.shared_keys import no_column
-
         problems: list[Problem] = []
         only_spark: list[Problem] = []
-        names = set(source.names)
-        alike = {name.casefold() for name in names}
-        message = None if self.where is None else self.where.problem(source)
-        if message is not None:
-            all_there = all(name.casefold() in alike for name in columns_of(self.where))
-            (only_spark if all_there else problems).append(Problem("where", message))
-        for number, projection in enumerate(self.select or ()):
-            if projection.column is not None and projection.column not in names:
-                target = only_spark if projection.column.casefold() in alike else problems
-                target.append(Problem(f"select[{number}]", no_column(projection.column, source)))
-            elif (problem := projection.problem(source)) is not None:
-                only_spark.append(Problem(f"select[{number}]", problem))
-        counts = Counter(projection.name for projection in self.select or ())
+        projections = self._projections(source.names)
+        places = [("where", self.where, True)] if self.where is not None else []
+        places += [(f"select[{number}]", one, False) for number, one in self._expressions()]
+        for place, expression, is_condition in places:
+            missing = _missing(expression, source)
+            if missing is not None:
+                message, in_other_case = missing
+                (only_spark if in_other_case else problems).append(Problem(place, message))
+                continue
+            problem = expression.condition_problem(source) if is_condition else expression.problem(source)
+            if problem is not None:
+                only_spark.append(Problem(place, f"{problem}{_INSTEAD}"))
+        counts = Counter(projection.name for projection in projections or ())
         twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
             problems.append(Problem("select", f"makes two columns called {twice!r}"))
@@ -81,16 +89,17 @@ class Shape:
             raise ConfigError(*problems, *only_spark)
         if only_spark:
             raise OnlySparkError(*only_spark)
-        if self.select is None:
+        if projections is None:
             return source
-        return pa.schema([pa.field(projection.name, projection.type_in(source)) for projection in self.select])
+        return pa.schema([(one.name, _expression(one).type_in(source)) for one in projections])
 
     def reads(self, columns: Sequence[str]) -> list[str]:
         """The columns of the source that it needs for these of its own."""
-        by_name = {projection.name: projection.column for projection in self.select or ()}
-        names = [by_name.get(name, name) if self.select is not None else name for name in columns]
-        tested = [] if self.where is None else columns_of(self.where)
-        return list(dict.fromkeys([name for name in names if name is not None] + tested))
+        by_name = {one.name: one.expression for one in self.select or () if one.expression is not None}
+        names = [by_name[name].columns if name in by_name else [name] for name in columns]
+        always = [one for one in (self.where, *by_name.values()) if one is not None]
+        names += [one.columns for one in always if one is self.where or one.generator is not None]
+        return list(dict.fromkeys(name for some in names for name in some))
 
     def apply(self, batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
         """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay."""
@@ -101,25 +110,66 @@ class Shape:
             mask = self.where.evaluate(batch).fill_null(False)
             selected = pc.indices_nonzero(mask).to_numpy().astype("int64")
             batch = batch.take(pa.array(selected))
-        by_name = {projection.name: projection for projection in self.select or ()}
+        by_name = {one.name: _expression(one) for one in self.select or () if one.expression is not None}
+        elements, generator = None, next((one for one in by_name.values() if one.generator is not None), None)
+        if generator is not None:
+            lists = _evaluated(generator, batch, selected)
+            elements, rows = exploded(lists, generator.generator == "explode_outer")
+            batch = batch.take(pa.array(rows))
+            selected = rows if selected is None else selected[rows]
         columns = []
         for field in schema:
-            projection = by_name.get(field.name, Projection(field.name, field.name))
-            if projection.column is None:
-                columns.append(pa.repeat(pa.scalar(projection.value, field.type), len(batch)))
-            elif projection.function is None:
-                columns.append(batch.column(projection.column))
+            expression = by_name.get(field.name)
+            if expression is None:
+                columns.append(batch.column(field.name))
             else:
-                columns.append(_evaluated(projection, batch, selected))
+                columns.append(elements if expression is generator else _evaluated(expression, batch, selected))
         return pa.RecordBatch.from_arrays(columns, schema=schema), selected
 
+    def _expressions(self) -> list[tuple[int, Expression]]:
+        """Those of `select`, with their places in it."""
+        entries = enumerate(self.select or ())
+        return [(number, one.expression) for number, one in entries if one.expression is not None]
 
-def _evaluated(projection: Projection, batch: pa.RecordBatch, mask: Any) -> pa.Array:
-    """A function of a column. Raises InputError with the row as it stood before `where`."""
-    assert projection.function is not None and projection.column is not None
+    def _projections(self, names: Sequence[str]) -> list[Projection] | None:
+        """Those of `select`, with the columns of the source in the place of `*`."""
+        if self.select is None:
+            return None
+        return [
+            projection
+            for one in self.select
+            for projection in ([_as_it_is(name) for name in names] if one.expression is None else [one])
+        ]
+
+
+def _as_it_is(name: str) -> Projection:
+    return Projection(name, parse_column(f"`{name.replace('`', '``')}`")[0])
+
+
+def _expression(projection: Projection) -> Expression:
+    assert projection.expression is not None  # `*` was replaced by columns
+    return projection.expression
+
+
+def _short(text: str | None) -> str:
+    return literal(text if text is None or len(text) <= 200 else f"{text[:199]}…")
+
+
+def _missing(expression: Expression, source: pa.Schema) -> tuple[str, bool] | None:
+    """What is said of the first column that a source has not, and whether it has one in other letters' case."""
+    from skyband.queries.shared_keys import no_column
+
+    name = next((name for name in expression.columns if name not in source.names), None)
+    if name is None:
+        return None
+    return no_column(name, source), name.casefold() in {other.casefold() for other in source.names}
+
+
+def _evaluated(expression: Expression, batch: pa.RecordBatch, selected: Any) -> pa.Array:
+    """The values of an expression. Raises InputError with the row as it stood before `where`."""
     try:
-        return COLUMN_FUNCTIONS[projection.function].evaluate(projection.column, batch.column(projection.column))
+        return expression.evaluate(batch)
     except InputError as error:
-        if mask is None or error.row is None:
+        if selected is None or error.row is None:
             raise
-        raise InputError(error.argument, error.message, int(mask[error.row])) from error
+        raise InputError(error.argument, error.message, int(selected[error.row])) from error

@@ -33,6 +33,7 @@ _SETTINGS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorrup
              "spark.sql.parquet.mergeSchema", "spark.sql.parquet.binaryAsString")  # fmt: skip
 """What Spark's own readers do otherwise where one of these is true."""
 
+_ANSI = "spark.sql.ansi.enabled"
 _MASTER = "spark.master"
 _TASKS_A_CORE = 4
 """Of a micro-batch, at most."""
@@ -100,6 +101,11 @@ def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
     zone = settings.get(ZONE_SETTING)
     if source.format in OPTIONS and zone not in (None, *UTC):
         return f"times are written in the zone {zone}"
+    if source.where is not None or source.select is not None:
+        if zone not in (None, *UTC):
+            return f"where and select are in the zone {zone}"
+        if str(settings.get(_ANSI)).lower() == "false":
+            return f"{_ANSI} is not set"
     is_set = next((name for name in _SETTINGS if str(settings.get(name)).lower() == "true"), None)
     if is_set is not None:
         return f"{is_set} is set"
@@ -137,7 +143,7 @@ def file_frame(session: Any, choice: Choice, columns: Iterable[str] | None = Non
 
 def settings_of(session: Any, source: Source) -> dict[str, Any]:
     """The settings of a session that matter; on a cluster, also what its executors see of the path."""
-    settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _MASTER, *_SETTINGS)}
+    settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _ANSI, _MASTER, *_SETTINGS)}
     elsewhere = not str(settings[_MASTER] or "local").startswith("local")
     if elsewhere and source.reader == "auto" and source.of_files and source.path is not None:
         path = local_path(source.path)

@@ -1,13 +1,12 @@
 """The condition that a part of an object's rows meets: SQL as in `source.where`, of the part that all engines share."""
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array
-from skyband.job.sources.conditions import columns_of
-from skyband.job.sources.sql_reader import UnknownSqlError, parse_condition
+from skyband.expressions.expression import parse_condition
+from skyband.expressions.syntax import UnknownExpressionError
 
 _INSTEAD = "or make a column of true and false in source.select, and name that"
 
@@ -17,30 +16,25 @@ def condition_problem(value: Any) -> str | None:
     if not isinstance(value, str) or not value:
         return f'must be a condition on the columns of a row, such as "status >= 500" (got {value!r})'
     try:
-        _parsed(value)
-    except UnknownSqlError as error:
+        parse_condition(value)
+    except UnknownExpressionError as error:
         return f"is no condition that all engines know: {error}; {_INSTEAD}"
     return None
 
 
 def columns_read(text: str) -> list[str]:
     """The columns of the source that a condition reads, each once."""
-    return list(dict.fromkeys(columns_of(_parsed(text))))
+    return parse_condition(text).columns
 
 
 def problem_in(text: str, schema: pa.Schema) -> str | None:
     """What is wrong with a condition for rows of this schema."""
-    problem: str | None = _parsed(text).problem(schema)
+    problem: str | None = parse_condition(text).condition_problem(schema)
     return None if problem is None else f"{problem}; {_INSTEAD}"
 
 
 def rows_that_meet(text: str, batch: pa.RecordBatch) -> Array:
     """int8[n]: 1 where a condition is true, 0 where it is false or null."""
-    column = _parsed(text).evaluate(batch).fill_null(False)
+    column = parse_condition(text).evaluate(batch).fill_null(False)
     meets: Array = column.to_numpy(zero_copy_only=False).astype(np.int8)
     return meets
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str) -> Any:
-    return parse_condition(text)

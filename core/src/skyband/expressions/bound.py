@@ -1,0 +1,106 @@
+"""Expressions whose columns have types, and the rows they are evaluated on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from attrs import define, field, frozen
+
+from skyband.expressions.syntax import Tree, UnknownExpressionError
+
+
+class EvaluationError(ValueError):
+    """A value that Spark raises an error for, such as a division by zero."""
+
+
+@define(eq=False)
+class Rows:
+    """Columns by name, of which some rows may be chosen; a column is made when it is first asked for."""
+
+    length: int
+    _column_of: Callable[[str], pa.Array]
+    _columns: dict[str, pa.Array] = field(factory=dict, init=False)
+
+    def column(self, name: str) -> pa.Array:
+        """The column of that name."""
+        if name not in self._columns:
+            self._columns[name] = self._column_of(name)
+        return self._columns[name]
+
+    def take(self, indices: npt.NDArray[np.int64]) -> "Rows":
+        """Those rows, in that order, some perhaps several times."""
+        taken = pa.array(indices)
+        return Rows(len(indices), lambda name: self.column(name).take(taken))
+
+    def extended(self, columns: Mapping[str, pa.Array]) -> "Rows":
+        """With further columns, which hide those of their names."""
+        return Rows(self.length, lambda name: columns[name] if name in columns else self.column(name))
+
+
+ONE_ROW = Rows(1, lambda _: pa.nulls(1))
+"""For what is the same in every row."""
+
+_NO_LITERAL = object()
+
+
+@frozen(eq=False)
+class Bound:
+    """An expression of a type, Arrow's for Spark's."""
+
+    type: pa.DataType
+    evaluate: Callable[[Rows], pa.Array]
+    """Its value in each row. Raises EvaluationError or ArrowInvalid where one has none."""
+    can_fail: bool = False
+    """Whether `evaluate` may raise, so that it is asked only of the rows in which Spark would."""
+    literal: Any = _NO_LITERAL
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is the same value in every row, which is `literal`."""
+        return self.literal is not _NO_LITERAL
+
+
+def literal(value: Any, kind: pa.DataType) -> Bound:
+    """A value in every row."""
+    scalar = pa.scalar(value, kind)
+    return Bound(kind, lambda rows: pa.repeat(scalar, rows.length), literal=value)
+
+
+def call(kind: pa.DataType, kernel: Callable[..., pa.Array], *arguments: Bound, can_fail: bool = False) -> Bound:
+    """A kernel of the values of arguments, arrays of one length each."""
+    return Bound(
+        kind,
+        lambda rows: kernel(*(argument.evaluate(rows) for argument in arguments)),
+        can_fail or any(argument.can_fail for argument in arguments),
+    )
+
+
+Bind = Callable[[Tree], Bound]
+"""A tree with the types of a schema."""
+
+
+def expect(number: range, arguments: Sequence[Any], name: str) -> None:
+    """Raise UnknownExpressionError unless a function has so many arguments."""
+    if len(arguments) not in number:
+        few, many = number[0], number[-1]
+        count = f"{few}" if few == many else f"{few} to {many}" if many < MANY[-1] else f"{few} or more"
+        raise UnknownExpressionError(f"{name} takes {count} arguments here, not {len(arguments)}")
+
+
+MANY = range(1, 1 << 20)
+
+
+def text_of(argument: Bound, name: str, what: str) -> str:
+    """The text that an argument is in every row. Raises UnknownExpressionError where it is of rows."""
+    if not argument.is_literal or not isinstance(argument.literal, str):
+        raise UnknownExpressionError(f"{name} takes {what} as text in quotes here")
+    return argument.literal
+
+
+def integer_of(argument: Bound, name: str, what: str) -> int:
+    """The whole number that an argument is in every row. Raises UnknownExpressionError where it is of rows."""
+    if not argument.is_literal or not isinstance(argument.literal, int) or isinstance(argument.literal, bool):
+        raise UnknownExpressionError(f"{name} takes {what} as a number here")
+    return argument.literal

@@ -1,0 +1,138 @@
+"""AND, OR, NOT, CASE and their kin: a branch is asked only of the rows that come to it, and fails in no others."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.expressions.bound import Bound, Rows, call, expect, literal
+from skyband.expressions.casts import cast_to
+from skyband.expressions.comparison import alike, equal
+from skyband.expressions.spark_types import common_type, name_of
+from skyband.expressions.syntax import UnknownExpressionError
+
+
+def boolean(argument: Bound, name: str) -> Bound:
+    """A value that is true, false or null. Raises UnknownExpressionError where it is of another type."""
+    if argument.type == pa.null():
+        return cast_to(argument, pa.bool_())
+    if argument.type != pa.bool_():
+        raise UnknownExpressionError(f"{name} is of true and false, not of {name_of(argument.type)}: compare it")
+    return argument
+
+
+def join(name: str, arguments: Sequence[Bound]) -> Bound:
+    """AND or OR of conditions, from left to right."""
+    conditions = [boolean(argument, name) for argument in arguments]
+    decides, kernel = name == "or", pc.or_kleene if name == "or" else pc.and_kleene
+
+    def evaluate(rows: Rows) -> pa.Array:
+        mask = conditions[0].evaluate(rows)
+        for condition in conditions[1:]:
+            if condition.can_fail:
+                undecided = _where(pc.fill_null(pc.not_equal(mask, decides), True))
+                there = condition.evaluate(rows.take(undecided))
+                further = _placed([there], [undecided], rows.length, pa.bool_())
+            else:
+                further = condition.evaluate(rows)
+            mask = kernel(mask, further)
+        return mask
+
+    return Bound(pa.bool_(), evaluate, any(condition.can_fail for condition in conditions))
+
+
+def negate(arguments: Sequence[Bound]) -> Bound:
+    """NOT."""
+    expect(range(1, 2), arguments, "not")
+    return call(pa.bool_(), pc.invert, boolean(arguments[0], "not"))
+
+
+def case(arguments: Sequence[Bound]) -> Bound:
+    """Conditions and values in turns, and the value where none is true."""
+    *pairs, default = arguments
+    conditions = [boolean(condition, "WHEN") for condition in pairs[::2]]
+    kind = common_type([*(value.type for value in pairs[1::2]), default.type], "CASE")
+    values = [cast_to(value, kind) for value in (*pairs[1::2], default)]
+
+    def evaluate(rows: Rows) -> pa.Array:
+        left = np.arange(rows.length)
+        parts, places = [], []
+        for condition, value in zip(conditions, values, strict=False):
+            there = rows if len(left) == rows.length else rows.take(left)
+            mask = _mask(condition.evaluate(there))
+            chosen, left = left[mask], left[~mask]
+            if len(chosen):
+                parts.append(value.evaluate(rows if len(chosen) == rows.length else rows.take(chosen)))
+                places.append(chosen)
+        if len(left) or not parts:
+            parts.append(values[-1].evaluate(rows.take(left)))
+            places.append(left)
+        return _placed(parts, places, rows.length, kind)
+
+    return Bound(kind, evaluate, any(argument.can_fail for argument in (*conditions, *values)))
+
+
+def if_else(arguments: Sequence[Bound]) -> Bound:
+    """`if(condition, value, other)`."""
+    expect(range(3, 4), arguments, "if")
+    return case(arguments)
+
+
+def coalesce(arguments: Sequence[Bound]) -> Bound:
+    """The first value that is no null."""
+    kind = common_type([argument.type for argument in arguments], "coalesce")
+    values = [cast_to(argument, kind) for argument in arguments]
+
+    def evaluate(rows: Rows) -> pa.Array:
+        result = values[0].evaluate(rows)
+        for value in values[1:]:
+            nulls = _where(pc.is_null(result))
+            if not len(nulls):
+                break
+            others = value.evaluate(rows.take(nulls))
+            rest = np.setdiff1d(np.arange(rows.length), nulls, assume_unique=True)
+            result = _placed([result.take(pa.array(rest)), others], [rest, nulls], rows.length, kind)
+        return result
+
+    return Bound(kind, evaluate, any(value.can_fail for value in values))
+
+
+def null_if(arguments: Sequence[Bound]) -> Bound:
+    """`nullif(value, other)`: null where they are equal."""
+    expect(range(2, 3), arguments, "nullif")
+    one, other = alike(arguments, "nullif")
+    return case([call(pa.bool_(), equal, one, other), literal(None, arguments[0].type), arguments[0]])
+
+
+def is_null(arguments: Sequence[Bound]) -> Bound:
+    """IS NULL; NaN is none."""
+    expect(range(1, 2), arguments, "isnull")
+    return call(pa.bool_(), pc.is_null, arguments[0])
+
+
+def is_not_null(arguments: Sequence[Bound]) -> Bound:
+    """IS NOT NULL."""
+    expect(range(1, 2), arguments, "isnotnull")
+    return call(pa.bool_(), pc.is_valid, arguments[0])
+
+
+def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where a condition is true."""
+    mask: npt.NDArray[np.bool_] = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _where(column: pa.Array) -> npt.NDArray[np.int64]:
+    return np.flatnonzero(_mask(column))
+
+
+def _placed(
+    parts: Sequence[pa.Array], places: Sequence[npt.NDArray[np.int64]], length: int, kind: pa.DataType
+) -> pa.Array:
+    """Values of some rows each, put to their rows; null in the others."""
+    together = pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts])
+    indices = np.full(length, -1)
+    indices[np.concatenate(places)] = np.arange(len(together))
+    return together.take(pa.array(indices, mask=indices < 0))

@@ -1,0 +1,133 @@
+"""Functions of days and times, in UTC."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.expressions.bound import Bound, EvaluationError, call, expect, text_of
+from skyband.expressions.casts import cast_to
+from skyband.expressions.spark_types import INSTANT, is_integer, is_time, name_of
+from skyband.expressions.syntax import UnknownExpressionError
+
+_UNITS = {
+    "YEAR": "Y", "YYYY": "Y", "YY": "Y", "MONTH": "M", "MON": "M", "MM": "M", "DAY": "D", "DD": "D", "HOUR": "h",
+    "MINUTE": "m", "SECOND": "s", "MILLISECOND": "ms", "MICROSECOND": "us", "WEEK": "W", "QUARTER": "Q",
+}  # fmt: skip
+"""numpy's units by what `date_trunc` calls them, and two that it has not."""
+_FIELDS: dict[str, Callable[[pa.Array], pa.Array]] = {
+    "year": pc.year, "quarter": pc.quarter, "month": pc.month, "day": pc.day, "dayofmonth": pc.day, "hour": pc.hour,
+    "minute": pc.minute, "second": pc.second, "dayofyear": pc.day_of_year, "weekofyear": pc.iso_week,
+    "dayofweek": lambda column: pc.day_of_week(column, count_from_zero=False, week_start=7),
+    "weekday": pc.day_of_week,
+}  # fmt: skip
+FIELDS = tuple(_FIELDS)
+
+
+def instant(argument: Bound, name: str) -> Bound:
+    """A value that is a time; text and days are made one. Raises UnknownExpressionError."""
+    if not is_time(argument.type) and argument.type not in (pa.string(), pa.null()):
+        message = f"{name} is of times, not of {name_of(argument.type)}: write timestamp_seconds(…) or a cast"
+        raise UnknownExpressionError(message)
+    return cast_to(argument, INSTANT)
+
+
+def field(name: str) -> Callable[[Sequence[Bound]], Bound]:
+    """`year`, `hour` and the others of `FIELDS`."""
+
+    def bind(arguments: Sequence[Bound]) -> Bound:
+        expect(range(1, 2), arguments, name)
+        kernel = _FIELDS[name]
+        wall = call(pa.timestamp("us"), _wall_clock, instant(arguments[0], name))
+        return call(pa.int32(), lambda column: kernel(column).cast(pa.int32()), wall)
+
+    return bind
+
+
+def _wall_clock(column: pa.Array) -> pa.Array:
+    return column.cast(pa.int64()).cast(pa.timestamp("us"))
+
+
+def truncate(arguments: Sequence[Bound]) -> Bound:
+    """`date_trunc(unit, time)`; weeks begin on Mondays."""
+    expect(range(2, 3), arguments, "date_trunc")
+    unit = text_of(arguments[0], "date_trunc", "the unit").upper()
+    if unit not in _UNITS:
+        raise UnknownExpressionError(f"date_trunc has no unit {unit.lower()!r}; it has {', '.join(_UNITS).lower()}")
+
+    def kernel(column: pa.Array) -> pa.Array:
+        nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
+        moments = pc.fill_null(column.cast(pa.int64()), 0).to_numpy().view("datetime64[us]")
+        return pa.array(_floor(moments, _UNITS[unit]).view(np.int64), mask=nulls).cast(INSTANT)
+
+    return call(INSTANT, kernel, instant(arguments[1], "date_trunc"))
+
+
+def _floor(
+    moments: "np.ndarray[tuple[int], np.dtype[np.datetime64]]", unit: str
+) -> "np.ndarray[tuple[int], np.dtype[np.datetime64]]":
+    if unit == "W":
+        days = moments.astype("datetime64[D]").view(np.int64)
+        return (days - (days + 3) % 7).view("datetime64[D]").astype("datetime64[us]")
+    if unit == "Q":
+        months = moments.astype("datetime64[M]").view(np.int64)
+        return (months - months % 3).view("datetime64[M]").astype("datetime64[us]")
+    return moments.astype(f"datetime64[{unit}]").astype("datetime64[us]")
+
+
+def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
+    """`timestamp_seconds`, `timestamp_millis` and `timestamp_micros`: `unit` microseconds each."""
+
+    def bind(arguments: Sequence[Bound]) -> Bound:
+        expect(range(1, 2), arguments, name)
+        if not is_integer(arguments[0].type):
+            raise UnknownExpressionError(f"{name} is of whole numbers here, not of {name_of(arguments[0].type)}")
+        most = (2**63 - 1) // unit
+
+        def kernel(column: pa.Array) -> pa.Array:
+            numbers = column.cast(pa.int64())
+            beyond = pc.or_(pc.greater(numbers, most), pc.less(numbers, -most))
+            if pc.any(beyond).as_py():
+                number = numbers[pc.index(beyond, True).as_py()].as_py()
+                raise EvaluationError(f"{number} is too far from 1970: is it in a smaller unit?")
+            return pc.multiply(numbers, pa.scalar(unit, pa.int64())).cast(INSTANT)
+
+        return call(INSTANT, kernel, arguments[0], can_fail=unit > 1)
+
+    return bind
+
+
+def until_now(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
+    """`unix_seconds`, `unix_millis` and `unix_micros`: since 1970, rounded down."""
+
+    def bind(arguments: Sequence[Bound]) -> Bound:
+        expect(range(1, 2), arguments, name)
+        if arguments[0].type != INSTANT:
+            raise UnknownExpressionError(f"{name} is of timestamps here, not of {name_of(arguments[0].type)}")
+
+        def kernel(column: pa.Array) -> pa.Array:
+            nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
+            return pa.array(pc.fill_null(column.cast(pa.int64()), 0).to_numpy() // unit, mask=nulls)
+
+        return call(pa.int64(), kernel, arguments[0])
+
+    return bind
+
+
+def to_timestamp(arguments: Sequence[Bound]) -> Bound:
+    """`to_timestamp(text)`, and with a format."""
+    expect(range(1, 3), arguments, "to_timestamp")
+    if len(arguments) == 1:
+        return instant(arguments[0], "to_timestamp")
+    from skyband.expressions.texts import text
+    from skyband.expressions.time_formats import formatted
+
+    pattern = text_of(arguments[1], "to_timestamp", "the format")
+    return call(INSTANT, formatted(pattern), text(arguments[0], "to_timestamp"), can_fail=True)
+
+
+def to_date(arguments: Sequence[Bound]) -> Bound:
+    """`to_date(text)` or of a time."""
+    expect(range(1, 2), arguments, "to_date")
+    return cast_to(arguments[0], pa.date32())
