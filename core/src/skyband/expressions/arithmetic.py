@@ -108,8 +108,16 @@ def rounded(name: str, arguments: Sequence[Bound]) -> Bound:
         raise UnknownExpressionError(f"{name} is of whole numbers and doubles here, not of decimals")
     if is_integer(one.type):
         return cast_to(one, pa.int64())
-    kernel = pc.floor if name == "floor" else pc.ceil
-    return cast_to(call(pa.float64(), kernel, cast_to(one, pa.float64())), pa.int64())
+    function = pc.floor if name == "floor" else pc.ceil
+
+    def kernel(column: pa.Array) -> pa.Array:
+        values = function(column)
+        inside = pc.and_(pc.greater_equal(values, -(2.0**63)), pc.less(values, 2.0**63))
+        if pc.any(pc.invert(inside)).as_py():
+            raise EvaluationError(f"{column[pc.index(inside, False).as_py()].as_py()!r} is too large for {name}")
+        return values.cast(pa.int64())
+
+    return call(pa.int64(), kernel, cast_to(one, pa.float64()), can_fail=True)
 
 
 def square_root(arguments: Sequence[Bound]) -> Bound:

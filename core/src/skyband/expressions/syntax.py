@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import TypeAlias
 
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 
 
 class UnknownExpressionError(ValueError):
@@ -22,7 +22,7 @@ class Name:
 class Literal:
     """A value in every row: None, bool, int, Decimal, float or text."""
 
-    value: bool | int | Decimal | float | str | None
+    value: bool | int | Decimal | float | str | None = field(eq=repr)  # 1 is not True, nor 1.0, nor is 0.0 -0.0
 
 
 @frozen

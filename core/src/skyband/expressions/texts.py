@@ -66,9 +66,12 @@ def concat_with(arguments: Sequence[Bound]) -> Bound:
     expect(range(2, MANY[-1]), arguments, "concat_ws")
     separator = text_of(arguments[0], "concat_ws", "what stands between")
     parts = [cast_to(argument, pa.string()) for argument in arguments[1:]]
-    return call(
-        pa.string(), lambda *columns: pc.binary_join_element_wise(*columns, separator, null_handling="skip"), *parts
-    )
+
+    def kernel(*columns: pa.Array) -> pa.Array:  # Arrow's own way to skip nulls loses rows in which all are
+        pieces = [pc.fill_null(pc.binary_join_element_wise(separator, column, ""), "") for column in columns]
+        return pc.utf8_slice_codeunits(pc.binary_join_element_wise(*pieces, ""), len(separator))
+
+    return call(pa.string(), kernel, *parts)
 
 
 def substring(arguments: Sequence[Bound]) -> Bound:
