@@ -118,6 +118,7 @@ _FORMS = {
         "-{int}",
         "abs({int})",
         "length({text})",
+        "year(TRY_CAST({text} AS DATE))",
         "hour({time})",
         "year({time})",
         "month({time})",
@@ -289,6 +290,9 @@ _FORMS = {
         "{decimal} = {decimal}",
         "f = {double}",
         "x < y",
+        "to_date({time}) < dt",
+        "TRY_CAST({text} AS DATE) = dt",
+        "regexp_like({text}, {pattern})",
     ],
     "time": [
         "ts",

@@ -42,7 +42,7 @@ def combine(name: str, arguments: Sequence[Bound]) -> Bound:
     if _of_decimals(one, other):
         one, other = _decimals(one, other)
         kind = _decimal_result(name, one.type, other.type)
-        return call(kind, lambda left, right: _PLAIN[name](left, right).cast(kind), one, other)
+        return call(kind, lambda a, b: _PLAIN[name](a, b).cast(kind), one, other)
     kind = common_type([one.type, other.type], name)
     kernels = _PLAIN if is_float(kind) else _CHECKED
     return call(kind, kernels[name], cast_to(one, kind), cast_to(other, kind), can_fail=is_integer(kind))
@@ -73,13 +73,13 @@ def remainder(arguments: Sequence[Bound]) -> Bound:
         raise UnknownExpressionError("% is of whole numbers and doubles here, not of decimals: cast it to double")
     kind = common_type([one.type, other.type], "%")
 
-    def kernel(left: pa.Array, right: pa.Array) -> pa.Array:
-        nulls = _nulls(left) | _nulls(right)
-        divisors = pc.fill_null(right, 1).to_numpy()
+    def kernel(dividends: pa.Array, column: pa.Array) -> pa.Array:
+        nulls = _nulls(dividends) | _nulls(column)
+        divisors = pc.fill_null(column, 1).to_numpy()
         if (~nulls & (divisors == 0)).any():
             raise EvaluationError("division by zero")
         with np.errstate(all="ignore"):
-            values = np.fmod(pc.fill_null(left, 0).to_numpy(), np.where(divisors == 0, 1, divisors))
+            values = np.fmod(pc.fill_null(dividends, 0).to_numpy(), np.where(divisors == 0, 1, divisors))
         return pa.array(values.astype(divisors.dtype), kind, mask=nulls)
 
     return call(kind, kernel, cast_to(one, kind), cast_to(other, kind), can_fail=True)

@@ -60,8 +60,8 @@ def _checked(kernel: Kernel, column: pa.Array, kind: pa.DataType, safe: bool) ->
         return values
     if not safe:
         first = column[pc.index(wrong, True).as_py()]
-        shown = first.cast(pa.string()).as_py() if is_time(first.type) else first.as_py()
-        raise EvaluationError(f"{shown!r} is no {name_of(kind)}")
+        value_text = first.cast(pa.string()).as_py() if is_time(first.type) else first.as_py()
+        raise EvaluationError(f"{value_text!r} is no {name_of(kind)}")
     return pc.if_else(wrong, pa.scalar(None, kind), values)
 
 

@@ -72,7 +72,7 @@ class Expression:
             return _evaluated(tree, batch)
         except (ValueError, pa.ArrowInvalid) as error:
             row = _first_failing(tree, batch)
-            raise InputError(self.text, _told(error, tree, batch.slice(row, 1)), row) from error
+            raise InputError(self.text, _message(error, tree, batch.slice(row, 1)), row) from error
 
 
 def _argument(tree: Tree) -> Tree:
@@ -102,7 +102,7 @@ def _first_failing(tree: Tree, batch: pa.RecordBatch) -> int:
     return fine
 
 
-def _told(error: Exception, tree: Tree, row: pa.RecordBatch) -> str:
+def _message(error: Exception, tree: Tree, row: pa.RecordBatch) -> str:
     """What is wrong with the first row that cannot be evaluated, which may not be what was wrong first."""
     try:
         _evaluated(tree, row)

@@ -57,18 +57,18 @@ def case(arguments: Sequence[Bound]) -> Bound:
     values = [cast_to(value, kind) for value in (*pairs[1::2], default)]
 
     def evaluate(rows: Rows) -> pa.Array:
-        left = np.arange(rows.length)
+        rest = np.arange(rows.length)
         parts, places = [], []
         for condition, value in zip(conditions, values, strict=False):
-            there = rows if len(left) == rows.length else rows.take(left)
+            there = rows if len(rest) == rows.length else rows.take(rest)
             mask = _mask(condition.evaluate(there))
-            chosen, left = left[mask], left[~mask]
-            if len(chosen):
-                parts.append(value.evaluate(rows if len(chosen) == rows.length else rows.take(chosen)))
-                places.append(chosen)
-        if len(left) or not parts:
-            parts.append(values[-1].evaluate(rows.take(left)))
-            places.append(left)
+            matching, rest = rest[mask], rest[~mask]
+            if len(matching):
+                parts.append(value.evaluate(rows if len(matching) == rows.length else rows.take(matching)))
+                places.append(matching)
+        if len(rest) or not parts:
+            parts.append(values[-1].evaluate(rows.take(rest)))
+            places.append(rest)
         return _placed(parts, places, rows.length, kind)
 
     return Bound(kind, evaluate, any(argument.can_fail for argument in (*conditions, *values)))

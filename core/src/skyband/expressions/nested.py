@@ -58,14 +58,14 @@ def element_at(arguments: Sequence[Bound]) -> Bound:
     return call(container.type.value_type, lambda column: _elements(column, offset, index), container, can_fail=True)
 
 
-def _elements(column: pa.Array, offset: int, written: int) -> pa.Array:
+def _elements(column: pa.Array, offset: int, number: int) -> pa.Array:
     """The elements at a place of lists, from their end where it is below 0."""
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
     there = pc.is_valid(column).to_numpy(zero_copy_only=False)
-    inside = (offset < lengths) & (lengths + offset >= 0 if offset < 0 else written >= 0)
+    inside = (offset < lengths) & (lengths + offset >= 0 if offset < 0 else number >= 0)
     if (there & ~inside).any():
         length = int(lengths[there & ~inside][0])
-        raise EvaluationError(f"a list of {length} elements has none at {written}")
+        raise EvaluationError(f"a list of {length} elements has none at {number}")
     begins = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     places = np.where(there, begins + (offset if offset >= 0 else lengths + offset), 0)
     return pc.list_flatten(column).take(pa.array(places, mask=~there))
@@ -100,11 +100,11 @@ def contains(arguments: Sequence[Bound]) -> Bound:
     def kernel(column: pa.Array, values: pa.Array) -> pa.Array:
         parents, elements = flat(column)
         same = equal(elements, values.take(pa.array(parents)))
-        found, unsure = (np.zeros(len(column), bool) for _ in range(2))
-        found[parents[pc.fill_null(same, False).to_numpy(zero_copy_only=False)]] = True
+        hits, unsure = (np.zeros(len(column), bool) for _ in range(2))
+        hits[parents[pc.fill_null(same, False).to_numpy(zero_copy_only=False)]] = True
         unsure[parents[pc.is_null(same).to_numpy(zero_copy_only=False)]] = True
         nulls = pc.is_null(column).to_numpy(zero_copy_only=False) | pc.is_null(values).to_numpy(zero_copy_only=False)
-        return pa.array(found, mask=nulls | (unsure & ~found))
+        return pa.array(hits, mask=nulls | (unsure & ~hits))
 
     return call(pa.bool_(), kernel, array, cast_to(arguments[1], kind))
 
@@ -162,8 +162,8 @@ def each(name: str) -> Callable[[Sequence[Tree], Bind, Callable[[dict[str, pa.Da
             values = body.evaluate(rows.take(parents).extended({variable: elements}))
             if name == "transform":
                 return _lists(column, parents, values)
-            chosen = np.flatnonzero(pc.fill_null(values, False).to_numpy(zero_copy_only=False))
-            return _lists(column, parents[chosen], elements.take(pa.array(chosen)))
+            matching = np.flatnonzero(pc.fill_null(values, False).to_numpy(zero_copy_only=False))
+            return _lists(column, parents[matching], elements.take(pa.array(matching)))
 
         kind = array.type if name == "filter" else pa.list_(body.type)
         return Bound(kind, evaluate, array.can_fail or body.can_fail)

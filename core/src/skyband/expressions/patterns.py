@@ -141,8 +141,8 @@ def extract(arguments: Sequence[Bound]) -> Bound:
     named = f"(?P<g0>{_named(pattern.re2)})"
 
     def kernel(column: pa.Array) -> pa.Array:
-        found = pc.extract_regex(pattern.check(column), named)
-        part = pc.fill_null(pc.struct_field(found, f"g{group}"), "")
+        groups_of = pc.extract_regex(pattern.check(column), named)
+        part = pc.fill_null(pc.struct_field(groups_of, f"g{group}"), "")
         return pc.if_else(pc.is_null(column), pa.scalar(None, pa.string()), part)
 
     return call(pa.string(), kernel, text(arguments[0], "regexp_extract"), can_fail=pattern.has_end)
@@ -164,11 +164,11 @@ def substitute(arguments: Sequence[Bound]) -> Bound:
     expect(range(3, 4), arguments, "regexp_replace")
     pattern = java_pattern(text_of(arguments[1], "regexp_replace", "a pattern"), "regexp_replace")
     _not_empty(pattern, "regexp_replace")
-    written = text_of(arguments[2], "regexp_replace", "the replacement")
-    parts = re.findall(r"\$\d|\\.|[^\\$]|.", written, re.DOTALL)
+    template = text_of(arguments[2], "regexp_replace", "the replacement")
+    parts = re.findall(r"\$\d|\\.|[^\\$]|.", template, re.DOTALL)
     if any(part in ("$", "\\") or (part[0] == "$" and int(part[1]) > pattern.groups) for part in parts):
-        raise UnknownExpressionError(f"regexp_replace: the replacement {written!r} is not known here")
-    if re.search(r"\$\d\d", written):
+        raise UnknownExpressionError(f"regexp_replace: the replacement {template!r} is not known here")
+    if re.search(r"\$\d\d", template):
         raise UnknownExpressionError("regexp_replace: groups above $9 are not known here")
     instead = "".join(f"\\{part[1]}" if part[0] == "$" else part[-1].replace("\\", "\\\\") for part in parts)
     return call(

@@ -133,19 +133,19 @@ class _Reader:
             raise UnknownExpressionError(f"has more than {MOST_TERMS:,} terms")
         kind = type(node).__name__
         if {name for name, value in node.args.items() if value} - _ARGUMENTS.get(kind, _OPERANDS):
-            raise UnknownExpressionError(f"`{_written(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
         reader: Callable[[Any, int], Tree] | None = getattr(self, f"_{kind.lower()}", None)
         if reader is not None:
             return reader(node, depth)
         if kind in _CHAINS:
             parts = _chain(node)
             if kind == "DPipe" and any(type(part).__name__ in ("Add", "Sub") for part in parts):
-                raise UnknownExpressionError(f"`{_written(node)}` needs brackets around + and -")
+                raise UnknownExpressionError(f"`{_sql_of(node)}` needs brackets around + and -")
             return Call(_CHAINS[kind], self._trees(parts, depth))
         if kind in _OPERATORS:
             _check_brackets(node)
             return Call(_OPERATORS[kind], self._trees([node.this, node.args.get("expression")], depth))
-        raise UnknownExpressionError(f"`{_written(node)}` is not known here")
+        raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
 
     def _trees(self, nodes: Iterable[Any], depth: int) -> tuple[Tree, ...]:
         return tuple(self.tree(node, depth + 1) for node in nodes if node is not None)
@@ -177,18 +177,18 @@ class _Reader:
 
     def _column(self, node: Any, _depth: int) -> Tree:
         if type(node.this).__name__ != "Identifier":
-            raise UnknownExpressionError(f"`{_written(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
         parts = [node.args.get(name) for name in ("catalog", "db", "table", "this")]
         return Name(tuple(str(part.this) for part in parts if part is not None))
 
     def _dot(self, node: Any, depth: int) -> Tree:
         if type(node.expression).__name__ != "Identifier":
-            raise UnknownExpressionError(f"`{_written(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
         return Call("field", (self.tree(node.this, depth + 1), Literal(str(node.expression.this))))
 
     def _bracket(self, node: Any, depth: int) -> Tree:
         if len(node.expressions) != 1:
-            raise UnknownExpressionError(f"`{_written(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
         return Call("[]", self._trees([node.this, node.expressions[0]], depth))
 
     def _cast(self, node: Any, depth: int) -> Tree:
@@ -231,11 +231,11 @@ class _Reader:
             return _negated(node, Call("isnull", (inner,)))
         if what == "Boolean":
             return _negated(node, Call("<=>", (inner, Literal(bool(node.expression.this)))))
-        raise UnknownExpressionError(f"`{_written(node)}` is not known here")
+        raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
 
     def _in(self, node: Any, depth: int) -> Tree:
         if not node.expressions:
-            raise UnknownExpressionError(f"`{_written(node)}` has no values")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` has no values")
         arguments = [self._predicate_of(node, depth)]
         for value in node.expressions:
             terms = self._terms
@@ -259,7 +259,7 @@ class _Reader:
     def _predicate_of(self, node: Any, depth: int) -> Tree:
         """What IS, IN, BETWEEN, LIKE and RLIKE are about: in Spark's grammar, none of these without brackets."""
         if type(node.this).__name__ in _PREDICATES:
-            raise UnknownExpressionError(f"`{_written(node)}` needs brackets around `{_written(node.this)}`")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` needs brackets around `{_sql_of(node.this)}`")
         return self.tree(node.this, depth + 1)
 
 
@@ -276,7 +276,7 @@ _LOOSE = {**dict.fromkeys(_COMPARISONS, (*_PREDICATES, "Not")), **dict.fromkeys(
 def _check_brackets(node: Any) -> None:
     for side in (node.this, node.args.get("expression")):
         if type(side).__name__ in _LOOSE.get(type(node).__name__, ()):
-            raise UnknownExpressionError(f"`{_written(node)}` needs brackets around `{_written(side)}`")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` needs brackets around `{_sql_of(side)}`")
 
 
 def _chain(node: Any) -> Sequence[Any]:
@@ -302,14 +302,14 @@ def _type(node: Any) -> pa.DataType:
         digits = [int(str(one.this.this)) for one in node.expressions] or [10]
         precision, scale = [*digits, 0][:2]
         if not 0 < precision <= 38 or not 0 <= scale <= precision:
-            raise UnknownExpressionError(f"`{_written(node)}` is no type")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is no type")
         return pa.decimal128(precision, scale)
     if name not in _TYPES:
-        raise UnknownExpressionError(f"a cast to `{_written(node)}` is not known here")
+        raise UnknownExpressionError(f"a cast to `{_sql_of(node)}` is not known here")
     return _TYPES[name]
 
 
-def _written(node: Any) -> str:
+def _sql_of(node: Any) -> str:
     """A node as SQL, cut short."""
     try:
         text = " ".join(str(node.sql(dialect="spark")).split())

@@ -75,12 +75,15 @@ def _booleans(column: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 _FAR = r"^[+-]?[0-9]{5,7}($|-)"
+_NO_DAY = r"^T?[0-9]{1,2}:"
 _ENDS = pa.array([-62_135_596_800_000_000, 253_402_300_799_999_999]).cast(INSTANT)
 """The first and last instant of the years 1 to 9999."""
 
 
 def _near(texts: pa.Array) -> pa.Array:
-    """The texts. Raises EvaluationError where one has a year of five digits, which Spark knows."""
+    """The texts. Raises EvaluationError where Spark knows one that is not known here."""
+    if pc.any(pc.match_substring_regex(texts, _NO_DAY)).as_py():
+        raise EvaluationError("text with a time and no day, which is today's then, is known to Spark only")
     if pc.any(pc.match_substring_regex(texts, _FAR)).as_py():
         raise EvaluationError("text with years of more than four digits is known to Spark only")
     return texts

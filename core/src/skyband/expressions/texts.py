@@ -91,14 +91,14 @@ def _sliced(column: pa.Array, position: int, size: int | None) -> pa.Array:
     return pc.utf8_slice_codeunits(column, start, start + size)
 
 
-def left(arguments: Sequence[Bound]) -> Bound:
+def left_part(arguments: Sequence[Bound]) -> Bound:
     """`left(text, length)`."""
     expect(range(2, 3), arguments, "left")
     size = integer_of(arguments[1], "left", "the length")
     return call(pa.string(), lambda column: _sliced(column, 1, size), text(arguments[0], "left"))
 
 
-def right(arguments: Sequence[Bound]) -> Bound:
+def right_part(arguments: Sequence[Bound]) -> Bound:
     """`right(text, length)`."""
     expect(range(2, 3), arguments, "right")
     size = max(0, integer_of(arguments[1], "right", "the length"))
