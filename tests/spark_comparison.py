@@ -20,6 +20,8 @@ class Local:
     type: pa.DataType
     values: list[Any]
     failing: tuple[int, ...]
+    errors: tuple[int, ...] = ()
+    """Those of the failing rows in which it must fail on Spark too: the others are known to Spark only."""
 
     @property
     def guarded(self) -> str:
@@ -44,14 +46,16 @@ def evaluate(text: str) -> Local | None:
     except InputError:
         pass
     values: list[Any] = []
-    failing = []
+    failing, errors = [], []
     for row in range(len(BATCH)):
         try:
             values += comparable(expression.evaluate(BATCH.slice(row, 1)))
-        except InputError:
+        except InputError as error:
             failing.append(row)
+            if "Spark only" not in error.message:
+                errors.append(row)
             values.append("None")
-    return Local(text, kind, values, tuple(failing))
+    return Local(text, kind, values, tuple(failing), tuple(errors))
 
 
 def comparable(column: Any) -> list[str]:
@@ -97,10 +101,10 @@ def _plain(kind: pa.DataType) -> str:
 def not_failing(frame: Any, known: Sequence[Local]) -> Iterator[str]:
     """Of expressions that fail here in some row, those that do not on Spark: the first such row of each."""
     for one in known:
-        if one.failing:
+        if one.errors:
             try:
-                frame.where(f"row = {one.failing[0]}").selectExpr(f"{one.text} AS value").toArrow()
+                frame.where(f"row = {one.errors[0]}").selectExpr(f"{one.text} AS value").toArrow()
             except Exception:
                 continue
-            row = BATCH.slice(one.failing[0], 1).to_pylist()
-            yield f"{one.text}: fails here in row {one.failing[0]}, and not on Spark: {row}"
+            row = BATCH.slice(one.errors[0], 1).to_pylist()
+            yield f"{one.text}: fails here in row {one.errors[0]}, and not on Spark: {row}"

@@ -20,7 +20,7 @@ def hold(frame, expressions, most_failing):
     known = [one for one in map(evaluate, expressions) if one is not None]
     assert len(known) > 0.95 * len(expressions)
     assert list(differences(frame, known)) == []
-    failing = [one for one in known if one.failing]
+    failing = [one for one in known if one.errors]
     assert failing
     assert list(not_failing(frame, failing[:most_failing])) == []
 

@@ -82,8 +82,6 @@ _ENDS = pa.array([-62_135_596_800_000_000, 253_402_300_799_999_999]).cast(INSTAN
 
 def _near(texts: pa.Array) -> pa.Array:
     """The texts. Raises EvaluationError where Spark knows one that is not known here."""
-    if pc.any(pc.match_substring_regex(texts, _NO_DAY)).as_py():
-        raise EvaluationError("text with a time and no day, which is today's then, is known to Spark only")
     if pc.any(pc.match_substring_regex(texts, _FAR)).as_py():
         raise EvaluationError("text with years of more than four digits is known to Spark only")
     return texts
@@ -136,6 +134,8 @@ def _is_leap(year: pa.Array) -> pa.Array:
 
 def _instants(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     texts = _near(_trimmed(column))
+    if pc.any(pc.match_substring_regex(texts, _NO_DAY)).as_py():
+        raise EvaluationError("text with a time and no day, which is today's then, is known to Spark only")
     right = pc.match_substring_regex(texts, _TIME)
     return instants_of(_full_days(_where(right, texts, "1970")), right)
 
