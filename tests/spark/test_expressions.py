@@ -3,7 +3,8 @@
 import pyarrow.parquet as pq
 import pytest
 from expressions import ROWS, random_expressions
-from spark_comparison import differences, evaluate, not_failing
+from skyband.job.sources.where_and_select import Shape
+from spark_comparison import BATCH, differences, evaluate, not_failing
 
 pytestmark = pytest.mark.spark
 
@@ -33,3 +34,13 @@ def test_spark_says_the_same_of_random_expressions(frame):
 @pytest.mark.parametrize("seed", range(10))
 def test_spark_says_the_same_of_thousands(frame, seed):
     hold(frame, random_expressions(seed, 1_000), most_failing=20)
+
+
+@pytest.mark.parametrize("function", ["explode", "explode_outer"])
+def test_spark_makes_the_same_rows_of_lists(frame, function):
+    where, select = "row > 3 AND (i <> 7 OR xs IS NULL)", ["row", f"{function}(array_distinct(xs)) AS v", "i + 1L AS n"]
+    shape = Shape.parse(where, select)
+    here, _ = shape.apply(BATCH, shape.schema(ROWS.schema))
+    there = frame.where(where).selectExpr(*select).toArrow()
+    assert here.schema.types == there.schema.types
+    assert here.to_pylist() == there.to_pylist()
