@@ -445,7 +445,7 @@ def test_a_job_error_survives_pickling(job):
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-@pytest.mark.parametrize("where", ["ts > '2026-01-01'", "ts = 5", "client = 7", "CLIENT = 'a'"])
+@pytest.mark.parametrize("where", ["ts = 5", "ts = true", "CLIENT = 'a'"])
 def test_conditions_that_only_spark_compares_are_left_to_it(job, where):
     assert read_job(job(), [f"source.where={where}"]).schema is not None
     assert "source.where" in "\n".join(problems(job(), [f"source.where={where}"], "local"))
