@@ -46,8 +46,8 @@ def cast_to(argument: Bound, kind: pa.DataType, safe: bool = False) -> Bound:
         return cast
     try:
         scalar = evaluate(ONE_ROW)[0]
-    except EvaluationError:
-        return cast
+    except EvaluationError as error:  # in every row
+        raise UnknownExpressionError(str(error)) from error
     return Bound(kind, lambda rows: pa.repeat(scalar, rows.length), literal=argument.literal)
 
 
