@@ -65,6 +65,8 @@ def random_rules(random, now, live, later):
     for name in random.choice(list("abcdef"), random.integers(1, 4), replace=False).tolist():
         after = None if random.random() < 0.5 else int(now + random.integers(-3, 10))
         start = now if after is None else max(after, now)
+        if after is not None and after > now:
+            later.add(name)
         if name in live and random.random() < 0.3:
             rules.append(Rule(name, None, after=after))
             live.discard(name)
@@ -74,8 +76,6 @@ def random_rules(random, now, live, later):
         if random.random() < 0.2:
             window = LONGEST
         rules.append(Rule(name, window, slide, int(random.integers(1, MOST + 1)), after, until))
-        if after is not None and after > now:
-            later.add(name)
         holds_on = until is None and name not in later
         live.add(name) if holds_on else live.discard(name)
     return rules
