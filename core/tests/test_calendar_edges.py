@@ -10,7 +10,7 @@ import pytest
 from calendar_oracle import DAY, UTC, Asked, micros, table
 from skyband.config.calendar_lengths import parse_length
 from skyband.engines import local
-from skyband.queries.calendar_schedule import AnewSchedule, Boundaries, CalendarSchedule
+from skyband.windows.calendar_schedule import AnewSchedule, Boundaries, CalendarSchedule
 
 ONE = datetime.timedelta(microseconds=1)
 ODD = ("Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Australia/Lord_Howe", "America/St_Johns")

@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.queries.calendar_schedule import CalendarSchedule
-from skyband.queries.schedule import Schedule
+from skyband.windows.calendar_schedule import CalendarSchedule
+from skyband.windows.schedule import Schedule
 
 MINUTE = 60_000_000
 ROWS = 20_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from skyband.queries.schedule import EachRow, Regular, Schedule
+from skyband.windows.schedule import EachRow, Regular, Schedule
 
 SPAN = 400
 

@@ -8,8 +8,8 @@ import pytest
 from skyband.config import time_zone_conversion
 from skyband.config.calendar_lengths import CalendarLength
 from skyband.config.time_zone_conversion import TimeZone
-from skyband.queries import calendar_schedule
-from skyband.queries.calendar_schedule import Boundaries
+from skyband.windows import calendar_schedule
+from skyband.windows.calendar_schedule import Boundaries
 
 HOUR, DAY = 3_600_000_000, 86_400_000_000
 YEARS = (2010, 2024)

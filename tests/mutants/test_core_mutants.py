@@ -11,10 +11,10 @@ from skyband.config.time_zone_conversion import TimeZone
 from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
 from skyband.operator.operator import Operator
-from skyband.queries.calendar_schedule import CalendarSchedule
-from skyband.queries.schedule import Schedule
 from skyband.states.coverage import Coverage
 from skyband.watermark import EventTimeProgress
+from skyband.windows.calendar_schedule import CalendarSchedule
+from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
 
 TESTS = Path(__file__).parents[2] / "core" / "tests"

@@ -26,7 +26,7 @@ from calendar_oracle import (
 from skyband.config.calendar_lengths import CalendarLength, parse_length
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
-from skyband.queries.calendar_schedule import Boundaries
+from skyband.windows.calendar_schedule import Boundaries
 
 
 @pytest.mark.parametrize("zone", MOVES)

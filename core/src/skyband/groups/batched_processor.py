@@ -7,7 +7,7 @@ from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
 from skyband.groups.processor import RegularProcessor
-from skyband.queries.schedule import Schedule
+from skyband.windows.schedule import Schedule
 
 
 class BatchedProcessor(RegularProcessor):

@@ -16,9 +16,9 @@ from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
 from skyband.queries.query import Query
-from skyband.queries.schedule import Schedule
 from skyband.registry import Binding
 from skyband.registry.discovery import cause
+from skyband.windows.schedule import Schedule
 
 Q = TypeVar("Q", bound=Query)
 

@@ -11,7 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.broadcast_state import BroadcastState
-from skyband.queries.schedule import Regular, Schedule
+from skyband.windows.schedule import Regular, Schedule
 
 _FIRST_LOOKED_AT = 1024
 

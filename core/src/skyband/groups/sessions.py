@@ -6,7 +6,7 @@ import numpy as np
 
 from skyband.arrays import Array, Int64, UInt64
 from skyband.kernels.sorted_arrays import among, distinct
-from skyband.queries.schedule import Moments, Schedule
+from skyband.windows.schedule import Moments, Schedule
 
 
 class GroupColumns(NamedTuple):

@@ -9,7 +9,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
 from skyband.columns.numbers_or_lists import Column
 from skyband.groups.sessions import Sessions
-from skyband.queries.schedule import Moments
+from skyband.windows.schedule import Moments
 
 
 class SessionSpans(NamedTuple):

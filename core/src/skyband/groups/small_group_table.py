@@ -28,8 +28,8 @@ from skyband.groups.small_group_pass import PassResult as PassResult
 from skyband.groups.small_group_pass import pass_input_of
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
-from skyband.queries.schedule import Moments, Schedule
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import Moments, Schedule
 
 _NOBODY = np.empty(0, np.uint64)
 _NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())

@@ -18,8 +18,8 @@ from skyband.groups.small_group_table import SmallGroupTable
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct
-from skyband.queries.schedule import Moments
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import Moments
 
 _ROW_COUNT, _SINCE = "seen", "since."
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.queries.schedule import Schedule
+from skyband.windows.schedule import Schedule
 
 ALL, CHANGES, CURRENT = "all", "changes", "current"
 """Whole answers, a log of what changed in them, or in a job that log, which its sink applies to a table."""

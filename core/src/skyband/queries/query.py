@@ -18,9 +18,9 @@ from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
 from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
-from skyband.queries.window_parameters import zone_problems
 from skyband.roles import Backend
 from skyband.states.state import State
+from skyband.windows.window_parameters import zone_problems
 
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"

@@ -13,8 +13,8 @@ from skyband.columns.integer_ids import is_integer_id
 from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
-from skyband.queries.schedule import Schedule
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import Schedule
 
 from skyband_setjoin.small_sets_kernels import PlacedSets, distinct_tokens
 from skyband_setjoin.tokens import sets_of

@@ -12,9 +12,9 @@ from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import integer, number
 from skyband.errors import Problem
 from skyband.queries.query import Query
-from skyband.queries.window_parameters import closed_length
 from skyband.registry import Binding
 from skyband.roles import Window
+from skyband.windows.window_parameters import closed_length
 
 from skyband_uncertain.joint_samples import EUCLIDEAN, in_order
 from skyband_uncertain.time_and_change_windows import DeltaWindow, TimeWindow

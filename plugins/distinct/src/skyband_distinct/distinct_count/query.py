@@ -19,17 +19,17 @@ from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
-from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.previous_windows import against_parameter, previous_problems, with_previous
 from skyband.queries.query import Input, Query
-from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
-from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.states.state import State
+from skyband.windows.empty_windows import empty_parameter, empty_problems
+from skyband.windows.previous_windows import against_parameter, previous_problems, with_previous
+from skyband.windows.schedule import Schedule
+from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
 from skyband_distinct.questions.theta_sketches import HASH as THETA

@@ -9,9 +9,9 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
-from skyband.queries.schedule import Schedule
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import Schedule
 
 from skyband_distinct.distinct_count.small_groups_kernels import count_keys
 

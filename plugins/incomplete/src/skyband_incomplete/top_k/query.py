@@ -39,10 +39,11 @@ from skyband.queries.composite_ids import (
     to_keys,
 )
 from skyband.queries.query import Input, Query
-from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import SMALLEST, as_names, check_names, column_name, order_parameter
 from skyband.queries.time_columns import at_field
-from skyband.queries.window_parameters import (
+from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
+from skyband.windows.schedule import Schedule
+from skyband.windows.window_parameters import (
     anew_schedule_of,
     closed_length,
     every_parameter,
@@ -51,7 +52,6 @@ from skyband.queries.window_parameters import (
     problems_of,
     too_short,
 )
-from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 
 _MOST = float(np.finfo(np.float64).max)
 _MIRRORED: Mapping[Any, str] = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}

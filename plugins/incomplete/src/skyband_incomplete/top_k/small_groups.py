@@ -12,10 +12,10 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
-from skyband.queries.schedule import Schedule
 from skyband.queries.time_columns import moments
 from skyband.roles.object_ranker import REDUCTIONS
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import Schedule
 
 from skyband_incomplete.score_kernels import BY_MAX, BY_MIN, BY_SUM
 from skyband_incomplete.top_k.small_groups_kernels import BY_CALL, NEVER, SUM, rank_objects

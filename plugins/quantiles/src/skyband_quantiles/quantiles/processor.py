@@ -11,8 +11,8 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.batched_processor import BatchedProcessor
-from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
+from skyband.windows.window_parameters import of_calendar
 
 from skyband_quantiles.role import QuantileSketch
 from skyband_quantiles.sketch_answers import Answers

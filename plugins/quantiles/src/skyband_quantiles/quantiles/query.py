@@ -16,12 +16,12 @@ from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
-from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
-from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
 from skyband.states.state import State
+from skyband.windows.schedule import Schedule
+from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
 from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths

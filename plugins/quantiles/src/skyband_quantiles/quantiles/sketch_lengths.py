@@ -5,7 +5,7 @@ from functools import reduce
 
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.config.durations import Duration
-from skyband.queries.window_parameters import of_calendar, schedule_of
+from skyband.windows.window_parameters import of_calendar, schedule_of
 
 _QUARTER = 15 * 60_000_000
 """The clocks of all zones are quarters of an hour apart, today."""

@@ -24,8 +24,8 @@ from skyband.queries.composite_ids import (
 from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, is_name
-from skyband.queries.window_parameters import closed_length, too_short
 from skyband.roles.pair_ranker import similarity_parameter
+from skyband.windows.window_parameters import closed_length, too_short
 
 from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault
 from skyband_setjoin.tokens import WHAT as TOKENS

@@ -13,9 +13,9 @@ from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult
 from skyband.groups.small_groups import Promoted
 from skyband.queries.composite_ids import several
-from skyband.queries.schedule import EachRow
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import EachRow
 
 from skyband_setjoin.compiled_similarity import resolve
 from skyband_setjoin.near_duplicates.processor import WHEN, at_their_times

@@ -23,10 +23,11 @@ from skyband.queries.pair_columns import (
     pair_names,
 )
 from skyband.queries.query import Input, Query
-from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name, is_name
 from skyband.queries.time_columns import at_field
-from skyband.queries.window_parameters import (
+from skyband.roles.pair_ranker import similarity_parameter
+from skyband.windows.schedule import Schedule
+from skyband.windows.window_parameters import (
     anew_schedule_of,
     closed_length,
     every_parameter,
@@ -35,7 +36,6 @@ from skyband.queries.window_parameters import (
     problems_of,
     too_short,
 )
-from skyband.roles.pair_ranker import similarity_parameter
 
 from skyband_setjoin.tokens import WHAT as TOKENS
 from skyband_setjoin.tokens import encode_tokens, is_tokens

@@ -11,8 +11,8 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput
-from skyband.queries.schedule import Schedule
 from skyband.queries.time_columns import moments
+from skyband.windows.schedule import Schedule
 
 from skyband_setjoin.compiled_similarity import resolve
 from skyband_setjoin.small_sets import SetsInOrder, SmallSets

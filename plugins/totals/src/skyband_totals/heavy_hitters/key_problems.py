@@ -7,8 +7,8 @@ from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
-from skyband.queries.previous_windows import only_with_against, previous_problems
-from skyband.queries.window_parameters import of_calendar
+from skyband.windows.previous_windows import only_with_against, previous_problems
+from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
 

@@ -16,9 +16,9 @@ from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_ba
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.processor import GroupProcessor
 from skyband.queries.composite_ids import several
-from skyband.queries.window_parameters import of_calendar
 from skyband.registry import Binding
 from skyband.states.state import State
+from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters.rest_rows import object_counts, rest_of, shares, spread, with_rest
 from skyband_totals.heavy_hitters.state_columns import OBJECTS

@@ -38,17 +38,17 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.empty_windows import empty_parameter, empty_problems
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.output_modes import ALL
-from skyband.queries.previous_windows import against_parameter, with_previous
 from skyband.queries.query import Input, Query
-from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
-from skyband.queries.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 from skyband.roles import Backend
 from skyband.states.state import State
+from skyband.windows.empty_windows import empty_parameter, empty_problems
+from skyband.windows.previous_windows import against_parameter, with_previous
+from skyband.windows.schedule import Schedule
+from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
 from skyband_totals.heavy_hitters.key_problems import against_problems, decay_problems, part_problems
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule

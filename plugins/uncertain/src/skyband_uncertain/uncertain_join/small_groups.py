@@ -19,8 +19,8 @@ from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.composite_ids import several
-from skyband.queries.window_parameters import closed_length
 from skyband.roles.matcher import SUM_SLACK
+from skyband.windows.window_parameters import closed_length
 
 from skyband_uncertain.joint_samples import EUCLIDEAN, in_order
 from skyband_uncertain.joint_samples_kernels import scale_for

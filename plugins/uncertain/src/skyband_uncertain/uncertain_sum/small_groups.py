@@ -12,7 +12,7 @@ from skyband.groups.answer_columns import AnswerColumns, as_batch
 from skyband.groups.small_group_entries import SmallGroupEntries
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
-from skyband.queries.window_parameters import closed_length
+from skyband.windows.window_parameters import closed_length
 
 from skyband_uncertain.uncertain_sum.processor import answers_of, tuples_of
 from skyband_uncertain.uncertain_sum.small_groups_kernels import TIED, sums_of_existing, sums_of_span

@@ -35,10 +35,10 @@ from skyband.queries.composite_ids import (
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
-from skyband.queries.schedule import Schedule
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend, TopKQuery
+from skyband.windows.schedule import Schedule
 
 from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery, named_queries
 

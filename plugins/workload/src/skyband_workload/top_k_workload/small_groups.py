@@ -12,9 +12,9 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
-from skyband.queries.schedule import Moments, Schedule
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import Moments, Schedule
 
 from skyband_workload.top_k_workload.small_groups_kernels import rank_rows
 from skyband_workload.top_k_workload.workload_file import NamedQuery

@@ -8,8 +8,8 @@ from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import Problem
-from skyband.queries.calendar_schedule import CalendarSchedule
-from skyband.queries.schedule import Regular, Schedule
+from skyband.windows.calendar_schedule import CalendarSchedule
+from skyband.windows.schedule import Regular, Schedule
 
 ZERO = "zero"
 

@@ -9,7 +9,7 @@ from skyband.arrays import Array, Int64
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.config.durations import Duration
 from skyband.config.time_zone_conversion import time_zone
-from skyband.queries.schedule import Moments, Regular, Schedule, united
+from skyband.windows.schedule import Moments, Regular, Schedule, united
 
 _DAY = 86_400_000_000
 _MONDAY = 4 * _DAY

@@ -9,9 +9,9 @@ import pyarrow as pa
 from skyband.config.calendar_lengths import UTC, CalendarLength, Length, length
 from skyband.config.durations import Duration, duration
 from skyband.errors import Problem
-from skyband.queries.calendar_schedule import AnewSchedule, CalendarSchedule
-from skyband.queries.empty_windows import EndlessCalendar, EndlessRegular
-from skyband.queries.schedule import Regular, Schedule
+from skyband.windows.calendar_schedule import AnewSchedule, CalendarSchedule
+from skyband.windows.empty_windows import EndlessCalendar, EndlessRegular
+from skyband.windows.schedule import Regular, Schedule
 
 
 def every_parameter() -> Any:
@@ -92,7 +92,7 @@ def of_calendar(every: Length, *windows: Length) -> bool:
 
 @lru_cache
 def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, empty: str | None = None) -> Schedule:
-    """When to answer, where the backend answers since any moment; `empty` as `skyband.queries.empty_windows` has it."""
+    """When to answer, where the backend answers since any moment; `empty` as `skyband.windows.empty_windows` has it."""
     if of_calendar(every, *windows):
         return (CalendarSchedule if empty is None else EndlessCalendar)(every, windows, offset.length)
     lengths = [window.length for window in windows]

@@ -1,0 +1,1 @@
+"""When a query answers, and over which windows."""
