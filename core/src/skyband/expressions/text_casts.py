@@ -62,6 +62,7 @@ def _floats(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
     texts = _trimmed(column)
     special = pc.match_substring_regex(texts, _SPECIAL)
     right = pc.or_(special, pc.match_substring_regex(texts, _FLOAT))
+    _check_known(texts, right, _HEXADECIMAL, "numbers in base 16")
     plain = pc.if_else(special, texts, pc.utf8_rtrim(texts, "dDfF"))
     plain = pc.replace_substring_regex(pc.utf8_ltrim(plain, "+"), r"^(-?)\.", r"\10.")
     return _where(right, plain, "0").cast(kind), right
@@ -76,6 +77,8 @@ def _booleans(column: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 _FAR = r"^[+-]?[0-9]{5,7}($|-)"
 _NO_DAY = r"^T?[0-9]{1,2}:"
+_OTHER_ZONE = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9:.]+ ?[A-Za-z+-]"
+_HEXADECIMAL = r"(?i)^[+-]?0x"
 _ENDS = pa.array([-62_135_596_800_000_000, 253_402_300_799_999_999]).cast(INSTANT)
 """The first and last instant of the years 1 to 9999."""
 
@@ -85,6 +88,14 @@ def _near(texts: pa.Array) -> pa.Array:
     if pc.any(pc.match_substring_regex(texts, _FAR)).as_py():
         raise EvaluationError("text with years of more than four digits is known to Spark only")
     return texts
+
+
+def _check_known(texts: pa.Array, right: pa.Array, other: str, what: str) -> None:
+    """Raise EvaluationError where a text that is not known here may be one that Spark knows: null would be wrong."""
+    unsure = pc.and_kleene(pc.invert(right), pc.match_substring_regex(texts, other))
+    if pc.any(unsure).as_py():
+        text = texts[pc.index(unsure, True).as_py()].as_py()
+        raise EvaluationError(f"{text!r}: {what} are known to Spark only")
 
 
 def _days(column: pa.Array) -> tuple[pa.Array, pa.Array]:
@@ -137,6 +148,7 @@ def _instants(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     if pc.any(pc.match_substring_regex(texts, _NO_DAY)).as_py():
         raise EvaluationError("text with a time and no day, which is today's then, is known to Spark only")
     right = pc.match_substring_regex(texts, _TIME)
+    _check_known(texts, right, _OTHER_ZONE, "times with such a zone")
     return instants_of(_full_days(_where(right, texts, "1970")), right)
 
 

@@ -1,0 +1,43 @@
+"""Casts of text: what only Spark knows how to read is an error, and never null or another value."""
+
+import pyarrow as pa
+import pytest
+from skyband.errors import InputError
+from skyband.expressions.expression import parse_column
+
+CASTS = ["CAST", "TRY_CAST"]
+
+
+def value_of(text, cast):
+    expression, _ = parse_column(f"{cast} AS value")
+    return expression.evaluate(pa.RecordBatch.from_pydict({"text": pa.array([text, None])})).to_pylist()
+
+
+@pytest.mark.parametrize("function", CASTS)
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("2026-01-31 10:20:30 Europe/Berlin", "TIMESTAMP"), ("2026-01-31T10:20 GMT+1", "TIMESTAMP"),
+        ("2026-01-31 10:20:30+0100", "TIMESTAMP"), ("2026-01-31 10:20:30 PST", "TIMESTAMP"),
+        ("2026-01-31 10:20:30+01:00:30", "TIMESTAMP"), ("10:20", "TIMESTAMP"), ("12026-01-31", "TIMESTAMP"),
+        ("0x1p3", "DOUBLE"), ("-0X1.8p1", "FLOAT"),
+    ],
+)  # fmt: skip
+def test_what_spark_alone_reads_is_an_error(text, kind, function):
+    with pytest.raises(InputError, match="known to Spark only"):
+        value_of(text, f"{function}(text AS {kind})")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [("tomorrow", "TIMESTAMP"), ("2026-02-30 10:00:00", "TIMESTAMP"),
+                       ("2026-01-31 25:00:00", "TIMESTAMP"), ("1.5x", "DOUBLE"), ("x10", "DOUBLE")],
+)  # fmt: skip
+def test_what_nobody_reads_is_null_where_tried_and_an_error_else(text, kind):
+    assert value_of(text, f"TRY_CAST(text AS {kind})") == [None, None]
+    with pytest.raises(InputError, match=f"{text!r} is no "):
+        value_of(text, f"CAST(text AS {kind})")
+
+
+@pytest.mark.parametrize("zone", ["Z", " UTC", "+1", "+01", "+01:00", "-1:30"])
+def test_zones_that_are_known(zone):
+    assert value_of(f"2026-01-31 10:20:30{zone}", "TRY_CAST(text AS TIMESTAMP)")[0] is not None
