@@ -1,6 +1,7 @@
 """Rules that come, change and go while a stream runs answer at once what they would have answered for ever."""
 
 from itertools import pairwise
+from time import process_time
 
 import numpy as np
 import pyarrow as pa
@@ -272,6 +273,25 @@ def test_a_name_twice_with_other_values_for_one_time_is_refused_both_times():
     given = run.push(table_of([(0, 1, 1.0, 0), (8, 1, 1.0, 0)]).combine_chunks().to_batches()[0])
     assert set(given["query"].to_pylist()) == {"b"}
     assert [len(bad) for bad in aside] == [2]
+
+
+def test_an_end_of_nothing_is_refused_as_often_as_it_comes():
+    run, aside = started(bad_rows="count"), []
+    run.on_bad_rows = aside.append
+    run.broadcast(rules_table([Rule("gone", None), Rule("fine", 2, 2, 2), Rule("gone", None)]))
+    run.push(table_of([(0, 1, 1.0, 0), (4, 1, 1.0, 0)]).combine_chunks().to_batches()[0])
+    assert run.operator.take_metrics().dropped["bad"] == 2 == sum(map(len, aside))
+
+
+def test_many_rules_come_and_end():
+    """In time n log n: so many names, each looked for among all, would take minutes."""
+    names, begun = [f"rule {number}" for number in range(20_000)], process_time()
+    run = started()
+    run.broadcast(rules_table([Rule(name, 2, 2, 2) for name in names]))
+    run.push(table_of([(0, 1, 1.0, 0)]).combine_chunks().to_batches()[0])
+    run.broadcast(rules_table([Rule(name, None) for name in names]))
+    assert not len(run.push(table_of([(4, 1, 1.0, 0)]).combine_chunks().to_batches()[0]))
+    assert process_time() - begun < 30
 
 
 def test_rows_of_another_table_are_no_rules():

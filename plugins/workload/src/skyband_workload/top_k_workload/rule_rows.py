@@ -1,7 +1,7 @@
 """The rows of a table of rules, read one by one: what each says, or what is wrong with it and what to do."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -58,49 +58,50 @@ def read_rules(
     answered: no version begins before this, where moments are answered. fixed: names that no rule may take.
     before: versions that came before. Of two for one time the later one holds; in one table both are refused.
     """
-    rows, table = table, _columns(table)
+    refused: dict[int, _RefusedError] = {}
+    places: dict[tuple[str, int], list[int]] = {}
     came: dict[tuple[str, int], Version] = {}
-    by_place: dict[int, Version] = {}
-    refused: list[tuple[int, _RefusedError]] = []
     lengths: dict[str, Duration | str] = {}
-    for place, row in enumerate(_rows(table)):
+    for place, row in enumerate(_rows(_columns(table))):
         try:
             version = _version(row, limits, answered, fixed, lengths)
         except _RefusedError as error:
-            refused.append((place, error))
+            refused[place] = error
             continue
-        by_place[place] = version
+        places.setdefault(version.key, []).append(place)
         if came.setdefault(version.key, version) != version:
             came[version.key] = _TWICE
-    for place, version in by_place.items():
-        if came[version.key] is _TWICE:
-            message = f"rule {version.name!r} is there twice with other values for one time: say `after` of each"
-            refused.append((place, _RefusedError("name", message)))
+    wrong = {key: f"rule {key[0]!r} is there twice with other values for one time: say `after` of each"
+             for key, version in came.items() if version is _TWICE}  # fmt: skip
     versions = {**before, **{key: version for key, version in came.items() if version is not _TWICE}}
-    for place, version in by_place.items():
-        again = version.key in before
-        if not version.window and came[version.key] is version and not again and not _holds(versions, version):
-            refused.append(
-                (place, _RefusedError("name", f"no rule {version.name!r} is there to end: see how it is spelt"))
-            )
-            versions.pop(version.key)
-            if version.key in before:
-                versions[version.key] = before[version.key]
-    texts = rows.take(pa.array([place for place, _ in refused], pa.int64())).to_pylist()
+    ends = {key for key, version in came.items() if version.window == 0 and key not in before} - {*wrong}
+    for key in _ends_of_nothing(versions.values(), ends):
+        wrong[key] = f"no rule {key[0]!r} is there to end: see how it is spelt"
+    for key, message in wrong.items():
+        versions.pop(key, None)
+        if key in before:
+            versions[key] = before[key]
+        refused |= dict.fromkeys(places[key], _RefusedError("name", message))
+    order = sorted(refused)
+    texts = table.take(pa.array(order, pa.int64())).to_pylist()
     return versions, [
-        (InputError(f"rules.{error.column}", str(error), place), json.dumps(text, default=str))
-        for (place, error), text in sorted(zip(refused, texts, strict=True), key=lambda each: each[0][0])
+        (InputError(f"rules.{refused[place].column}", str(refused[place]), place), json.dumps(text, default=str))
+        for place, text in zip(order, texts, strict=True)
     ]
 
 
-_TWICE = Version("", 0, 0, 0, 0, 0, 0)
+_TWICE = Version("", -1, 0, 0, 0, 0, 0)
 
 
-def _holds(versions: Mapping[tuple[str, int], Version], end: Version) -> bool:
-    """Whether a version of this name holds until then, or would go on."""
-    before = [one for (name, after), one in versions.items() if name == end.name and after < end.after]
-    latest = max(before, key=lambda one: one.after, default=None)
-    return latest is not None and latest.window > 0 and latest.until > end.after
+def _ends_of_nothing(versions: Iterable[Version], ends: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Those of the ends before which no version of their name holds. O(n log n)."""
+    nothing, previous = [], _TWICE
+    for one in sorted(versions, key=lambda one: one.key):
+        goes_on = previous.name == one.name and previous.window > 0 and previous.until > one.after
+        if one.key in ends and not goes_on:
+            nothing.append(one.key)
+        previous = one
+    return nothing
 
 
 def _columns(table: pa.Table) -> pa.Table:
