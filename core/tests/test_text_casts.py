@@ -1,5 +1,7 @@
 """Casts of text: what only Spark knows how to read is an error, and never null or another value."""
 
+import re
+
 import pyarrow as pa
 import pytest
 from skyband.errors import InputError
@@ -17,7 +19,7 @@ def value_of(text, cast):
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("2026-01-31 10:20:30 Europe/Berlin", "TIMESTAMP"), ("2026-01-31T10:20 GMT+1", "TIMESTAMP"),
+        ("2026-01-31 10:20:30 Europe/Berlin", "TIMESTAMP"), ("2026-01-31T10:20:30 GMT+1", "TIMESTAMP"),
         ("2026-01-31 10:20:30+0100", "TIMESTAMP"), ("2026-01-31 10:20:30 PST", "TIMESTAMP"),
         ("2026-01-31 10:20:30+01:00:30", "TIMESTAMP"), ("10:20", "TIMESTAMP"), ("12026-01-31", "TIMESTAMP"),
         ("0x1p3", "DOUBLE"), ("-0X1.8p1", "FLOAT"),
@@ -30,11 +32,12 @@ def test_what_spark_alone_reads_is_an_error(text, kind, function):
 
 @pytest.mark.parametrize(
     ("text", "kind"), [("tomorrow", "TIMESTAMP"), ("2026-02-30 10:00:00", "TIMESTAMP"),
+                       ("2026-01-31 10:20+01:00", "TIMESTAMP"), ("2026-01-31T10:20Z", "TIMESTAMP"),
                        ("2026-01-31 25:00:00", "TIMESTAMP"), ("1.5x", "DOUBLE"), ("x10", "DOUBLE")],
 )  # fmt: skip
 def test_what_nobody_reads_is_null_where_tried_and_an_error_else(text, kind):
     assert value_of(text, f"TRY_CAST(text AS {kind})") == [None, None]
-    with pytest.raises(InputError, match=f"{text!r} is no "):
+    with pytest.raises(InputError, match=re.escape(f"{text!r} is no ")):
         value_of(text, f"CAST(text AS {kind})")
 
 

@@ -16,9 +16,10 @@ _SPECIAL = r"(?i)^([+-]?(inf|infinity)|nan)$"
 _TRUE, _FALSE = pa.array(["t", "true", "y", "yes", "1"]), pa.array(["f", "false", "n", "no", "0"])
 _DAY = r"^[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T].*)?)?)?$"
 _TIME = (
-    r"(?i)^[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T][0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}(\.[0-9]{0,9})?)?"
-    r"( ?(z|utc|[+-][0-9]{1,2}(:[0-9]{1,2})?))?)?)?)?$"
+    r"(?i)^[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([ T][0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}(\.[0-9]{0,9})?"
+    r"( ?(z|utc|[+-][0-9]{1,2}(:[0-9]{1,2})?))?)?)?)?)?$"
 )
+"""A zone comes after seconds only."""
 
 
 def from_text(kind: pa.DataType) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]] | None:
@@ -77,7 +78,7 @@ def _booleans(column: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 _FAR = r"^[+-]?[0-9]{5,7}($|-)"
 _NO_DAY = r"^T?[0-9]{1,2}:"
-_OTHER_ZONE = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9:.]+ ?[A-Za-z+-]"
+_OTHER_ZONE = r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}[ T][0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2}(\.[0-9]*)? ?[A-Za-z+-]"
 _HEXADECIMAL = r"(?i)^[+-]?0x"
 _ENDS = pa.array([-62_135_596_800_000_000, 253_402_300_799_999_999]).cast(INSTANT)
 """The first and last instant of the years 1 to 9999."""
