@@ -196,6 +196,39 @@ def test_a_branch_that_is_not_taken_does_not_fail():
     assert where.apply(rows, rows.schema)[1].tolist() == [0, 1]
 
 
+def evaluated(text, rows):
+    shape = Shape.parse(None, [f"{text} AS value"])
+    return shape.apply(rows, shape.schema(rows.schema))[0]["value"].to_pylist()
+
+
+def test_what_stands_beside_a_null_is_not_asked_for():
+    """As on Spark, where it could fail: after a null, before a null divisor, and after what IN has matched."""
+    rows = pa.record_batch({"x": pa.array([None, 3], pa.int64()), "n": pa.array([0, 1], pa.int64())})
+    assert evaluated("x + 6 div n", rows) == [None, 9]
+    assert evaluated("x < 6 div n", rows) == [None, True]
+    for operator, expected in (("/", 2.0), ("div", 2), ("%", 0)):
+        assert evaluated(f"(6 div n) {operator} x", rows) == [None, expected]
+        with pytest.raises(InputError, match="row 0: division by zero"):
+            evaluated(f"x {operator} (6 div n)", rows)
+    assert evaluated("x IN (3, 6 div n)", rows) == [None, True]
+    assert evaluated("n IN (n, 6 div n)", rows) == [True, True]
+    for text in ("(6 div n) + x", "x <=> 6 div n", "least(x, 6 div n)", "concat(x, 6 div n)", "array(x, 6 div n)"):
+        with pytest.raises(InputError, match="row 0: division by zero"):
+            evaluated(text, rows)
+
+
+def test_values_at_the_ends_are_those_of_spark():
+    rows = pa.record_batch({"d": [float("nan"), 1.5], "s": ["\u0130", "a"], "n": [-(2**63), 2**63 - 1]})
+    assert evaluated("floor(d)", rows) == [0, 1]
+    assert evaluated("ceil(d)", rows) == [0, 2]
+    assert evaluated("upper(lower(s))", rows) == ["\u0130", "A"]
+    assert evaluated("lower(upper(lower(s)))", rows) == ["i\u0307", "a"]
+    assert evaluated("unix_micros(timestamp_micros(n))", rows) == [-(2**63), 2**63 - 1]
+    for unit in ("second", "minute", "day", "week", "quarter", "year"):
+        with pytest.raises(InputError, match=r"row 0: the time of -92.* microseconds since 1970 is too far away"):
+            evaluated(f"date_trunc('{unit}', timestamp_micros(n))", rows)
+
+
 JOB = """
 [source]
 format = "parquet"

@@ -1,6 +1,6 @@
 """Numbers put together, as Spark's ANSI mode has it: what does not fit, and a division by zero, is an error."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -53,8 +53,7 @@ def divide(arguments: Sequence[Bound]) -> Bound:
     one, other = numbers(arguments, "/")
     if _of_decimals(one, other):
         raise UnknownExpressionError("/ of decimals is not known here: cast one to double, or write 2.0 as 2.0D")
-    pair = [cast_to(argument, pa.float64()) for argument in (one, other)]
-    return call(pa.float64(), pc.divide_checked, *pair, can_fail=True)
+    return _of_divisor(pa.float64(), pc.divide_checked, one, other)
 
 
 def divide_whole(arguments: Sequence[Bound]) -> Bound:
@@ -62,8 +61,7 @@ def divide_whole(arguments: Sequence[Bound]) -> Bound:
     one, other = numbers(arguments, "div")
     if not all(is_integer(argument.type) for argument in (one, other)):
         raise UnknownExpressionError("div is of whole numbers here")
-    pair = [cast_to(argument, pa.int64()) for argument in (one, other)]
-    return call(pa.int64(), pc.divide_checked, *pair, can_fail=True)
+    return _of_divisor(pa.int64(), pc.divide_checked, one, other)
 
 
 def remainder(arguments: Sequence[Bound]) -> Bound:
@@ -82,7 +80,13 @@ def remainder(arguments: Sequence[Bound]) -> Bound:
             values = np.fmod(pc.fill_null(dividends, 0).to_numpy(), np.where(divisors == 0, 1, divisors))
         return pa.array(values.astype(divisors.dtype), kind, mask=nulls)
 
-    return call(kind, kernel, cast_to(one, kind), cast_to(other, kind), can_fail=True)
+    return _of_divisor(kind, kernel, one, other)
+
+
+def _of_divisor(kind: pa.DataType, kernel: Callable[[pa.Array, pa.Array], pa.Array], one: Bound, other: Bound) -> Bound:
+    """A division. Spark looks at the divisor first: where it is null, the dividend is not asked for."""
+    divisor, dividend = cast_to(other, kind), cast_to(one, kind)
+    return call(kind, lambda divisors, dividends: kernel(dividends, divisors), divisor, dividend, can_fail=True)
 
 
 def negative(arguments: Sequence[Bound]) -> Bound:
@@ -101,7 +105,7 @@ def positive_size(arguments: Sequence[Bound]) -> Bound:
 
 
 def rounded(name: str, arguments: Sequence[Bound]) -> Bound:
-    """`floor` and `ceil` of a DOUBLE, as a BIGINT; of whole numbers they are these."""
+    """`floor` and `ceil` of a DOUBLE, as a BIGINT, 0 of NaN; of whole numbers they are these."""
     expect(range(1, 2), arguments, name)
     (one,) = numbers(arguments, name)
     if is_decimal(one.type):
@@ -111,7 +115,7 @@ def rounded(name: str, arguments: Sequence[Bound]) -> Bound:
     function = pc.floor if name == "floor" else pc.ceil
 
     def kernel(column: pa.Array) -> pa.Array:
-        values = function(column)
+        values = pc.if_else(pc.is_nan(column), 0.0, function(column))
         inside = pc.and_(pc.greater_equal(values, -(2.0**63)), pc.less(values, 2.0**63))
         if pc.any(pc.invert(inside)).as_py():
             raise EvaluationError(f"{column[pc.index(inside, False).as_py()].as_py()!r} is too large for {name}")

@@ -1,5 +1,6 @@
 """Trees to expressions with the types of a schema's columns."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -65,7 +66,7 @@ class _Binder:
             return HIGHER_ORDER[name](tree.arguments, self.bind, lambda more: _Binder({**self._kinds, **more}).bind)
         if name in GENERATORS:
             raise UnknownExpressionError(f"{name} stands alone in an entry of select")
-        arguments = [self.bind(argument) for argument in tree.arguments]
+        arguments = [self.bind(argument) for argument in _without_inner_case(tree)]
         if name == "field":
             return field_of(arguments[0], arguments[1].literal)
         function = OPERATORS.get(name) or FUNCTIONS[name]
@@ -86,6 +87,18 @@ class _Binder:
         for field in fields:
             bound = field_of(bound, field)
         return bound
+
+
+_CASES = ("lower", "lcase", "upper", "ucase")
+
+
+def _without_inner_case(tree: Call) -> Sequence[Tree]:
+    """The arguments of a call; `upper(lower(text))` is `upper(text)` on Spark, which some letters tell apart."""
+    inner = tree.arguments
+    if tree.function in _CASES:
+        while len(inner) == 1 and isinstance(inner[0], Call) and inner[0].function in _CASES:
+            inner = inner[0].arguments
+    return inner
 
 
 def _literal(value: Any) -> Bound:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import define, field, frozen
 
 from skyband.expressions.syntax import Tree, UnknownExpressionError
@@ -68,13 +69,39 @@ def literal(value: Any, kind: pa.DataType) -> Bound:
     return Bound(kind, lambda rows: pa.repeat(scalar, rows.length), literal=value)
 
 
-def call(kind: pa.DataType, kernel: Callable[..., pa.Array], *arguments: Bound, can_fail: bool = False) -> Bound:
-    """A kernel of the values of arguments, arrays of one length each."""
-    return Bound(
-        kind,
-        lambda rows: kernel(*(argument.evaluate(rows) for argument in arguments)),
-        can_fail or any(argument.can_fail for argument in arguments),
-    )
+def call(
+    kind: pa.DataType, kernel: Callable[..., pa.Array], *arguments: Bound, can_fail: bool = False, strict: bool = True
+) -> Bound:
+    """A kernel of the values of arguments, arrays of one length each.
+
+    One that is `strict` is null where an argument is: as on Spark, those after a null are not asked for.
+    """
+
+    def evaluate(rows: Rows) -> pa.Array:
+        columns: list[pa.Array] = []
+        for argument in arguments:
+            alone = strict and argument.can_fail and any(column.null_count for column in columns)
+            columns.append(_where_valid(argument, rows, columns) if alone else argument.evaluate(rows))
+        return kernel(*columns)
+
+    return Bound(kind, evaluate, can_fail or any(argument.can_fail for argument in arguments))
+
+
+def _where_valid(argument: Bound, rows: Rows, columns: Sequence[pa.Array]) -> pa.Array:
+    """Its values where none of some columns is null, null elsewhere."""
+    valid = np.logical_and.reduce([pc.is_valid(column).to_numpy(zero_copy_only=False) for column in columns])
+    places = np.flatnonzero(valid)
+    return placed([argument.evaluate(rows.take(places))], [places], rows.length, argument.type)
+
+
+def placed(
+    parts: Sequence[pa.Array], places: Sequence[npt.NDArray[np.int64]], length: int, kind: pa.DataType
+) -> pa.Array:
+    """Values of some rows each, put to their rows; null in the others."""
+    together = pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts])
+    indices = np.full(length, -1)
+    indices[np.concatenate(places)] = np.arange(len(together))
+    return together.take(pa.array(indices, mask=indices < 0))
 
 
 Bind = Callable[[Tree], Bound]

@@ -6,7 +6,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.expressions.bound import ONE_ROW, Bound, call
+from skyband.expressions.bound import Bound, call
 from skyband.expressions.casts import cast_to
 from skyband.expressions.spark_types import common_type, is_float
 from skyband.expressions.syntax import UnknownExpressionError
@@ -49,7 +49,7 @@ _KERNELS = {
 def compare(operator: str, arguments: Sequence[Bound]) -> Bound:
     """One of `_KERNELS` of two values."""
     one, other = alike(arguments, operator)
-    return call(pa.bool_(), _KERNELS[operator], one, other)
+    return call(pa.bool_(), _KERNELS[operator], one, other, strict=operator != "<=>")
 
 
 def alike(arguments: Sequence[Bound], what: str) -> list[Bound]:
@@ -62,28 +62,6 @@ def alike(arguments: Sequence[Bound], what: str) -> list[Bound]:
     return [cast_to(argument, kind) for argument in arguments]
 
 
-def among(arguments: Sequence[Bound]) -> Bound:
-    """`value IN (…)`: null where it is in none and one is null."""
-    value, *others = alike(arguments, "in")
-    literals = [other for other in others if other.is_literal and other.literal is not None]
-    rest = [other for other in others if other not in literals]
-    if is_float(value.type) or len(literals) < 2:
-        literals, rest = [], others
-    tests = [call(pa.bool_(), equal, value, other) for other in rest]
-    if literals:
-        values = _values(literals)
-        tests.append(call(pa.bool_(), lambda column: _is_in(column, values), value))
-    return reduce(lambda one, other: call(pa.bool_(), pc.or_kleene, one, other), tests)
-
-
-def _values(literals: Sequence[Bound]) -> pa.Array:
-    return pa.concat_arrays([one.evaluate(ONE_ROW) for one in literals])
-
-
-def _is_in(column: pa.Array, values: pa.Array) -> pa.Array:
-    return pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), pc.is_in(column, values))
-
-
 def extreme(name: str, arguments: Sequence[Bound]) -> Bound:
     """`greatest` and `least`: of the values that are no nulls."""
     values = alike(arguments, name)
@@ -93,4 +71,4 @@ def extreme(name: str, arguments: Sequence[Bound]) -> Bound:
         takes = pc.or_kleene(pc.and_(pc.is_valid(other), pc.is_null(one)), pc.fill_null(wins, False))
         return pc.if_else(takes, other, one)
 
-    return reduce(lambda one, other: call(one.type, better, one, other), values)
+    return reduce(lambda one, other: call(one.type, better, one, other, strict=False), values)

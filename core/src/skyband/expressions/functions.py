@@ -22,7 +22,7 @@ OPERATORS: Mapping[str, Function] = {
     "or": partial(logic.join, "or"),
     "not": logic.negate,
     "case": logic.case,
-    "in": comparison.among,
+    "in": logic.among,
     "like": texts.like,
     "rlike": patterns.matches,
     "||": texts.concat,

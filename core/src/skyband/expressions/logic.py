@@ -7,10 +7,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.expressions.bound import Bound, Rows, call, expect, literal
+from skyband.expressions.bound import ONE_ROW, Bound, Rows, call, expect, literal, placed
 from skyband.expressions.casts import cast_to
 from skyband.expressions.comparison import alike, equal
-from skyband.expressions.spark_types import common_type, name_of
+from skyband.expressions.spark_types import common_type, is_float, name_of
 from skyband.expressions.syntax import UnknownExpressionError
 
 
@@ -34,7 +34,7 @@ def join(name: str, arguments: Sequence[Bound]) -> Bound:
             if condition.can_fail:
                 undecided = _where(pc.fill_null(pc.not_equal(mask, decides), True))
                 there = condition.evaluate(rows.take(undecided))
-                further = _placed([there], [undecided], rows.length, pa.bool_())
+                further = placed([there], [undecided], rows.length, pa.bool_())
             else:
                 further = condition.evaluate(rows)
             mask = kernel(mask, further)
@@ -69,7 +69,7 @@ def case(arguments: Sequence[Bound]) -> Bound:
         if len(rest) or not parts:
             parts.append(values[-1].evaluate(rows.take(rest)))
             places.append(rest)
-        return _placed(parts, places, rows.length, kind)
+        return placed(parts, places, rows.length, kind)
 
     return Bound(kind, evaluate, any(argument.can_fail for argument in (*conditions, *values)))
 
@@ -93,7 +93,7 @@ def coalesce(arguments: Sequence[Bound]) -> Bound:
                 break
             others = value.evaluate(rows.take(nulls))
             rest = np.setdiff1d(np.arange(rows.length), nulls, assume_unique=True)
-            result = _placed([result.take(pa.array(rest)), others], [rest, nulls], rows.length, kind)
+            result = placed([result.take(pa.array(rest)), others], [rest, nulls], rows.length, kind)
         return result
 
     return Bound(kind, evaluate, any(value.can_fail for value in values))
@@ -104,6 +104,24 @@ def null_if(arguments: Sequence[Bound]) -> Bound:
     expect(range(2, 3), arguments, "nullif")
     one, other = alike(arguments, "nullif")
     return case([call(pa.bool_(), equal, one, other), literal(None, arguments[0].type), arguments[0]])
+
+
+def among(arguments: Sequence[Bound]) -> Bound:
+    """`value IN (…)`: null where it is in none and one is null; none is asked for after one that it is."""
+    value, *others = alike(arguments, "in")
+    literals = [other for other in others if other.is_literal and other.literal is not None]
+    rest = [other for other in others if other not in literals]
+    if is_float(value.type) or len(literals) < 2:
+        literals, rest = [], others
+    tests = [call(pa.bool_(), equal, value, other) for other in rest]
+    if literals:
+        values = pa.concat_arrays([one.evaluate(ONE_ROW) for one in literals])
+        tests.insert(0, call(pa.bool_(), lambda column: _is_in(column, values), value))
+    return join("or", tests)
+
+
+def _is_in(column: pa.Array, values: pa.Array) -> pa.Array:
+    return pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), pc.is_in(column, values))
 
 
 def is_null(arguments: Sequence[Bound]) -> Bound:
@@ -126,13 +144,3 @@ def _mask(column: pa.Array) -> npt.NDArray[np.bool_]:
 
 def _where(column: pa.Array) -> npt.NDArray[np.int64]:
     return np.flatnonzero(_mask(column))
-
-
-def _placed(
-    parts: Sequence[pa.Array], places: Sequence[npt.NDArray[np.int64]], length: int, kind: pa.DataType
-) -> pa.Array:
-    """Values of some rows each, put to their rows; null in the others."""
-    together = pa.concat_arrays([part if part.type == kind else part.cast(kind) for part in parts])
-    indices = np.full(length, -1)
-    indices[np.concatenate(places)] = np.arange(len(together))
-    return together.take(pa.array(indices, mask=indices < 0))

@@ -183,4 +183,4 @@ def make_array(arguments: Sequence[Bound]) -> Bound:
         offsets = pa.array(np.arange(rows + 1, dtype=np.int32) * count, pa.int32())
         return pa.ListArray.from_arrays(offsets, pa.concat_arrays(columns).take(pa.array(order)))
 
-    return call(pa.list_(kind), kernel, *values)
+    return call(pa.list_(kind), kernel, *values, strict=False)

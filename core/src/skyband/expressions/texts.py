@@ -58,7 +58,7 @@ def concat(arguments: Sequence[Bound]) -> Bound:
     """`concat` and `||`: null where one is."""
     expect(MANY, arguments, "concat")
     parts = [cast_to(argument, pa.string()) for argument in arguments]
-    return call(pa.string(), lambda *columns: pc.binary_join_element_wise(*columns, ""), *parts)
+    return call(pa.string(), lambda *columns: pc.binary_join_element_wise(*columns, ""), *parts, strict=False)
 
 
 def concat_with(arguments: Sequence[Bound]) -> Bound:
@@ -71,7 +71,7 @@ def concat_with(arguments: Sequence[Bound]) -> Bound:
         pieces = [pc.fill_null(pc.binary_join_element_wise(separator, column, ""), "") for column in columns]
         return pc.utf8_slice_codeunits(pc.binary_join_element_wise(*pieces, ""), len(separator))
 
-    return call(pa.string(), kernel, *parts)
+    return call(pa.string(), kernel, *parts, strict=False)
 
 
 def substring(arguments: Sequence[Bound]) -> Bound:

@@ -59,9 +59,14 @@ def truncate(arguments: Sequence[Bound]) -> Bound:
     def kernel(column: pa.Array) -> pa.Array:
         nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
         moments = pc.fill_null(column.cast(pa.int64()), 0).to_numpy().view("datetime64[us]")
-        return pa.array(_floor(moments, _UNITS[unit]).view(np.int64), mask=nulls).cast(INSTANT)
+        floors = _floor(moments, _UNITS[unit])
+        beyond = ~(floors <= moments)  # numpy has no time for the smallest number: it compares to nothing
+        if beyond.any():
+            micros = moments.view(np.int64)[beyond][0]
+            raise EvaluationError(f"the time of {micros} microseconds since 1970 is too far away for date_trunc")
+        return pa.array(floors.view(np.int64), mask=nulls).cast(INSTANT)
 
-    return call(INSTANT, kernel, instant(arguments[1], "date_trunc"))
+    return call(INSTANT, kernel, instant(arguments[1], "date_trunc"), can_fail=True)
 
 
 def _floor(
@@ -83,11 +88,11 @@ def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
         expect(range(1, 2), arguments, name)
         if not is_integer(arguments[0].type):
             raise UnknownExpressionError(f"{name} is of whole numbers here, not of {name_of(arguments[0].type)}")
-        most = (2**63 - 1) // unit
+        least, most = -(2**63 // unit), (2**63 - 1) // unit
 
         def kernel(column: pa.Array) -> pa.Array:
             numbers = column.cast(pa.int64())
-            beyond = pc.or_(pc.greater(numbers, most), pc.less(numbers, -most))
+            beyond = pc.or_(pc.greater(numbers, most), pc.less(numbers, least))
             if pc.any(beyond).as_py():
                 number = numbers[pc.index(beyond, True).as_py()].as_py()
                 raise EvaluationError(f"{number} is too far from 1970: is it in a smaller unit?")
