@@ -6,7 +6,14 @@ import sys
 
 import pytest
 
-ENDS = """
+HEARS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""
+"""Whoever runs the tests may ignore these, as `nohup` and a shell's background do, and what they start does then too."""
+
+ENDS = f"""{HEARS}
 import os, sys
 from skyband.__main__ import main
 from skyband.job.local import run as run_local
@@ -56,8 +63,8 @@ def test_a_signal_that_whoever_started_us_ignores_stays_ignored(folder):
 
 
 def test_ctrl_c_while_the_command_line_is_imported_shows_no_traceback():
-    code = """
-import os, signal, sys
+    code = f"""{HEARS}
+import os, sys
 class Interrupting:
     def find_spec(self, name, *_):
         if name == "click":
