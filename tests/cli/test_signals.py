@@ -11,7 +11,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """
-"""Whoever runs the tests may ignore these, as `nohup` and a shell's background do, and what they start does then too."""
+"""Whoever runs the tests may ignore these, as `nohup` and a shell's background do, and so does what they start."""
 
 ENDS = f"""{HEARS}
 import os, sys
