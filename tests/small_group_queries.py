@@ -167,6 +167,22 @@ NUMBERS = [
     numbers(["7 seconds"], "3 seconds", offset="1 second"),
     numbers(["12 rows", "5 rows"], "1 row", above=[1.5]),
 ]
+HIGH = "score >= 2"
+RANKINGS = [
+    heavy("rows", ["20 seconds"], k=2, against="previous"),
+    heavy("sum", ["8 seconds", "12 seconds"], k=3, against="previous", rank_by="ratio", offset="1 second"),
+    heavy("rows", ["4 seconds"], at_least=2, against="previous", direction="down", carry=["side", "words"]),
+    heavy("rows", ["12 rows", "5 rows"], k=2, against="previous") | {"every": "3 rows"},
+    heavy("sum", ["1 day in Europe/Paris"], k=3, every="1 day in Europe/Paris", against="previous"),
+    heavy("rows", ["20 seconds", "7 seconds"], k=2, part=HIGH, at_least=2),
+    heavy("sum", ["20 seconds"], share=0.2, part=HIGH, offset="1 second"),
+    heavy("distinct", ["12 seconds", "4 seconds"], k=2, part=HIGH, carry=["words"]),
+    heavy("rows", ["12 rows", "5 rows"], k=3, part=HIGH) | {"every": "2 rows", "object": ["object", "side"]},
+    heavy("sum", ["9 rows"], k=3, part="side = 'left'") | {"every": "3 rows"},
+    heavy("rows", ["this week in Europe/Paris"], k=3, every="1 day in Europe/Paris", part=HIGH),
+    heavy("rows", ["20 seconds", "7 seconds"], k=3, half_life="3 seconds", offset="1 second"),
+    heavy("sum", ["40 seconds"], at_least=0.25, half_life="1 second", carry=["words"]),
+]
 DAYS = {"window": "1 day in Europe/Paris", "every": "1 day in Europe/Paris"}
 TODAY = {"window": "today in Europe/Paris", "every": "5 hours", "offset": "1 hour"}
 CALENDAR = [
@@ -221,6 +237,7 @@ SPECS = [
     *CALENDAR,
     *CALLED,
     *NUMBERS,
+    *RANKINGS,
 ]
 
 
@@ -302,6 +319,7 @@ BOUNDED = [
     *((BY_ROWS[number], "misra-gries") for number in (12, 14)),
     (BY_ROWS[16], "k-skb"),
     (BY_ROWS[14], "frequent-items-panes"),
+    (RANKINGS[7], "k-skb"),
 ]
 PROMISED = [
     *(top_k(repeats, "sum", "20 seconds") for repeats in ("never", "per-window", 2)),

@@ -3,8 +3,10 @@
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array
+from skyband.columns.rows import Rows
 
 from skyband_totals.heavy_hitters.decayed_totals import DecayedTotals
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
@@ -28,5 +30,13 @@ class DecayedProcessor(TotalsProcessor):
     def _new_ranker(self) -> TotalRanker:
         return cast(TotalRanker, self._new_totals())
 
-    def _numbers(self, tops: Tops) -> list[Array]:
+    def begin_with(self, last: int, rows: Rows) -> "DecayedProcessor":
+        """Go on from entries, what they have at the end of their panes being a column `amount`."""
+        self._names.update(rows.times, rows)
+        self._ranked_rows.update(rows.times, rows, np.zeros(len(rows)))
+        cast(DecayedTotals, self._ranker).begin_with(rows.times - self._phase, rows["object"], rows["amount"])
+        self.resume_after(last)
+        return self
+
+    def _numbers(self, tops: Tops) -> list[Array | pa.Array]:
         return [tops.totals, tops.low, tops.high]

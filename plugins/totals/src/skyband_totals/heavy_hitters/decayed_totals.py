@@ -5,7 +5,7 @@ panes by the time since their ends: numbers only ever become smaller, so that no
 Rows are added in their order, one after the other, so that sums do not depend on how a stream was cut into batches.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -69,16 +69,15 @@ class DecayedTotals:
         int64[m], ascending multiples of `every`, none before an earlier one.
         """
         self._add(times, objects, np.ones(len(times)) if weights is None else weights)
-        tops, at_once = _Answers(), max(1, self._longest // self.every)
+        tops, at_once = list[Tops](), max(1, self._longest // self.every)
         for start in range(0, len(moments), at_once):  # so that few objects are looked at that are in no window
-            these = moments[start : start + at_once]
-            self._answer(these, tops)
+            tops += self._tops(moments[start : start + at_once])
         if len(moments):
             self._entries = self._entries.between(int(moments[-1]) + self.every - self._longest, 2**63 - 1)
-        return tops.together()
+        return _together(tops)
 
     def _add(self, times: Int64, objects: Int64, weights: Float64) -> None:
-        ends = (times // self._pane + 1) * self._pane
+        ends = self._ends(times)
         amounts = weights * left_after(ends - times, self._half_life)
         some = amounts > 0
         if some.any():
@@ -87,16 +86,28 @@ class DecayedTotals:
             new = _added_up(self._entries.slice(before, len(self)).and_then(rows))
             self._entries = self._entries.slice(0, before).and_then(new)
 
-    def _answer(self, moments: Int64, tops: "_Answers") -> None:
+    def _ends(self, times: Int64) -> Int64:
+        """Of each time the end of its pane."""
+        return (times // self._pane + 1) * self._pane
+
+    def _tops(self, moments: Int64) -> Iterator[Tops]:
+        """The answers of each moment."""
         inside = self._entries.between(int(moments[0]) - self._longest, int(moments[-1]))
         objects, codes = np.unique(inside.objects, return_inverse=True)
         ends, panes = np.unique(inside.ends, return_inverse=True)
         for at in moments.tolist():
             weighed = inside.amounts * left_after(np.maximum(at - ends, 0), self._half_life)[panes]
+            totals = list[Float64]()
             for window in self._windows:
                 first, stop = np.searchsorted(inside.ends, [at - window, at], side="right")
-                totals = cast(Float64, np.bincount(codes[first:stop], weighed[first:stop], len(objects)))
-                tops.add(objects, totals, self._k, self._least)
+                totals.append(cast(Float64, np.bincount(codes[first:stop], weighed[first:stop], len(objects))))
+            numbers, count = np.repeat(np.arange(len(totals)), len(objects)), len(totals)
+            yield ranked_totals(numbers, np.tile(objects, count), np.concatenate(totals), count, self._k, self._least)
+
+    def begin_with(self, times: Int64, objects: Int64, amounts: Float64) -> None:
+        """Begin with entries: what panes have of objects (each once), at the time of some row of the pane."""
+        order = np.lexsort((objects, ends := self._ends(times)))
+        self._entries = _Entries(ends[order], objects[order], amounts[order])
 
     def merge(self, other: "DecayedTotals") -> None:
         """Become the totals of both streams."""
@@ -129,32 +140,35 @@ class DecayedTotals:
         self._entries = _Entries(ends, objects, amounts)
 
 
-class _Answers:
-    """Answers one after the other."""
+def ranked_totals(numbers: Int64, objects: Int64, totals: Float64, count: int, k: int | None, at_least: float) -> Tops:
+    """Of `count` answers the best k objects of at least so much, the smaller one first of those that are equal.
 
-    def __init__(self) -> None:
-        self._objects: list[Int64] = []
-        self._totals: list[Float64] = []
-        self._grands: list[tuple[float, float]] = []
-        """Of each the grand total, and the largest total that is not in it."""
+    numbers: the answer that each total is of, in any order. O(n log n).
+    """
+    grand = cast(Float64, np.bincount(numbers, totals, count))
+    large = np.flatnonzero((totals > 0) & (totals >= at_least))
+    order = large[np.lexsort((objects[large], -totals[large], numbers[large]))]
+    of = numbers[order]
+    rank = np.arange(len(of)) - np.searchsorted(of, of)
+    best = order if k is None else order[rank < k]
+    others = np.full(count, at_least)
+    if k is not None:
+        others[of[rank == k]] = totals[order[rank == k]]
+    offsets = np.searchsorted(numbers[best], np.arange(count + 1))
+    own = totals[best]
+    return Tops(offsets, objects[best], own, own, own, grand, grand, grand, others)
 
-    def add(self, objects: Int64, totals: Float64, k: int | None, least: float) -> None:
-        """The objects (int64[n], ascending) with the largest totals, the smaller one first of those that are equal."""
-        large = np.flatnonzero((totals > 0) & (totals >= least))
-        order = large[np.argsort(-totals[large], kind="stable")]
-        best = order[:k]
-        self._objects.append(objects[best])
-        self._totals.append(totals[best])
-        others = totals[order[len(best)]] if len(best) < len(order) else least
-        self._grands.append((float(totals.sum()), float(others)))
 
-    def together(self) -> Tops:
-        """All as one."""
-        offsets = np.cumsum([0, *map(len, self._objects)], dtype=np.int64)
-        totals = np.concatenate([np.empty(0), *self._totals])
-        grand, rest = np.array(self._grands, np.float64).reshape(-1, 2).T
-        objects = np.concatenate([np.empty(0, np.int64), *self._objects])
-        return Tops(offsets, objects, totals, totals, totals, grand, grand, grand, rest)
+def _together(answers: Sequence[Tops]) -> Tops:
+    """Answers one after the other as one."""
+    sizes = [np.diff(tops.offsets) for tops in answers]
+    offsets = np.cumsum(np.concatenate([[0], *sizes]), dtype=np.int64)
+    objects = np.concatenate([np.empty(0, np.int64), *(tops.objects for tops in answers)])
+    totals, grand, rest = (
+        np.concatenate([np.empty(0), *(getattr(tops, name) for tops in answers)])
+        for name in ("totals", "grand", "rest")
+    )
+    return Tops(offsets, objects, totals, totals, totals, grand, grand, grand, rest)
 
 
 def _added_up(rows: _Entries) -> _Entries:

@@ -1,9 +1,11 @@
 """How heavy-hitters is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
+from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
@@ -17,6 +19,9 @@ from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards, merge_totals
 from skyband_totals.heavy_hitters.states_processor import StatesProcessor
+
+if TYPE_CHECKING:
+    from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
 
 class HeavyHittersExecution(Execution[HeavyHitters]):
@@ -37,20 +42,18 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
-        if query.half_life is not None:
-            return None
-        most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
-        if query.gives_states or query.part is not None or query.against is not None or not most:
+        most = small_groups.MOST_ENTRIES
+        if query.half_life is None:
+            most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
+        if query.gives_states or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
-            return TotalsProcessor(query, bindings["total-ranker"], answers).begin_with(last, rows)
+            return cast(TotalsProcessor, self.processor(bindings, answers)).begin_with(last, rows)
 
         from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
 
-        from skyband_totals.heavy_hitters.small_groups import SmallTotals
-
-        table = SmallTotals(most, query, answers, processor)
+        table = _small_groups_of(query)(most, query, answers, processor)
         return SmallRowWindows(table) if query.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:
@@ -67,3 +70,14 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         return None if self.query.half_life is not None else super().unmerged(bindings)
+
+
+def _small_groups_of(query: HeavyHitters) -> "type[SmallTotals]":
+    """The table that answers as the query asks, imported on use, because it loads numba."""
+    if query.part is None and query.against is None and query.half_life is None:
+        from skyband_totals.heavy_hitters.small_groups import SmallTotals
+
+        return SmallTotals
+    from skyband_totals.heavy_hitters.small_rankings import SmallDecayedTotals, SmallRankings
+
+    return SmallRankings if query.half_life is None else SmallDecayedTotals

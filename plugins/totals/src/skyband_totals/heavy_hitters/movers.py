@@ -10,7 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 from skyband.arrays import Array, Float64, Int64
 
-from skyband_totals.heavy_hitters.object_places import answer_of, numbered, picked, places_of
+from skyband_totals.heavy_hitters.object_places import answer_of, either, numbered, picked, places_of
 from skyband_totals.heavy_hitters.rest_rows import in_units
 from skyband_totals.top import Tops
 from skyband_totals.unit_worth import worth
@@ -66,8 +66,8 @@ def movers_of(answers: Tops, rule: MoverRule) -> Movers:
     """
     one, two = _every_other(answers, 0), _every_other(answers, 1)
     objects, (of_one, of_two) = numbered(one, two)
-    numbers = np.union1d(of_one, of_two)
-    of, codes = np.divmod(numbers, max(len(objects), 1))
+    numbers = either(of_one, of_two)
+    of = numbers // max(len(objects), 1)
     total, low, high = _totals(one, numbers, of_one, of, rule.unit)
     both, both_low, both_high = _totals(two, numbers, of_two, of, rule.unit)
     both_high = np.maximum(both_high, low)
@@ -76,7 +76,8 @@ def movers_of(answers: Tops, rule: MoverRule) -> Movers:
     far = rule.far(total, previous)
     enough = (high >= rule.least) | (before_high >= rule.least)
     those = np.flatnonzero(enough & (far >= 0) & ((total > 0) | (previous > 0)))
-    order = those[np.lexsort((codes[those], -np.abs(total - previous)[those], -far[those], of[those]))]
+    moved = [-np.abs(total - previous)[those]] if rule.rank_by == RATIO else []  # by difference that is how far
+    order = those[np.lexsort((*moved, -far[those], of[those]))]  # they are by object in each answer
     first = np.searchsorted(of[order], np.arange(len(one)))
     best = order if rule.k is None else order[np.arange(len(order)) - first[of[order]] < rule.k]
     offsets = np.searchsorted(of[best], np.arange(len(one) + 1))
@@ -88,15 +89,19 @@ def movers_of(answers: Tops, rule: MoverRule) -> Movers:
     else:
         bounds = worth(low - before_high, rule.unit), worth(high - before_low, rule.unit)
     grands = one.grand, one.grand_low, one.grand_high, one.rest
-    tops = Tops(offsets, objects[codes[best]], worth(total, rule.unit), *bounds, *grands)
+    tops = Tops(
+        offsets, objects[numbers[best] - of[best] * max(len(objects), 1)], worth(total, rule.unit), *bounds, *grands
+    )
     difference, ratio = total - previous, _divided(total, previous, np.nan)
     units = worth(previous, rule.unit), worth(difference, rule.unit)
     return Movers(tops, *units, ratio, _status(total, previous))
 
 
-def number_or_null(numbers: Float64) -> pa.Array:
-    """Numbers with null for NaN."""
-    return pa.array(numbers, mask=np.isnan(numbers))
+def mover_columns(movers: Movers) -> list[Array | pa.Array]:
+    """The columns of numbers after the object, and the status: null for NaN."""
+    tops = movers.tops
+    numbers = [pa.array(column, mask=np.isnan(column)) for column in (movers.ratio, tops.low, tops.high)]
+    return [tops.totals, movers.previous, movers.difference, *numbers, STATUS.take(pa.array(movers.status))]
 
 
 def _every_other(answers: Tops, first: int) -> Tops:

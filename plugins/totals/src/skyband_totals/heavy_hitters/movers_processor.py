@@ -7,7 +7,7 @@ from skyband.arrays import Array, Int64
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.registry import Binding
 
-from skyband_totals.heavy_hitters.movers import STATUS, Movers, movers_of, number_or_null
+from skyband_totals.heavy_hitters.movers import Movers, mover_columns, movers_of
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.top import Tops
 
@@ -34,8 +34,6 @@ class MoversProcessor(TotalsProcessor):
         self._movers = movers_of(tops, self._rule)
         return self._answers(due, self._movers.tops)
 
-    def _numbers(self, tops: Tops) -> list[Array]:
-        movers = self._movers
-        assert movers is not None
-        numbers = [number_or_null(column) for column in (movers.ratio, tops.low, tops.high)]
-        return [tops.totals, movers.previous, movers.difference, *numbers, STATUS.take(pa.array(movers.status))]
+    def _numbers(self, tops: Tops) -> list[Array | pa.Array]:  # noqa: ARG002 - they are the movers' own
+        assert self._movers is not None
+        return mover_columns(self._movers)

@@ -1,6 +1,7 @@
 """Where the objects of some answers stand in other answers of the same windows. Loads no compiled code."""
 
 import numpy as np
+import pyarrow as pa
 from skyband.arrays import Float64, Int64
 
 from skyband_totals.top import Tops
@@ -14,9 +15,14 @@ def answer_of(answers: Tops) -> Int64:
 def numbered(*answers: Tops) -> tuple[Int64, list[Int64]]:
     """All objects, ascending, and for each of `answers` int64[n]: (answer, object) as answer · objects + place.
 
-    Equal numbers mean the same object in the same answer. O(n log n).
+    Equal numbers mean the same object in the same answer. O(n + objects log objects).
     """
-    objects, codes = np.unique(np.concatenate([some.objects for some in answers]), return_inverse=True)
+    encoded = pa.array(np.concatenate([some.objects for some in answers])).dictionary_encode()
+    objects = encoded.dictionary.to_numpy()
+    order = np.argsort(objects)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    objects, codes = objects[order], rank[encoded.indices.to_numpy()]
     ends = np.cumsum([len(some.objects) for some in answers])[:-1]
     parts = zip(answers, np.split(codes, ends), strict=True)
     return objects, [answer_of(some) * max(len(objects), 1) + part for some, part in parts]
@@ -24,9 +30,15 @@ def numbered(*answers: Tops) -> tuple[Int64, list[Int64]]:
 
 def places_of(numbers: Int64, others: Int64) -> Int64:
     """int64[n]: of each number its place among `others`, which are apart; -1 where it is not there. O(n log n)."""
-    order = np.argsort(others)
+    order = np.argsort(others, kind="stable")  # at once where they are in order, as they mostly are
     places = np.append(order, -1)[np.searchsorted(others, numbers, sorter=order)]
     return np.where(np.append(others, -1)[places] == numbers, places, -1)
+
+
+def either(numbers: Int64, others: Int64) -> Int64:
+    """What is among either, ascending, each once. O(n log n), O(n) where both are in order."""
+    both = np.sort(np.concatenate([numbers, others]), kind="stable")
+    return both[np.append(True, both[1:] != both[:-1])[: len(both)]]
 
 
 def picked(column: Float64, places: Int64) -> Float64:

@@ -11,7 +11,7 @@ from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 
-from skyband_totals.heavy_hitters.parts import Parts, parts_of
+from skyband_totals.heavy_hitters.parts import Parts, part_columns, parts_of
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.role import TotalRanker
 from skyband_totals.top import Tops
@@ -41,6 +41,10 @@ class PartProcessor(TotalsProcessor):
         self._some = cast(TotalRanker, self._binding.create(**self._parameters_of_some))
         self._parts: Parts | None = None
 
+    @property
+    def _rankers(self) -> tuple[TotalRanker, ...]:
+        return self._ranker, self._some
+
     def _be_finer(self) -> None:
         super()._be_finer()
         if self._finer:
@@ -63,11 +67,9 @@ class PartProcessor(TotalsProcessor):
         self._parts = parts_of(whole, some, self._k, self._unit)
         return self._answers(due, self._parts.whole)
 
-    def _numbers(self, tops: Tops) -> list[Array]:
-        parts = self._parts
-        assert parts is not None
-        share = tops.totals / np.repeat(tops.grand, np.diff(tops.offsets))
-        return [parts.part, parts.low, parts.high, parts.matching, tops.totals, share]
+    def _numbers(self, tops: Tops) -> list[Array | pa.Array]:  # noqa: ARG002 - they are the parts' own
+        assert self._parts is not None
+        return list[Array | pa.Array](part_columns(self._parts))
 
     def merge(self, other: GroupProcessor) -> None:
         super().merge(other)

@@ -51,3 +51,10 @@ def parts_of(whole: Tops, some: Tops, k: int | None, unit: float) -> Parts:
     grands = whole.grand, whole.grand_low, whole.grand_high, whole.rest
     tops = Tops(offsets, whole.objects[best], *totals, *grands, objects_in_all=whole.objects_in_all)
     return Parts(tops, part[best], low[best], high[best], matching[best])
+
+
+def part_columns(parts: Parts) -> list[Float64]:
+    """The columns of numbers after the object."""
+    tops = parts.whole
+    share = tops.totals / tops.grand[answer_of(tops)]
+    return [parts.part, parts.low, parts.high, parts.matching, tops.totals, share]

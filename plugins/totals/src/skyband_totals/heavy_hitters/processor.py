@@ -72,6 +72,11 @@ class TotalsProcessor(BatchedProcessor):
             finer = {**self._parameters, "every": gcd(int(self._parameters["every"]), SECOND)}
             self._ranker, self._finer = cast(TotalRanker, self._binding.create(**finer)), True
 
+    @property
+    def _rankers(self) -> tuple[TotalRanker, ...]:
+        """All that rows are told."""
+        return (self._ranker,)
+
     def _object_type(self) -> pa.DataType:
         return self._schema.field("object").type
 
@@ -82,9 +87,11 @@ class TotalsProcessor(BatchedProcessor):
             rows, gone = without_gaps(rows)
             if "weight" in rows:
                 rows = rows.with_column("weight", np.where(gone, 0.0, rows["weight"]))
-            self._ranker.advance(int(rows.times[0]))
+            for ranker in self._rankers:
+                ranker.advance(int(rows.times[0]))
             self.feed(rows.times, rows, none)
-            self._ranker.advance(last + 1)
+            for ranker in self._rankers:
+                ranker.advance(last + 1)
         else:
             self.feed(rows.times, rows, none)
         self.resume_after(last)
@@ -193,7 +200,7 @@ class TotalsProcessor(BatchedProcessor):
         parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
         return pa.concat_batches([as_batch([part]) for part in parts])
 
-    def _numbers(self, tops: Tops) -> list[Array]:
+    def _numbers(self, tops: Tops) -> list[Array | pa.Array]:
         """Of each row of the answers the columns of numbers after the object."""
         return [tops.totals, tops.totals / np.repeat(tops.grand, np.diff(tops.offsets)), tops.low, tops.high]
 

@@ -116,9 +116,6 @@ class HeavyHitters(Query):
     whole window. The share is null where nothing came in the window. With `empty = "zero"` besides, a group that has
     had a row has such a row at every moment from then on, also where nothing came for longer than its longest window.
 
-    With `part`, `against` or `half_life` groups are answered one by one, and all their objects looked at: many small
-    groups, a few rows each, cost 30 to 50 times what they cost without.
-
     `object` may name several columns, which tell objects apart together: the answers then have these in the place of
     `object`, and equal totals rank by the hash of all of them. `carry` gives further columns of the object's latest row
     before the moment; rows of one time come by what they weigh or count, then by a hash of what they carry.

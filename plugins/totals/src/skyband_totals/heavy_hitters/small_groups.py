@@ -49,8 +49,8 @@ class SmallTotals(SmallGroupTable):
         answers: pa.Schema,
         processor: Callable[[int, Rows], GroupProcessor],
     ) -> None:
-        kinds = {"weight": np.float64, "value": np.uint64}
-        self.taken = {"object": np.int64, **{name: kinds[name] for name in query.amounts}}  # type: ignore[misc]
+        kinds = {"weight": np.float64, "value": np.uint64, "meets": np.int8}
+        self.taken = {"object": np.int64, **{name: kinds[name] for name in query.row_columns}}  # type: ignore[misc]
         self._total, self._unit = query.total, query.unit if query.total == "sum" else 1.0
         self._labels = pa.array([str(window) for window in query.windows], pa.string())
         lengths = (query.every, *query.windows)
@@ -115,8 +115,8 @@ class SmallTotals(SmallGroupTable):
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         times, objects, amounts = entries["time"], entries["object"], entries["amount"]
-        behind = {name: column for name, column in entries.items() if name not in self.kept}
-        columns: dict[str, Any] = {}
+        behind = {name: column for name, column in entries.items() if name not in (*self.kept, "meets")}
+        columns: dict[str, Any] = {"meets": entries["meets"]} if "meets" in entries else {}
         if self._total == "distinct":
             columns["value"] = amounts.view(np.uint64)
         elif self._numbered and self._total == "sum":  # a row each, as other numbers may all be taken
@@ -132,6 +132,7 @@ class SmallTotals(SmallGroupTable):
                 times = np.arange(last + 1 - len(times), last + 1)
             places = pa.array(np.repeat(np.arange(len(rows)), rows))
             behind = {name: column.take(places) for name, column in behind.items()}
+            columns = {name: np.repeat(column, rows) for name, column in columns.items()}
             if self._total == "sum":
                 columns["weight"] = worth(units, self._unit)
         if not is_integer_id(self._kind):

@@ -13,6 +13,7 @@ from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_totals.selection import count_large, in_order, offer
+from skyband_totals.share_kernels import least_total
 from skyband_totals.unit_worth import MOST_TOGETHER
 
 
@@ -60,12 +61,12 @@ def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, p
 @nested_njit
 def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int:
     """Keep the entries that are not before; returns how many."""
-    kept = 0
+    count = 0
     for entry in range(size):
         if time[entry] >= before:
-            object_[kept], time[kept], amount[kept] = object_[entry], time[entry], amount[entry]
-            kept += 1
-    return kept
+            object_[count], time[count], amount[count] = object_[entry], time[entry], amount[entry]
+            count += 1
+    return count
 
 
 @nested_njit
@@ -171,3 +172,12 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     entries = new_object[:written].copy(), new_time[:written].copy(), new_amount[:written].copy()
     which = owner[:given], moments[:given], window_of[:given], ranks[:given]
     return new_size, grown, entries, (*which, found_object[:given], found_total[:given], found_grand[:given])
+
+
+@njit(cache=True)
+def least_totals(least: Any, grands: Int64) -> Any:
+    """int64[n]: the least total that is large enough (`shares.Least`) beside each of these grand totals."""
+    totals = np.empty(len(grands), np.int64)
+    for number in range(len(grands)):
+        totals[number] = least_total(least, grands[number])
+    return totals
