@@ -15,6 +15,7 @@ from attrs import define, field
 
 from skyband.job.bad_rows import BAD, key_of
 from skyband.job.model import Source, local_path
+from skyband.job.spark.source_offsets import log_entry, parse_offset
 from skyband.operator.row_accounting import check_sum
 
 _NO_PLACES = ("rate", "socket")
@@ -103,8 +104,7 @@ class _Places:
 
     def _after_entry(self, offset: str | None) -> str | None:
         """The number of an entry is of one stream's log alone: the files up to it are the place."""
-        parsed = json.loads(offset or "null")
-        number = -1 if parsed is None else int(parsed["logOffset"])
+        number = log_entry(offset)
         if self._log is None:
             return None
         if number < self._entry:
@@ -122,7 +122,7 @@ class _Places:
 def _plain(offset: str | None) -> str | None:
     """An offset in one form; None, where it is the first, which each stream may have chosen for itself."""
     try:
-        parsed = json.loads(offset or "null")
+        parsed = parse_offset(offset)
     except ValueError:  # a connector writes its offsets as it likes
         return offset
     return None if parsed is None else json.dumps(parsed, sort_keys=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skyband.job.model import local_path
+from skyband.job.spark.source_offsets import log_entry
 
 
 def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
@@ -15,18 +16,11 @@ def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
     names: list[str] = []
     for number, source in enumerate(progress.sources):
         if source.description.startswith("FileStreamSource"):
-            files = _files_between(
-                checkpoint / "sources" / str(number), _place(source.startOffset), _place(source.endOffset)
-            )
+            log = checkpoint / "sources" / str(number)
+            files = _files_between(log, log_entry(source.startOffset), log_entry(source.endOffset))
             if source.numInputRows < len(files):
                 names += [name for name in files if not _is_there(name)]
     return names
-
-
-def _place(offset: str | None) -> int:
-    """An offset as a number of an entry; the first begins with none, as nothing or as null."""
-    parsed = json.loads(offset or "null")
-    return -1 if parsed is None else int(parsed["logOffset"])
 
 
 def _files_between(log: Path, start: int, end: int) -> list[str]:

@@ -1,0 +1,49 @@
+"""Where a source stands is the same, however a version of PySpark writes it."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from skyband.errors import EngineError
+from skyband.job.model import Source
+from skyband.job.spark.bad_row_sums import BadRowSums
+from skyband.job.spark.source_offsets import log_entry, parse_offset
+from skyband.job.spark.vanished_files import vanished_files
+
+
+@pytest.mark.parametrize("offset", [None, "", "null", "None"])
+def test_the_first_has_none(offset):
+    assert parse_offset(offset) is None
+    assert log_entry(offset) == -1
+
+
+@pytest.mark.parametrize("text", [json.dumps, str])
+def test_json_and_what_python_prints_are_one(text):
+    assert log_entry(text({"logOffset": 3})) == 3
+    assert parse_offset(text({"visits": {"0": 7, "1": None}})) == {"visits": {"0": 7, "1": None}}
+
+
+def test_what_a_connector_writes_otherwise_is_refused_with_its_words():
+    with pytest.raises(ValueError, match="the offset 'page 7 of 9' is no JSON"):
+        parse_offset("page 7 of 9")
+
+
+@pytest.mark.parametrize("text", [json.dumps, str])
+def test_files_that_have_gone_are_named(tmp_path, text):
+    log = tmp_path / "sources" / "0"
+    log.mkdir(parents=True)
+    entry = {"path": f"file://{tmp_path}/gone.parquet", "batchId": 1}
+    (log / "1").write_text(f"v1\n{json.dumps(entry)}\n")
+    begin, end = text({"logOffset": 0}), text({"logOffset": 1})
+    source = SimpleNamespace(description="FileStreamSource[x]", startOffset=begin, endOffset=end, numInputRows=0)
+    assert vanished_files(tmp_path, SimpleNamespace(sources=[source])) == [entry["path"]]
+
+
+@pytest.mark.parametrize("text", [json.dumps, str])
+def test_a_lost_bad_row_is_told(text):
+    source = SimpleNamespace(description="KafkaV2[Subscribe[v]]", startOffset=text({"v": 0}), endOffset=text({"v": 1}))
+    progress, sums = SimpleNamespace(batchId=0, sources=[source]), BadRowSums(Source(format="kafka"), None, None)
+    sums.count(progress, 1)
+    sums.put_aside(progress, 0)
+    with pytest.raises(EngineError, match="of 1 rows that came in, 1 are lost"):
+        sums.check()
