@@ -92,6 +92,7 @@ NEEDED_BY = {
     **{("heavy-hitters", key): {"share": None, "k": 3, "against": "previous"} for key in ("rank_by", "direction")},
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "longest"): {"most": 50},
+    ("heavy-hitters", "most"): {"longest": "1 day", "k": 3},
     ("top-k-workload", "most"): {"longest": "1 day"},
     ("top-k-workload", "repeats"): {"repeats": "best"},
     ("distinct-count", "value"): {"ranges": [[0, 1]]},
@@ -121,7 +122,7 @@ def ran(asked, table=None, backends=None) -> LocalRun:
 
 def keys_of(kind: str) -> list[str]:
     cls, answers = type(family(kind)), family(kind).answer_fields(source().schema)
-    others = (*cls.evolvable, *FREE, *(OF_MOMENTS if "at" not in [field.name for field in answers] else ()))
+    others = (*family(kind).evolvable, *FREE, *(OF_MOMENTS if "at" not in [field.name for field in answers] else ()))
     return [field.name for field in attrs.fields(cls) if field.init and field.name not in others]
 
 

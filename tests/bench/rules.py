@@ -1,19 +1,26 @@
 """Measures rules that come while a stream runs, beside the same queries known from the start.
 
-    python tests/bench/rules.py [--rows 400000]
+    python tests/bench/rules.py [--rows 400000] [--spark]
 
 One stream without groups in this process, a row every 10 ms, uniform scores, in micro-batches of 10,000 rows (100 s).
 Rules have windows up to an hour and slides from 10 s to 10 min. Thread CPU: microseconds a row by the number of rules,
 rules beside `queries`; milliseconds of the micro-batch in which 100 rules come beside those before and after it; and
 bytes of a snapshot for k = 10 and 100 beside all events of the widest window at 24 bytes each (time, object, score).
+
+With --spark the same micro-batches as a stream of Spark, two cores and one shard, rules as a stream of files beside it:
+milliseconds of `triggerExecution` while 1000 rules are live, of the micro-batch with 100 more in the middle.
 """
 
 import argparse
+import os
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from skyband.engines.local import LocalRun
 
 STEP, BATCH = 10_000, 10_000
@@ -57,11 +64,52 @@ def tell(*parts: str) -> None:
     sys.stdout.flush()
 
 
+def on_spark_stream() -> None:
+    """Print what the micro-batches of a stream of Spark take, one of which has 100 rules more."""
+    import on_spark
+    from skyband import spark
+
+    parts, more = batches(16 * BATCH), 9
+    with tempfile.TemporaryDirectory() as place, on_spark.session() as session:
+        folder = Path(place)
+        schema = pa.schema([(name, pa.string()) for name in ("name", "window", "slide")]).append(
+            pa.field("k", pa.int64())
+        )
+        for name in ("rows", "rules"):
+            (folder / name).mkdir()
+        for number, part in enumerate(parts):
+            come = rules(1000) if number == 0 else rules(100, 1000) if number == more else []
+            for name, table in (
+                ("rows", pa.Table.from_batches([part])), ("rules", pa.Table.from_pylist(come, schema)),
+            ):  # fmt: skip
+                path = folder / name / f"{number:03}.parquet"
+                pq.write_table(table, path)
+                os.utime(path, (1_000_000_000 + number,) * 2)
+        rows, of_rules = (
+            session.readStream.schema(session.read.parquet(str(folder / name)).schema)
+            .option("maxFilesPerTrigger", 1)
+            .parquet(str(folder / name))
+            for name in ("rows", "rules")
+        )
+        answers = spark.apply(rows, {**KEYS, "longest": f"{LONGEST} seconds", "most": 10}, shards=1, rules=of_rules)
+        writer = answers.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
+        started = writer.trigger(availableNow=True).start()
+        started.awaitTermination()
+        took = [entry.durationMs["triggerExecution"] for entry in started.recentProgress if entry.numInputRows]
+    tell("on Spark, ms a trigger, 1000 rules:", *map(str, took[:more]), "| 100 more:", str(took[more]), "|",
+         *map(str, took[more + 1 :]))  # fmt: skip
+
+
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=800_000)
-    parts = batches(parser.parse_args().rows)
+    parser.add_argument("--spark", action="store_true")
+    asked = parser.parse_args()
+    if asked.spark:
+        on_spark_stream()
+        return
+    parts = batches(asked.rows)
     limits, schema = {"longest": f"{LONGEST} seconds", "most": 10}, parts[0].schema
     spent(LocalRun.start({**KEYS, **limits, "queries": rules(3)}, schema), parts[:3])  # compiles
     spent(LocalRun.start({**KEYS, "queries": rules(3)}, schema), parts[:3])

@@ -69,12 +69,14 @@ def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_pat
     ("sets", "why"),
     [
         (['query.rules="rules.json"'], "query.rules: must be a source, such as rules = {"),
-        (["query.rules.stream=true"], "query.rules.stream: is as [source] has it: drop it"),
+        (["query.rules.stream=true"], "query.rules.stream: must be false, as in [source]"),
+        (["query.rules.finish=true"], "query.rules.finish: is as [source] has it: drop it"),
+        (['query.rules.select=["nme AS name"]'], "query.rules.select[0]: the source has no column 'nme'"),
         (['query.rules.path="nothing.json"'], "query.rules.path: "),
         (['query.rules.path="bids.csv"', 'query.rules.format="csv"'], "query.rules: rules._c0: is no column of a rule"),
         (
             ["query.longest=", "query.most="],
-            "query.rules: top-k-workload, as it is asked here, takes none: see its page for what it needs",
+            "query.rules: top-k-workload, as it is asked here, takes no second table: see its page for what it needs",
         ),
     ],
 )

@@ -1,15 +1,24 @@
 """Rules on Spark: a stream of them beside the rows, a table of them beside a batch; the same rows as in process."""
 
+import json
 import os
+import random
+import re
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from pyspark.sql import Observation
 from skyband import spark
+from skyband.cli.commands import group
 from skyband.engines import local
-from skyband.errors import InputError
+from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
+
+from . import faults
+from .test_sinks import call
 
 pytestmark = pytest.mark.spark
 
@@ -86,12 +95,175 @@ def test_a_stream_of_rules_is_answered_at_once_and_holds_nothing_back(session, t
     assert max(row["at"].timestamp() for row in expected) == 95
 
 
-def test_a_table_of_rules_beside_a_stream_says_what_to_give(session, tmp_path):
+JOB = """
+shards = 2
+[source]
+format = "parquet"
+path = "rows/"
+stream = true
+options = { maxFilesPerTrigger = 1 }
+[query]
+kind = "top-k-workload"
+time = "ts"
+object = "what"
+score = "points"
+longest = "1 minute"
+most = 3
+bad_rows = "count"
+rules = { path = "rules/", format = "json", stream = STREAM }
+[sink]
+format = "parquet"
+path = "answers/"
+checkpoint = "checkpoint/"
+trigger = "available-now"
+"""
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_job_of_a_stream_takes_its_rules_from_a_stream_or_a_table(session, tmp_path, stream):
+    """In the second run there is a rule more, with a column that the first lacks: the first ones hold as they did."""
+    for name in ("rows", "rules"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "job.toml").write_text(JOB.replace("STREAM", str(stream).lower()))
+    run, expected = local.LocalRun.start(make_query({**KEYS, "bad_rows": "count"}), rows([0]).schema), []
+    come = [
+        [{"name": "a", "window": "20 seconds", "slide": "10 seconds", "k": 2}],
+        [{"name": "b", "window": "1 minute", "slide": "5 seconds", "k": 3, "until": "1970-01-01T00:01:20Z"},
+         {"name": "wide", "window": "2 minutes", "slide": "5 seconds", "k": 3}],
+    ]  # fmt: skip
+    for number, (seconds, entries) in enumerate(zip((range(50), range(50, 110)), come, strict=True)):
+        texts = [json.dumps(entry) + "\n" for entry in entries]
+        (tmp_path / "rules" / f"{number}.json").write_text("".join(texts))
+        table = pa.Table.from_pylist(entries)
+        if "until" in table.column_names:
+            until = pa.array([datetime.fromtimestamp(80, UTC), None], pa.timestamp("us", "UTC"))
+            table = table.set_column(table.column_names.index("until"), "until", until)
+        run.broadcast(table)
+        pq.write_table(rows(seconds), tmp_path / "rows" / f"{number}.parquet")
+        expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).rename_columns(NAMES).to_pylist()
+        ended = call("run", tmp_path / "job.toml")
+        assert ended.exit_code == 0, ended.output
+        written = session.read.parquet(str(tmp_path / "answers")).toDF(*NAMES).collect()
+        assert plain(row.asDict() for row in written) == plain(expected)
+        assert bool(re.search(r"bad +1 ", ended.output)) == (number == 1), ended.output
+    assert {row["query"] for row in expected} == {"a", "b"}
+    assert max(row["at"].timestamp() for row in expected if row["query"] == "b") == 80
+    if stream:
+        ended = call("run", tmp_path / "job.toml", "query.rules.path=elsewhere/")
+        (tmp_path / "elsewhere").mkdir()
+        ended = call("run", tmp_path / "job.toml", "query.rules.path=elsewhere/")
+        assert "query.rules.path: was" in ended.output
+
+
+def test_a_table_of_rules_beside_a_stream_is_taken_in_once(session, tmp_path):
+    """The second run has a rule more, and one whose time is over, which is no news."""
+    (tmp_path / "rows").mkdir()
+    first, second = ("a", "20 seconds", "10 seconds", 2), ("b", "1 minute", "5 seconds", 3)
+    run, expected = local.LocalRun.start(make_query(KEYS), rows([0]).schema), []
+    over = pa.array([datetime.fromtimestamp(30, UTC)], pa.timestamp("us", "UTC"))
+    old = rules(first).append_column("until", over)
+    new = pa.concat_tables([old, rules(second)], promote_options="default")
+    for number, (seconds, table, fresh) in enumerate([(range(50), old, old), (range(50, 80), new, new.slice(1))]):
+        run.broadcast(fresh)
+        pq.write_table(rows(seconds), tmp_path / "rows" / f"{number}.parquet")
+        expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).rename_columns(NAMES).to_pylist()
+        source = session.readStream.schema(ROW).parquet(str(tmp_path / "rows"))
+        given = table if number else session.createDataFrame(table)
+        writer = spark.apply(source, KEYS, shards=2, rules=given).toDF(*NAMES).writeStream
+        writer = writer.format("parquet").option("path", str(tmp_path / "out")).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+        written = plain(row.asDict() for row in session.read.parquet(str(tmp_path / "out")).collect())
+        assert written == plain(expected)
+    assert {(row["query"], row["at"].timestamp() > 30) for row in expected} == {("a", False), ("b", True)}
+
+
+def test_rules_that_cannot_be_read_say_what_to_give(session, tmp_path):
     both = rules(("a", "20 seconds", "10 seconds", 2))
     stream = session.readStream.schema(ROW).parquet(str(tmp_path))
-    with pytest.raises(InputError, match=r"must be a stream beside a stream.*session\.readStream"):
-        spark.apply(stream, KEYS, rules=session.createDataFrame(both))
+    with pytest.raises(InputError, match=r"rules\.window, row 0: of rule 'a' is above longest = '1 minute'"):
+        spark.apply(stream, KEYS, rules=rules(("a", "2 minutes", "10 seconds", 2)))
+    with pytest.raises(ConfigError, match="takes no second table"):
+        keys = {name: value for name, value in KEYS.items() if name not in ("longest", "most")}
+        query = {"name": "q", "window": "1 minute", "slide": "1 minute", "k": 1}
+        spark.apply(stream, {**keys, "queries": [query]}, rules=both)
     with pytest.raises(InputError, match=r"is a stream, and the rows are a batch"):
         spark.apply(session.createDataFrame(rows([1])), KEYS, rules=stream)
     with pytest.raises(InputError, match=r"rules\.ts: is no column of a rule"):
         spark.apply(stream, KEYS, rules=stream)
+
+
+@pytest.mark.slow
+def test_thirty_kills_with_rules_in_flight(session, tmp_path):
+    """A file of rows and one of rules, which come, change and go, in each micro-batch."""
+    kills, chance = 30, random.Random(30)
+    for name in ("rows", "rules"):
+        (tmp_path / name).mkdir()
+    run, expected = local.LocalRun.start(make_query({**KEYS, "bad_rows": "count"}), rows([0]).schema), []
+    for number in range(kills + 4):
+        window, slide, k = chance.randint(5, 60), chance.choice([1, 2, 5]), chance.randint(1, 3)
+        rule = {"name": f"r{number % 5}", "window": f"{window} seconds", "slide": f"{slide} seconds", "k": k}
+        ended = {**rule, "name": f"r{(number + 2) % 5}", "window": None, "slide": None, "k": None}
+        entries = [rule, *([ended] if number > 5 and number % 3 == 0 else [])]
+        text = "".join(json.dumps(entry) + "\n" for entry in entries)
+        for folder, name in (("rules", f"{number:02}.json"), ("rows", f"{number:02}.parquet")):
+            path = tmp_path / folder / name
+            seconds = range(number * 20, number * 20 + 20)
+            path.write_text(text) if folder == "rules" else pq.write_table(rows(seconds), path)
+            os.utime(path, (1_000_000_000 + number,) * 2)
+        run.broadcast(pa.Table.from_pylist(entries))
+        expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).rename_columns(NAMES).to_pylist()
+    once = JOB.replace("stream = STREAM", "options = { maxFilesPerTrigger = 1 }")
+    settings = faults.JOB.partition("[spark]")[2].format(master="local[2]")
+    job = tmp_path / "job.toml"
+    job.write_text(f"{once}\n[spark]{settings}")
+    done = 0
+    for _ in range(kills):
+        process = faults.start(job)
+        try:
+            done += faults.after_next_commit(process, tmp_path / "checkpoint", chance.uniform(0, 1.0))
+        finally:
+            if process.poll() is None:
+                faults.kill_group(process)
+    ended = call("run", job)
+    assert ended.exit_code == 0, ended.output
+    assert 2 * done >= kills, "most kills hit a job that runs"
+    written = session.read.parquet(str(tmp_path / "answers")).toDF(*NAMES).collect()
+    assert plain(row.asDict() for row in written) == plain(expected)
+    assert len({row["query"] for row in expected}) == 5
+
+
+def test_a_savepoint_goes_on_with_rules_and_where_their_stream_was_left(session, tmp_path):
+    """The rule that was read is not read again: it has ended since, and would begin anew."""
+    for name in ("rows", "rules"):
+        (tmp_path / name).mkdir()
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace("stream = STREAM", "options = { maxFilesPerTrigger = 1 }"))
+    run, expected = local.LocalRun.start(make_query({**KEYS, "bad_rows": "count"}), rows([0]).schema), []
+    a = {"name": "a", "window": "20 seconds", "slide": "10 seconds", "k": 2}
+    b = {"name": "b", "window": "30 seconds", "slide": "10 seconds", "k": 1}
+    gone = {"name": "a", "window": None, "slide": None, "k": None}
+    parts = [[a], [b], [gone], [{**b, "name": "c"}]]
+    for number, entries in enumerate(parts):
+        if number == 3:  # the first three are read by the stream that a savepoint is made of
+            assert call("run", job).exit_code == 0
+            made = CliRunner().invoke(group, ["savepoint", str(job), str(tmp_path / "saved")])
+            assert made.exit_code == 0, made.output
+        seconds = range(number * 30, number * 30 + 30)
+        text = "".join(json.dumps(entry) + "\n" for entry in entries)
+        (tmp_path / "rules" / f"{number}.json").write_text(text)
+        pq.write_table(rows(seconds), tmp_path / "rows" / f"{number}.parquet")
+        for folder, suffix in (("rules", "json"), ("rows", "parquet")):
+            os.utime(tmp_path / folder / f"{number}.{suffix}", (1_000_000_000 + number,) * 2)
+        run.broadcast(pa.Table.from_pylist(entries))
+        expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).rename_columns(NAMES).to_pylist()
+    other = tmp_path / "other.toml"
+    other.write_text(job.read_text().replace("checkpoint/", "other checkpoint/").replace("answers/", "others/"))
+    wrong = CliRunner().invoke(
+        group, ["run", str(other), "--from", str(tmp_path / "saved"), "--set", "query.rules.path=rows/"]
+    )
+    assert "query.rules" in wrong.output
+    begun = CliRunner().invoke(group, ["run", str(other), "--from", str(tmp_path / "saved")])
+    assert begun.exit_code == 0, begun.output
+    tables = [session.read.parquet(str(tmp_path / name)).toDF(*NAMES).collect() for name in ("answers", "others")]
+    assert plain(row.asDict() for row in [*tables[0], *tables[1]]) == plain(expected)
+    assert {row["query"] for row in expected if row["at"].timestamp() > 100} == {"b", "c"}

@@ -31,7 +31,7 @@ from skyband.errors import ConfigError, EngineError, InputError, Problem
 from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query
 from skyband.queries.output_modes import ALL, for_a_program
-from skyband.queries.query import COUNT, Query
+from skyband.queries.query import COUNT, FAIL, Query
 from skyband.registry import Binding
 from skyband.watermark import Ticking
 
@@ -171,7 +171,8 @@ def apply(
     rules : DataFrame or table, default None
         of a query that takes a second table, as the page of its kind describes it: what is asked, and when. Of a stream
         a streaming DataFrame, which may be quiet for as long as it likes, and is part of the checkpoint: give it from
-        the first run on. Of a batch any that is not streaming, of Spark or Arrow
+        the first run on. Or one that is not streaming, of Spark or Arrow: a stream takes it in at its first
+        micro-batch, and in a later run the rows that were not in it before
 
     Returns
     -------
@@ -191,37 +192,34 @@ def apply(
         raise InputError("df", _no_dataframe(df))
     own = for_a_program(make_query(query))
     plan = plan_of(df, own, backends, shards, ticking_of(idle_after, finish))
-    if rules is not None and not df.isStreaming:
-        plan = evolve(plan, broadcast=_packed_rules(plan, rules))
-    return answers_of(df, plan, observe, _streaming_rules(plan, rules) if df.isStreaming else None)
+    if rules is None:
+        return answers_of(df, plan, observe)
+    plan, stream = with_rules(plan, rules)
+    if stream is not None and not df.isStreaming:
+        raise InputError("rules", "is a stream, and the rows are a batch: read it as one, session.read")
+    return answers_of(df, plan, observe, stream)
 
 
-def _packed_rules(plan: ShardedPlan, rules: Any) -> bytes:
-    """All rows of a second table, for a batch."""
+def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame | None]":
+    """A plan with a second table; or, where that is a stream, the plan and it.
+
+    Raises ConfigError where the query takes none, InputError where it has not the columns, or is no table.
+    """
     import pyarrow as pa
 
-    from skyband.engines.spark import broadcast_rows
+    from skyband.groups.execution import check_broadcast
+    from skyband.operator.whole_table import WholeTable
 
     if getattr(rules, "isStreaming", False):
-        raise InputError("rules", "is a stream, and the rows are a batch: read it as one, session.read")
+        check_broadcast(plan.query, _arrow_schema(rules).empty_table())
+        return plan, rules
     table = rules.toArrow() if hasattr(rules, "toArrow") else rules
     if not isinstance(table, pa.Table):
         raise InputError("rules", _no_dataframe(rules))
-    broadcast_rows.check_broadcast(plan.query, table.schema)
-    return broadcast_rows.to_bytes(table)
-
-
-def _streaming_rules(plan: ShardedPlan, rules: Any) -> Any:
-    """The stream of rules, looked at; None where there is none."""
-    from skyband.engines.spark import broadcast_rows
-
-    if rules is None:
-        return None
-    if not getattr(rules, "isStreaming", False):
-        message = "must be a stream beside a stream, so that each run goes on after the rows that the last had read"
-        raise InputError("rules", f"{message}: session.readStream, of files a folder that grows")
-    broadcast_rows.check_broadcast(plan.query, _arrow_schema(rules))
-    return rules
+    refused = check_broadcast(plan.query, table)
+    if refused and plan.query.bad_rows == FAIL:
+        raise refused[0][0]
+    return evolve(plan, broadcast=WholeTable.of(table)), None
 
 
 def answers_of(

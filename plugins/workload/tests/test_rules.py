@@ -7,40 +7,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from rules_oracle import Rule, answers, versions_of
+from rules_oracle import Rule, answers, random_rules, rules_table, versions_of
 from skyband.arrays import TIME_MAX
 from skyband.engines.local import LocalRun, apply
 from skyband.errors import ConfigError, InputError, SkybandError
+from skyband.groups import rules as rules_module
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband_workload.top_k_workload import rules as rules_module
 
 SECOND = 1_000_000
 LONGEST, MOST = 12, 4
 KEYS = {"kind": "top-k-workload", "time": "ts", "object": "what", "score": "points"}
 LIMITS = {"longest": f"{LONGEST} seconds", "most": MOST}
-
-
-def rules_table(rules):
-    def length(seconds):
-        return None if seconds is None else f"{seconds} seconds"
-
-    def instants(values):
-        return pa.array([None if v is None else v * SECOND for v in values], pa.int64()).cast(pa.timestamp("us"))
-
-    return pa.table(
-        {
-            "name": pa.array([rule.name for rule in rules], pa.string()),
-            "window": pa.array([length(rule.window) for rule in rules], pa.string()),
-            "slide": pa.array([length(rule.slide) for rule in rules], pa.string()),
-            "k": pa.array([rule.k for rule in rules], pa.int64()),
-            "after": instants([rule.after for rule in rules]),
-            "until": instants([rule.until for rule in rules]),
-        }
-    )
 
 
 def table_of(rows):
@@ -55,31 +36,6 @@ def random_rows(random, count, groups=2):
     times, objects = np.cumsum(steps), random.integers(0, 8, count)
     scores = random.integers(0, 5, count).astype(float)
     return list(zip(times.tolist(), objects.tolist(), scores.tolist(), (objects % groups).tolist(), strict=True))
-
-
-def random_rules(random, now, live, later):
-    """A few rules that come together, no two of one name: some new, some changed, some ended.
-
-    live: names that hold on for sure, which alone are ended. later: names that have had a version of a time to come.
-    """
-    rules = []
-    for name in random.choice(list("abcdef"), random.integers(1, 4), replace=False).tolist():
-        after = None if random.random() < 0.5 else int(now + random.integers(-3, 10))
-        start = now if after is None else max(after, now)
-        if after is not None and after > now:
-            later.add(name)
-        if name in live and random.random() < 0.3:
-            rules.append(Rule(name, None, after=after))
-            live.discard(name)
-            continue
-        until = None if random.random() < 0.6 else int(start + random.integers(1, 20))
-        window, slide = int(random.integers(1, LONGEST + 1)), int(random.integers(1, 7))
-        if random.random() < 0.2:
-            window = LONGEST
-        rules.append(Rule(name, window, slide, int(random.integers(1, MOST + 1)), after, until))
-        holds_on = until is None and name not in later
-        live.add(name) if holds_on else live.discard(name)
-    return rules
 
 
 def plain(table, by=("place",)):
@@ -115,7 +71,9 @@ def scenario(seed, count=40):
     answered, live, later, steps = None, set(), set(), []
     for batch in batches:
         now = 0 if answered is None else answered
-        steps.append((answered, random_rules(random, now, live, later) if random.random() < 0.7 else [], batch))
+        steps.append(
+            (answered, random_rules(random, now, live, later, LONGEST, MOST) if random.random() < 0.7 else [], batch)
+        )
         answered = batch[-1][0]
     return rows, steps
 
@@ -240,7 +198,7 @@ BAD = [
     (Rule("", 3, 1, 1), "rules.name", "must be a name"),
     (Rule("gone", None), "rules.name", "no rule 'gone' is there to end"),
     (Rule("over", 3, 1, 1, 9, 9), "rules.until", "it would answer nothing"),
-    (Rule("fixed", 3, 1, 1), "rules.name", "is a query of the job"),
+    (Rule("fixed", 3, 1, 1), "rules.name", "is asked by the query itself"),
 ]
 
 

@@ -113,6 +113,6 @@ def length(default: Any = NOTHING, *, help: str) -> Any:
     return duration(default, help=help, read=parse_length)
 
 
-def lengths(default: Any = NOTHING, *, help: str) -> Any:
-    """A field of a query that holds one or more Lengths, all in time or all in rows."""
-    return durations(default, help=help, read=parse_length)
+def lengths(default: Any = NOTHING, *, help: str, may_be_empty: bool = False) -> Any:
+    """A field of a query that holds one or more Lengths, all in time or all in rows; none where it `may_be_empty`."""
+    return durations(default, help=help, read=parse_length, may_be_empty=may_be_empty)

@@ -92,11 +92,18 @@ def duration(
     return checked(default, type="duration", check=check, help=help, **options)
 
 
-def durations(default: Any = NOTHING, *, help: str, read: Callable[[Any], Any] = parse, **options: Any) -> Any:
-    """A field of a query that holds one or more Durations, all in time or all in rows."""
+def durations(
+    default: Any = NOTHING,
+    *,
+    help: str,
+    read: Callable[[Any], Any] = parse,
+    may_be_empty: bool = False,
+    **options: Any,
+) -> Any:
+    """A field of a query that holds one or more Durations, all in time or all in rows; none where it `may_be_empty`."""
 
     def check(value: Any) -> Wrong:
-        return _wrong_list(value, read)
+        return None if may_be_empty and value in ([], ()) else _wrong_list(value, read)
 
     def convert(value: Any) -> Any:
         return value if check(value) else tuple(map(read, value))

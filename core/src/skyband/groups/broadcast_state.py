@@ -21,6 +21,11 @@ class BroadcastState(ABC):
     it by `GroupProcessor.listen`.
     """
 
+    @property
+    @abstractmethod
+    def schema(self) -> pa.Schema:
+        """The columns that rows may have, each of its usual type."""
+
     @abstractmethod
     def take(self, rows: pa.Table, watermark: int | None) -> RefusedRows:
         """Take in rows, which came together, every moment up to `watermark` being answered. Returns those refused.

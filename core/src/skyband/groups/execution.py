@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from skyband.arrays import Int64
 from skyband.errors import ConfigError, PluginError, Problem
-from skyband.groups.broadcast_state import BroadcastState
+from skyband.groups.broadcast_state import BroadcastState, RefusedRows
 from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
@@ -110,6 +110,18 @@ def execution_of(query: Query) -> Execution[Any]:
     """The execution of a query. Raises PluginError where the class it names is not there or is something else."""
     place = type(query).answered_by
     return _AnsweredByItself(query) if place is None else _load(place, query.kind)(query)
+
+
+def check_broadcast(query: Query, rows: pa.Table) -> RefusedRows:
+    """Those of the rows of a query's second table, none having come before, that cannot be taken.
+
+    Raises ConfigError where the query takes no such table, InputError where it has not its columns.
+    """
+    state = execution_of(query).broadcast_state()
+    if state is None:
+        message = f"{query.kind}, as it is asked here, takes no second table: see its page for what it needs"
+        raise ConfigError(Problem(query.broadcast or "rules", message))
+    return state.take(rows, None)
 
 
 @cache

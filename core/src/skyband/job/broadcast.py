@@ -1,12 +1,16 @@
 """The second table of a job's query, a source beside `[source]`: `query.rules` of a query that takes rules."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from skyband.config.parameters import build
-from skyband.errors import ConfigError, PluginError, Problem
+from skyband.data_files import data_files
+from skyband.errors import ConfigError, InputError, PluginError, Problem
+from skyband.job.checking import open_checked
 from skyband.job.engine import Engine
-from skyband.job.model import Source
+from skyband.job.model import Source, local_path
 from skyband.job.sources.source_files import open_files
 
 if TYPE_CHECKING:
@@ -14,7 +18,7 @@ if TYPE_CHECKING:
 
     from skyband.queries.query import Query
 
-_OF_THE_ROWS = ("stream", "finish", "idle_after", "reader")
+_OF_THE_ROWS = ("finish", "idle_after")
 """Keys of the source of the rows that hold for this one too."""
 
 
@@ -29,44 +33,76 @@ def broadcast_key(table: Any) -> str | None:
     return key if key is not None and key in table else None
 
 
-def broadcast_source(table: Mapping[str, Any], key: str) -> Source:
-    """The second source of a query. Raises ConfigError where it is none."""
+def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source:
+    """The second source of a query; stream: whether the first is one. Raises ConfigError where it is none."""
     value = table[key]
     if not isinstance(value, Mapping):
         example = '{ path = "rules/", format = "json" }'
         raise ConfigError(Problem("", f"must be a source, such as {key} = {example} (got {value!r:.80})"))
     problems = [Problem(name, "is as [source] has it: drop it") for name in _OF_THE_ROWS if name in value]
+    if value.get("stream") is True and not stream:
+        problems.append(Problem("stream", "must be false, as in [source]: a batch reads all rows before it begins"))
     if problems:
         raise ConfigError(*problems)
-    return build(Source, value)
+    return build(Source, {"stream": stream, **value})
 
 
-def broadcast_problems(source: Source, rows: Source, query: "Query | None", engine: Engine) -> list[Problem]:
-    """What is wrong with the second source, `rows` being the first; fields as seen from its key."""
-    if rows.stream and not engine.in_process:
-        remedy = "call skyband.spark.apply with rules = a stream, list them as `queries`, or run it as a batch"
-        return [Problem("", f"jobs on Spark read it beside a batch only: {remedy}")]
+def broadcast_problems(source: Source, query: "Query | None", engine: Engine, zone: str | None) -> list[Problem]:
+    """What is wrong with the second source, and with the rows of one that is no stream; fields as seen from its key."""
+    source = as_read(source, engine)
+    whole = source if query is None else all_columns(source, query)
+    if whole is not source and not _is_empty(source):
+        whole = source  # what its files hold is looked at
+    opened, problems = open_checked(whole, engine, zone)
+    if problems or query is None or opened.schema is None:
+        return of_second(problems)
     try:
-        table = read_broadcast(source)
-        if query is not None:
-            check_columns(query, table.schema)
+        table = None if source.stream or opened.rows is None else read_broadcast(source)
+        return rows_problems(query, opened.schema.empty_table() if table is None else table)
     except ConfigError as error:
         return list(error.problems)
-    return []
+    except InputError as error:  # a row that cannot be read
+        return [Problem("", str(error))]
 
 
-def check_columns(query: "Query", schema: "pa.Schema") -> None:
-    """Raise ConfigError where the query takes no second table, or none with these columns."""
-    from skyband.errors import InputError
+def of_second(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems of a source, with fields as seen from it."""
+    return [evolve(one, field=one.field.removeprefix("source").removeprefix(".")) for one in problems]
+
+
+def as_read(source: Source, engine: Engine) -> Source:
+    """A second source as an engine reads it: one that answers in this process reads it all before it begins."""
+    return evolve(source, stream=False) if engine.in_process else source
+
+
+def all_columns(source: Source, query: "Query") -> Source:
+    """Of a stream of JSON, which may lack a column in its first files, all that the second table may have."""
     from skyband.groups.execution import execution_of
+    from skyband.job.sources.spark_ddl import ddl_of
 
     state = execution_of(query).broadcast_state()
-    if state is None:
-        raise ConfigError(Problem("", f"{query.kind}, as it is asked here, takes none: see its page for what it needs"))
+    if state is None or not source.stream or source.format != "json" or source.schema is not None:
+        return source
+    return evolve(source, schema=ddl_of(state.schema))
+
+
+def rows_problems(query: "Query", rows: "pa.Table") -> list[Problem]:
+    """Why a query cannot have this second table: its columns, and rows that would end the run."""
+    from skyband.groups.execution import check_broadcast
+    from skyband.queries.query import FAIL
+
     try:
-        state.take(schema.empty_table(), None)
+        refused = check_broadcast(query, rows)
+    except ConfigError as error:
+        return [evolve(one, field="") for one in error.problems]
     except InputError as error:
-        raise ConfigError(Problem("", str(error))) from error
+        return [Problem("", str(error))]
+    return [Problem("", str(error)) for error, _ in refused] if query.bad_rows == FAIL else []
+
+
+def _is_empty(source: Source) -> bool:
+    path = None if source.path is None else local_path(source.path)
+    return path is not None and path.exists() and not data_files(path)
 
 
 def read_broadcast(source: Source) -> "pa.Table":

@@ -51,7 +51,7 @@ def check_job(
     problems: list[Problem] = []
     opened, bindings = OpenSource(), dict[str, Binding]()
     if source is not None:
-        opened, unreadable = _opened(source, engine, zone)
+        opened, unreadable = open_checked(source, engine, zone)
         problems += unreadable
     if sink is not None:
         problems += _sink(sink, engine, None if source is None else source.stream)
@@ -90,7 +90,7 @@ def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     return unwritable_in_csv(answers)
 
 
-def _opened(source: Source, engine: Engine, zone: str | None) -> tuple[OpenSource, list[Problem]]:
+def open_checked(source: Source, engine: Engine, zone: str | None) -> tuple[OpenSource, list[Problem]]:
     """A source, opened where its keys are right; and what is wrong with it."""
     problems = _source(source, engine, zone)
     try:

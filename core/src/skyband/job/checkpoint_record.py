@@ -14,7 +14,7 @@ from skyband.job.savepoints.savepoint import fact_text, path_to_keep, source_fac
 from skyband.job.spark.sink_log import latest
 
 RECORD = "skyband-job.json"
-_PATH = "source.path"
+_PATH, _QUERY = "source.path", "query."
 _ROWS = "answers would be made of rows chosen in two ways"
 _REASONS = {
     "source.where": _ROWS,
@@ -33,11 +33,13 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
     path, now = checkpoint / RECORD, _facts(job)
     record = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
     before = {name: path_to_keep(value) if name == _PATH else value for name, value in record.items()}
+    names = {*before, *(name for name in now if record and name.startswith(_QUERY))}
     problems = [
-        Problem(name, f"was {fact_text(before[name])} when the checkpoint was begun (got {fact_text(now.get(name))}): "
-                f"{_reason(name)}; change it back, or give the changed job a new checkpoint and a new path")
-        for name in sorted(before)
-        if before[name] != now.get(name)
+        Problem(name, f"was {fact_text(before.get(name))} when the checkpoint was begun "
+                f"(got {fact_text(now.get(name))}): {_reason(name)}; change it back, or give the changed job a new "
+                "checkpoint and a new path")
+        for name in sorted(names)
+        if before.get(name) != now.get(name)
     ]  # fmt: skip
     if problems:
         raise ConfigError(*problems)
@@ -52,7 +54,11 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
 
 def _facts(job: Job) -> dict[str, Any]:
     source = {f"source.{name}": value for name, value in source_facts(job.source).items()}
-    return {**source, "sink.format": job.sink.format}
+    second = job.broadcast
+    if second is None or not second.stream:
+        return {**source, "sink.format": job.sink.format}
+    rules = {f"{_QUERY}{job.query.broadcast}.{name}": value for name, value in source_facts(second).items()}
+    return {**source, **rules, "sink.format": job.sink.format}
 
 
 def _read(path: Path) -> dict[str, Any]:

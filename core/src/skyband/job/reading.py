@@ -102,7 +102,8 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     second = broadcast_key(tables.get("query"))
     broadcast = None
     if second is not None:
-        broadcast = _tried(wrong, f"query.{second}", lambda: broadcast_source(tables["query"], second))
+        stream = source is not None and source.stream
+        broadcast = _tried(wrong, f"query.{second}", lambda: broadcast_source(tables["query"], second, stream))
     aside = {
         name: _tried(wrong, bad_rows.key_of(name), partial(bad_rows.aside_sink, tables, name))
         for name in bad_rows.PLACES
@@ -124,7 +125,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     broadcast = placed(broadcast, folder) if broadcast else None
     misplaced = []
     if broadcast is not None and source is not None:
-        theirs = broadcast_problems(broadcast, source, query, engine)
+        theirs = broadcast_problems(broadcast, query, engine, zone)
         misplaced += [one.within(f"query.{second}") for one in theirs]
         if aside[bad_rows.BAD] is not None and not engine.in_process:
             message = f'a place for bad rows of {second} is one of the local engine: use --engine local, or "count"'

@@ -29,6 +29,7 @@ from skyband.operator.operator_state import OperatorState, check_fits, shard_of
 from skyband.operator.row_accounting import check_sum
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
+from skyband.operator.whole_table import WholeTable
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
 from skyband.registry import Binding
@@ -124,6 +125,16 @@ class Operator:
             )
         with attributed(self.query):
             return self._state.broadcast.take(rows, self.watermark)
+
+    def broadcast_whole(self, table: WholeTable) -> RefusedRows:
+        """As `broadcast`, of a whole table: rows that it had when it was last given are no news."""
+        refused = self.broadcast(table.without(self._state.whole_table))
+        self._state.whole_table = table.keys
+        return refused
+
+    def has_whole(self, table: WholeTable) -> bool:
+        """Whether this was the whole table that was given last."""
+        return np.array_equal(self._state.whole_table, table.keys)
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows that did not come to be in a frame, by reason."""

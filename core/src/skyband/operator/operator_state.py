@@ -33,7 +33,7 @@ from skyband.state_validation import StateReader
 from skyband.version import __version__
 from skyband.watermark import Clock, EventTimeProgress
 
-_BROADCAST = "broadcast"
+_BROADCAST, _WHOLE = "broadcast", "whole table"
 
 LAYOUT = 2
 """Of an operator's snapshot."""
@@ -51,6 +51,8 @@ class OperatorState:
     """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
     broadcast: BroadcastState | None = field(init=False)
     """What the rows of the query's second table have said; None where it has none."""
+    whole_table: UInt64 = field(factory=lambda: np.empty(0, np.uint64), init=False)
+    """uint64[n], ascending: the hashes of its rows where it is no stream, as it was given last."""
     groups: Groups = field(init=False)
     waiting: WaitingRows = field(factory=WaitingRows, init=False)
     withheld: WithheldAnswers = field(init=False)
@@ -113,6 +115,8 @@ class OperatorState:
         arrays |= {} if self.changes is None else self.changes.dump_state()
         if self.broadcast is not None:
             arrays |= state_arrays.with_prefix(_BROADCAST, self.broadcast.dump_state())
+        if len(self.whole_table):
+            arrays[_WHOLE] = self.whole_table
         header: dict[str, Any] = {
             "layout": LAYOUT,
             "operator": self.bound.fingerprint(),
@@ -149,6 +153,8 @@ class OperatorState:
         if self.broadcast is not None:
             self.broadcast.load_state(state_arrays.without_prefix(_BROADCAST, state.arrays))
             self._pass_broadcast()
+            if _WHOLE in state.arrays:
+                self.whole_table = StateReader(state.arrays).ascending(_WHOLE, dtype=np.uint64)
         self.groups.start_from(self._joined)
         self.groups.load_state(state_arrays.without_prefix("groups", state.arrays), changed)
         self.withheld.load_state(state.header.get("withheld"), state.arrays, self.watermark)
@@ -169,6 +175,7 @@ class OperatorState:
         """On a new one: begin with these groups, at a moment up to which all is answered; `latest`: of any row."""
         self.clock.add(EventTimeProgress([latest] * self.bound.query.source_count, latest))
         self.watermark = at
+        self._pass_broadcast()
         self.groups.begin(keys, values, processors)
 
     def align_with(self, other: "OperatorState") -> None:
@@ -178,6 +185,7 @@ class OperatorState:
         if self.broadcast is not None and other.broadcast is not None:
             self.broadcast.load_state(other.broadcast.dump_state())
             self._pass_broadcast()
+            self.whole_table = other.whole_table
         self.groups.start_from(self._joined)
 
     def absorb(self, other: "OperatorState", select: Callable[[UInt64], Array]) -> None:

@@ -163,6 +163,11 @@ class Regular(Schedule):
         return np.arange(self.after(begin), end + 1, self.every, dtype=np.int64)
 
 
+def schedule_for_rules(longest: int) -> Schedule:
+    """Any moment may be one of a rule that comes while it runs, as long as the longest window holds a row."""
+    return Schedule([longest], [1], [0])
+
+
 class EachRow(Schedule):
     """No moments: each row is answered when it comes, over what came less than `window` before it.
 

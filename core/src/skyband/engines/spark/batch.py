@@ -37,7 +37,7 @@ def run(packed: Any, plan: ShardedPlan) -> Any:
 def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     load_and_freeze(plan)
     operator, number = plan.operator(), None
-    bad = {} if plan.broadcast is None else broadcast_rows.take(operator, [plan.broadcast])
+    bad = {} if plan.broadcast is None else broadcast_rows.take_whole(operator, plan.broadcast)
     end, limit = TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():

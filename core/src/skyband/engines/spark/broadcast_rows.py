@@ -9,23 +9,11 @@ from skyband.arrays import TIME_MIN
 from skyband.columns import record_batch_bytes
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
-from skyband.errors import ConfigError, InputError, Problem
-from skyband.groups.execution import execution_of
+from skyband.errors import InputError
+from skyband.groups.broadcast_state import RefusedRows
 from skyband.operator.operator import Operator
-from skyband.queries.query import BAD, FAIL, Query
-
-
-def check_broadcast(query: Query, schema: pa.Schema) -> None:
-    """Raise ConfigError where the query takes no second table, InputError where such a table has not its columns."""
-    state = execution_of(query).broadcast_state()
-    if state is None:
-        raise ConfigError(Problem(query.broadcast or "rules", f"{query.kind}, as it is asked, takes no second table"))
-    state.take(schema.empty_table(), None)
-
-
-def to_bytes(table: pa.Table) -> bytes:
-    """Rows as bytes, for `take`."""
-    return record_batch_bytes.to_bytes(_whole(table))
+from skyband.operator.whole_table import WholeTable
+from skyband.queries.query import BAD, FAIL
 
 
 def with_broadcast(packed: Any, plan: ShardedPlan, rows: Any) -> Any:
@@ -50,12 +38,16 @@ def take(operator: Operator, pieces: Sequence[bytes]) -> dict[str, int]:
 
     Every shard refuses the same ones, so one of them counts. Raises InputError at the first where they end the run.
     """
-    refused = operator.broadcast(pa.Table.from_batches([record_batch_bytes.from_bytes(piece) for piece in pieces]))
+    rows = pa.Table.from_batches([record_batch_bytes.from_bytes(piece) for piece in pieces])
+    return _bad(operator, operator.broadcast(rows))
+
+
+def take_whole(operator: Operator, table: WholeTable) -> dict[str, int]:
+    """As `take`, of all rows of a table that is no stream, with which the operator goes on: those that are new."""
+    return _bad(operator, operator.broadcast_whole(table))
+
+
+def _bad(operator: Operator, refused: RefusedRows) -> dict[str, int]:
     if refused and operator.query.bad_rows == FAIL:
         raise InputError(refused[0][0].argument, f"{refused[0][0].message}: {refused[0][1]}")
     return {BAD: len(refused)} if refused and (operator.shard is None or operator.shard.number == 0) else {}
-
-
-def _whole(table: pa.Table) -> pa.RecordBatch:
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

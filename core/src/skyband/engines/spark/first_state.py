@@ -26,6 +26,9 @@ SEEDS = (0, 1)
 NOTHING_READ = "-"
 """What Spark writes of a source that it has read nothing of yet."""
 
+_FIRST_SOURCE = 2
+"""The line of Spark's offsets that is of the first source: the others follow."""
+
 _STATES = pa.schema([("shard", pa.int64()), ("number", pa.int32()), ("size", pa.int64()), ("data", pa.binary())])
 
 
@@ -49,10 +52,12 @@ class FirstStates(StatefulProcessor):  # type: ignore[misc]
         """Nothing is held."""
 
 
-def write_checkpoint(session: Any, plan: ShardedPlan, snapshots: list[bytes], folder: Path) -> Path:
+def write_checkpoint(
+    session: Any, plan: ShardedPlan, snapshots: list[bytes], folder: Path, second: bool = False
+) -> Path:
     """A checkpoint in `folder`, which is empty, whose stream of this plan goes on from these snapshots, by shard.
 
-    Its source is where `set_position` puts it.
+    Its source, and the second where it has one, are where `set_position` puts them.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -60,6 +65,8 @@ def write_checkpoint(session: Any, plan: ShardedPlan, snapshots: list[bytes], fo
     states = session.read.schema(from_arrow_schema(_STATES)).parquet(str(_snapshot_file(snapshots, folder / "states")))
     empty = session.readStream.schema(from_arrow_schema(SHUFFLE_SCHEMA)).option("maxFilesPerTrigger", 1)
     nothing = empty.parquet(str(_empty_files(folder / "source")))
+    if second:
+        nothing = nothing.union(empty.parquet(str(_empty_files(folder / "second"))))
     rows = _without_ticks(nothing, plan).selectExpr("CAST(shard AS BIGINT) AS shard", "first")
     paths = rows.groupBy("shard").transformWithStateInPandas(
         FirstStates(plan.shards), "shard bigint", "append", "None", initialState=states.groupBy("shard")
@@ -71,13 +78,14 @@ def write_checkpoint(session: Any, plan: ShardedPlan, snapshots: list[bytes], fo
     return checkpoint
 
 
-def set_position(checkpoint: Path, offset: str = NOTHING_READ, log: Path | None = None) -> None:
-    """Say of a fresh checkpoint how far its first source was read: a line of Spark's offsets, and the source's log."""
+def set_position(checkpoint: Path, offset: str = NOTHING_READ, log: Path | None = None, number: int = 0) -> None:
+    """Say of a fresh checkpoint how far the source of this number was read: a line of Spark's offsets, and its log."""
     for batch in SEEDS:
         path = checkpoint / "offsets" / str(batch)
-        version, settings, _, *others = path.read_text("utf-8").splitlines()
-        _replace(path, "\n".join([version, settings, offset, *others]))
-    mine = checkpoint / "sources" / "0"
+        lines = path.read_text("utf-8").splitlines()
+        lines[_FIRST_SOURCE + number] = offset
+        _replace(path, "\n".join(lines))
+    mine = checkpoint / "sources" / str(number)
     for path in mine.iterdir() if mine.is_dir() else ():
         path.unlink()
     for path in sorted(log.iterdir()) if log is not None else ():
@@ -98,12 +106,12 @@ def set_place(checkpoint: Path, final: Path) -> None:
         _replace(path, f"{version}\n{json.dumps(offsets)}")
 
 
-def offset_of(checkpoint: Path, batch: int) -> str:
-    """How far the first source was read after a micro-batch. Raises EngineError where Spark wrote that otherwise."""
+def offset_of(checkpoint: Path, batch: int, number: int = 0) -> str:
+    """How far the source of this number was read after a micro-batch. Raises EngineError where that is not there."""
     lines = (checkpoint / "offsets" / str(batch)).read_text("utf-8").splitlines()
-    if len(lines) < 3 or lines[0] != "v1":
+    if len(lines) <= _FIRST_SOURCE + number or lines[0] != "v1":
         raise EngineError(f"{str(checkpoint / 'offsets' / str(batch))!r} is no list of offsets as Spark 4 writes it")
-    return lines[2]
+    return lines[_FIRST_SOURCE + number]
 
 
 def _without_ticks(packed: Any, plan: ShardedPlan) -> Any:

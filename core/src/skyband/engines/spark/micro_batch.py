@@ -37,12 +37,15 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
             if row.broadcast is not None:
                 second.append(row.broadcast)
             end.add(row.progress, row.dropped, row.rows)
+    fresh = plan.broadcast is not None and not operator.has_whole(plan.broadcast)
+    if plan.broadcast is not None and fresh:
+        end.drop(broadcast_rows.take_whole(operator, plan.broadcast))
     if second:
         end.drop(broadcast_rows.take(operator, second))
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     answers = operator.step(end.progress, plan.ticking)
-    size = store.commit(operator, log_pieces, whole=bool(second))
+    size = store.commit(operator, log_pieces, whole=fresh or bool(second))
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     end.check(metrics.rows_in)

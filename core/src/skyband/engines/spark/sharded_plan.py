@@ -18,6 +18,7 @@ from skyband.operator.operator import Operator
 from skyband.operator.row_accounting import check_sum
 from skyband.operator.row_encoding import Encoded, encode, hashed_columns
 from skyband.operator.shard import Shard
+from skyband.operator.whole_table import WholeTable
 from skyband.queries.query import BAD, Query
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
@@ -58,8 +59,8 @@ class ShardedPlan:
     shards: int
     ticking: Ticking | None = None
     late_rows: LateRows | None = None
-    broadcast: bytes | None = None
-    """Of a batch, all rows of the query's second table, as `broadcast_rows` packs them."""
+    broadcast: WholeTable | None = None
+    """The query's second table, where it is no stream."""
 
     @property
     def merges(self) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
+from attrs import evolve
 
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, Problem
@@ -66,7 +67,7 @@ def _answers(
     job: Job, local_run: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
     if job.broadcast is not None:
-        local_run.broadcast(read_broadcast(job.broadcast))
+        local_run.broadcast(read_broadcast(evolve(job.broadcast, stream=False)))
     files = _files_a_step(job)
     waiting, step = None, 0
     for batch in batches:

@@ -3,6 +3,7 @@
 savepoint.json   what made it, the query and source, how far time and the source had come, and what is beside it
 states/          a snapshot of each shard
 source/          Spark's log of the files read, where the source is of files
+rules/           the same of the query's second table, where that is a stream
 """
 
 import json
@@ -28,7 +29,7 @@ from skyband.version import __version__
 FORMAT = 2
 """1 did not say which shard a state is of. A stream's came in the order of Spark's keys, not of their numbers."""
 
-MANIFEST, STATES, SOURCE = "savepoint.json", "states", "source"
+MANIFEST, STATES, SOURCE, SECOND = "savepoint.json", "states", "source", "rules"
 _TOPICS = ("subscribe", "subscribepattern", "assign")
 """Options that say what a source is, besides its format and path."""
 
@@ -58,6 +59,8 @@ class Savepoint:
     watermark: int | None
     position: Position | None
     """None where it was made of history: the stream begins where its own source does."""
+    second: Position | None = None
+    """How far the query's second table was read, where that was a stream."""
 
     def snapshots(self) -> list[bytes]:
         """The state of each shard, by its number. Raises SnapshotError where one is not there or of another size.
@@ -112,8 +115,9 @@ def write(
     watermark: int | None,
     versions: Mapping[str, str],
     position: Position | None,
+    second: Position | None = None,
 ) -> Savepoint:
-    """Write a savepoint of a snapshot of each shard, by its number.
+    """Write a savepoint of a snapshot of each shard, by its number; second: of the query's second table.
 
     `folder` is complete or not there, whenever this is interrupted.
     """
@@ -128,12 +132,14 @@ def write(
             name = f"{number:05}.skyband"
             (partial / STATES / name).write_bytes(snapshot)
             states.append({"file": name, "bytes": len(snapshot), "shard": number})
-        if position is not None and position.log is not None:
-            shutil.copytree(position.log, partial / SOURCE)
-        source = None if position is None else {**position.source, "offset": position.offset}
+        sources = {}
+        for name, where in ((SOURCE, position), (SECOND, second)):
+            if where is not None and where.log is not None:
+                shutil.copytree(where.log, partial / name)
+            sources[name] = None if where is None else {**where.source, "offset": where.offset}
         manifest = {
             "format": FORMAT, "id": identity, "made_by": {"skyband": __version__, **versions},
-            "query": _keys(query), "watermark": watermark, "source": source, "states": states,
+            "query": _keys(query), "watermark": watermark, **sources, "states": states,
         }  # fmt: skip
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
         _to_disk(partial)
@@ -152,16 +158,12 @@ def read(folder: Path) -> Savepoint:
         message = f"was made by skyband {by}, this is {__version__}"
         raise SnapshotError(f"the savepoint {str(folder)!r} {message}: read it with that one, or make it again")
     try:
-        source, position = manifest["source"], None
-        if source is not None:
-            log = folder / SOURCE
-            facts = {name: value for name, value in source.items() if name != "offset"}
-            facts["path"] = path_to_keep(facts.get("path"))
-            position = Position(facts, str(source["offset"]), log if log.is_dir() else None)
+        position = _position(manifest["source"], folder / SOURCE)
+        second = _position(manifest.get(SECOND), folder / SECOND)
         shards = len(_files_by_shard(manifest))
         savepoint = Savepoint(
             folder, str(manifest["id"]), dict(manifest["made_by"]), make_query(manifest["query"]), shards,
-            manifest["watermark"], position,
+            manifest["watermark"], position, second,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {type(error).__name__}: {error}") from error
@@ -172,6 +174,15 @@ def read(folder: Path) -> Savepoint:
             f"{__version__}, or begin with history"
         )
     return savepoint
+
+
+def _position(source: Any, log: Path) -> Position | None:
+    """How far a source was read, as a manifest says it."""
+    if source is None:
+        return None
+    facts = {name: value for name, value in source.items() if name != "offset"}
+    facts["path"] = path_to_keep(facts.get("path"))
+    return Position(facts, str(source["offset"]), log if log.is_dir() else None)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

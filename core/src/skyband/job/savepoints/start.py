@@ -13,9 +13,9 @@ from attrs import evolve
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
-from skyband.job.model import Job, local_path
+from skyband.job.model import Job, Source, local_path
 from skyband.job.savepoints import savepoint
-from skyband.job.savepoints.savepoint import Savepoint, checkpoint_of, fact_text
+from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of, fact_text
 from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import sink_log as spark_sink_log
 from skyband.job.spark.errors import python_was_late
@@ -52,7 +52,8 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
     plan = evolve(plan, ticking=ticking)
     states = take_over(contents.snapshots(), contents.query, lambda shared: _operator(plan, shared), plan.shards)
     with _partial_folder(checkpoint) as partial:
-        path = _write(session, plan, [operator.snapshot() for operator in states], contents, partial, checkpoint)
+        snapshots, second = [operator.snapshot() for operator in states], _second(job) is not None
+        path = _write(session, plan, snapshots, contents, partial, checkpoint, second)
         if sink is not None:
             spark_sink_log.seed(sink, SEEDS)
         if checkpoint.exists():
@@ -92,25 +93,33 @@ def _partial_folder(checkpoint: Path) -> Iterator[Path]:
 
 
 def _write(
-    session: Any, plan: ShardedPlan, snapshots: list[bytes], savepoint: Savepoint, partial: Path, checkpoint: Path
+    session: Any,
+    plan: ShardedPlan,
+    snapshots: list[bytes],
+    savepoint: Savepoint,
+    partial: Path,
+    checkpoint: Path,
+    second: bool,
 ) -> Path:
-    """The checkpoint, complete but for its place."""
+    """The checkpoint, complete but for its place; second: whether the stream has a second source, of rules."""
     from skyband.engines.spark.first_state import set_place, set_position, write_checkpoint
 
     for starts in range(1, _STARTS + 1):
         folder = partial / str(starts)
         folder.mkdir()
         try:
-            path = write_checkpoint(session, plan, snapshots, folder)
+            path = write_checkpoint(session, plan, snapshots, folder, second)
             break
         except Exception as error:
             if starts == _STARTS or not python_was_late(error):
                 raise
     set_place(path, checkpoint)
-    if savepoint.position is None:
-        set_position(path)
-    else:
-        set_position(path, savepoint.position.offset, savepoint.position.log)
+    positions = [savepoint.position, *([savepoint.second] if second else [])]
+    for number, position in enumerate(positions):
+        if position is None:
+            set_position(path, number=number)
+        else:
+            set_position(path, position.offset, position.log, number)
     mark = {"savepoint": savepoint.id, "skyband": __version__, "shards": len(snapshots)}
     (path / MARK).write_text(json.dumps(mark), "utf-8")
     return path
@@ -148,18 +157,29 @@ def _mark(checkpoint: Path) -> dict[str, Any] | None:
 
 
 def _check_source(job: Job, contents: Savepoint) -> None:
-    """Raise ConfigError where the position in the savepoint's source means nothing in the job's."""
-    if contents.position is None:
-        return
-    before, here = contents.position.source, savepoint.source_facts(job.source)
-    problems = [
+    """Raise ConfigError where a position in the savepoint's sources means nothing in the job's."""
+    problems = _moved("source", contents.position, job.source)
+    problems += _moved(f"query.{job.query.broadcast}", contents.second, _second(job))
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _second(job: Job) -> Source | None:
+    """The query's second table, where it is a stream."""
+    return job.broadcast if job.broadcast is not None and job.broadcast.stream else None
+
+
+def _moved(key: str, position: Position | None, source: Source | None) -> list[Problem]:
+    """What of a source under a key is other than where a savepoint was made. One that is no more is no matter."""
+    if position is None or source is None:
+        return []
+    before, here = position.source, savepoint.source_facts(source)
+    return [
         Problem(
-            f"source.{name}",
+            f"{key}.{name}",
             f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(here.get(name))}), and it "
             "goes on where that was left: rows would be lost or read twice; change it back",
         )
         for name in sorted({*before, *here})
         if before.get(name) != here.get(name) and (name in before or name not in ("where", "select"))
     ]
-    if problems:
-        raise ConfigError(*problems)

@@ -51,14 +51,15 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
             operator = shards.pop(0).restore(plan)
             snapshots.append(operator.snapshot())
             watermarks.append(operator.watermark)
-        log = checkpoint / "sources" / "0"
-        position = Position(
-            savepoint.source_facts(job.source), offset_of(checkpoint, batch), log if log.is_dir() else None
-        )
+        sources = [job.source, *([] if job.broadcast is None or not job.broadcast.stream else [job.broadcast])]
+        positions = [
+            Position(savepoint.source_facts(source), offset_of(checkpoint, batch, number), _log(checkpoint, number))
+            for number, source in enumerate(sources)
+        ]
         if _ended(checkpoint) != batch:
             raise EngineError(f"a stream runs on the checkpoint {str(checkpoint)!r}: stop it first")
         watermark = min((moment for moment in watermarks if moment is not None), default=None)
-        return savepoint.write(folder, job.query, snapshots, watermark, _versions(session, plan), position)
+        return savepoint.write(folder, job.query, snapshots, watermark, _versions(session, plan), *positions)
 
 
 @secrets_hidden()
@@ -101,6 +102,12 @@ def save_states(
         moment = begin_with_states(operator, table, own_moment)
         versions = _versions(session, plan)
         return savepoint.write(folder, job.query, [operator.snapshot()], moment, versions, None)
+
+
+def _log(checkpoint: Path, number: int) -> Path | None:
+    """Spark's log of the files read of the source of this number."""
+    log = checkpoint / "sources" / str(number)
+    return log if log.is_dir() else None
 
 
 def _ended(checkpoint: Path) -> int:

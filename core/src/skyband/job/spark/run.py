@@ -6,17 +6,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from attrs import evolve
 
 from skyband import spark
-from skyband.engines.spark.broadcast_rows import to_bytes
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, InputError, Problem
 from skyband.job import checkpoint_record
-from skyband.job.broadcast import read_broadcast
 from skyband.job.checked_job import CheckedJob
 from skyband.job.column_name_clashes import check_names, tells_case
 from skyband.job.engine import Engine
@@ -32,7 +30,7 @@ from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.python_file_reader import BY_PYTHON
 from skyband.job.spark.session import require_spark, spark_session
-from skyband.job.spark.source import open_source, plan_for, text_options
+from skyband.job.spark.source import open_source, plan_for, second_table, text_options
 from skyband.job.spark.vanished_files import vanished_files
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
@@ -43,6 +41,14 @@ _STARTS = 3
 """How often a stream is started whose first Python Spark gives up waiting for: nothing has been written by then."""
 _FINISHING = 3
 """Runs that try to find the input complete, where rows come in between."""
+
+
+class Sources(NamedTuple):
+    """What a stream reads, as DataFrames."""
+
+    rows: Any
+    rules: Any
+    """The query's second table where it is a stream; None where it is none, or there is none."""
 
 
 def run(
@@ -64,6 +70,7 @@ def run(
         if savepoint is not None and not job.source.stream:
             raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
         plan = evolve(plan_for(job, source, job.shards), late_rows=late_rows_of_tasks(job))
+        plan, rules = _with_rules(job, session, plan)
         if savepoint is not None:
             from skyband.job.savepoints.start import begin_from
 
@@ -75,9 +82,20 @@ def run(
             with _checkpoint_in_use(job):
                 _check_goes_on(job, plan)
                 with bad_rows.beside(job, source, plan) as beside:
-                    totals = _stream(job, source, plan, progress, beside, reader)
+                    totals = _stream(job, Sources(source, rules), plan, progress, beside, reader)
         totals.reader = reader
         return totals
+
+
+def _with_rules(job: CheckedJob, session: Any, plan: ShardedPlan) -> tuple[ShardedPlan, Any]:
+    """The plan with the second table of a job's query, or with it the stream that this is."""
+    rules = second_table(session, job)
+    if rules is None:
+        return plan, None
+    try:
+        return spark.with_rules(plan, rules)
+    except InputError as error:
+        raise ConfigError(Problem(f"query.{job.query.broadcast}", str(error))) from error
 
 
 def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
@@ -103,8 +121,6 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     from pyspark.sql import functions as sql
 
     observed, counted = Observation("skyband"), Observation("skyband_answers")
-    if job.broadcast is not None:
-        plan = evolve(plan, broadcast=to_bytes(read_broadcast(job.broadcast)))
     answers = spark.answers_of(source, plan, observed)
     _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
@@ -161,7 +177,9 @@ def _nothing_done(job: Job, progress: Progress, totals: Totals) -> Totals:
     return totals
 
 
-def _stream(job: Job, source: Any, plan: ShardedPlan, progress: Progress, beside: Beside, reader: str | None) -> Totals:
+def _stream(
+    job: Job, source: Sources, plan: ShardedPlan, progress: Progress, beside: Beside, reader: str | None
+) -> Totals:
     totals = Totals(in_rows=job.query.rows, micro_batches=0, may_be_empty=_goes_on(job), reader=reader)
     _run_to_its_end(job, source, plan, progress, totals, beside, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
@@ -182,7 +200,7 @@ def _goes_on(job: Job) -> bool:
 
 
 def _run_to_its_end(
-    job: Job, source: Any, plan: ShardedPlan, progress: Progress, totals: Totals, beside: Beside, last: bool
+    job: Job, source: Sources, plan: ShardedPlan, progress: Progress, totals: Totals, beside: Beside, last: bool
 ) -> None:
     """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
     before = totals.micro_batches
@@ -196,12 +214,13 @@ def _run_to_its_end(
         progress.note("Python did not start within the 10 s that Spark waits for it: starting the stream again")
 
 
-def _start(job: Job, source: Any, plan: ShardedPlan, progress: Progress, last: bool) -> Any:
+def _start(job: Job, sources: Sources, plan: ShardedPlan, progress: Progress, last: bool) -> Any:
     """Start the stream; `last`: the run in which it is taken as complete."""
     from pyspark.sql import functions as sql
 
     ticking = spark.ticking_of(job.source.idle_after, last if job.source.finish else None)
-    answers = spark.answers_of(source, evolve(plan, ticking=ticking))
+    source = sources.rows
+    answers = spark.answers_of(source, evolve(plan, ticking=ticking), rules=sources.rules)
     _check_names(job, answers)
     answers = answers.observe("skyband_answers", sql.count(sql.lit(1)).alias("answers"))
     writer = (

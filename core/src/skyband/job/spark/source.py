@@ -1,11 +1,16 @@
 """The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`, and the plan for them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.errors import ConfigError
 from skyband.job.checked_job import CheckedJob
 from skyband.job.model import Source, option_text
+from skyband.job.sources.source_files import Files, open_files
+from skyband.job.sources.table_source import Table
+from skyband.job.sources.where_and_select import OnlySparkError
 from skyband.job.spark import catalog_table
 from skyband.job.spark.errors import sql_of
 from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
@@ -20,18 +25,48 @@ def source_frame(session: Any, job: CheckedJob) -> Any:
 
 def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
     """The DataFrame of a job's source, and who reads its files, where there is a choice."""
-    source = job.source
+    return _open(session, job.source, job.query.columns, job.rows)
+
+
+def second_table(session: Any, job: CheckedJob) -> Any:
+    """The second table of a job's query: a streaming DataFrame of it, or all its rows; None where there is none.
+
+    Raises ConfigError where it cannot be read.
+    """
+    from skyband.job.broadcast import all_columns, of_second, read_broadcast
+
+    if job.broadcast is None:
+        return None
+    try:
+        if not job.broadcast.stream and _is_read_here(job.broadcast):
+            return read_broadcast(job.broadcast)
+        return _open(session, all_columns(job.broadcast, job.query))[0]
+    except ConfigError as error:
+        raise ConfigError(*(one.within(f"query.{job.query.broadcast}") for one in of_second(error.problems))) from error
+
+
+def _is_read_here(source: Source) -> bool:
+    """Whether this process can read all of a source, its `where` and `select` too."""
+    try:
+        return open_files(source) is not None
+    except OnlySparkError:
+        return False
+
+
+def _open(
+    session: Any, source: Source, columns: Sequence[str] | None = None, rows: Files | Table | None = None
+) -> tuple[Any, str | None]:
     if is_ours(session, source):
-        rows, choice = table_frame(session, source, job.query.columns)
-        return _shaped(rows, choice.rest), str(choice)
+        frame, choice = table_frame(session, source, columns)
+        return _shaped(frame, choice.rest), str(choice)
     if catalog_table.is_named(source):
         return _shaped(catalog_table.table_frame(session, source, text_options(source.options)), source), None
     if not source.of_files:
         return _shaped(_read_by_spark(session, source), source), None
-    choice = choose_reader(source, settings_of(session, source), job.query.columns, job.rows)
+    choice = choose_reader(source, settings_of(session, source), columns, rows)
     if choice.files is None:
         return _shaped(_read_by_spark(session, source), source), str(choice)
-    return _shaped(file_frame(session, choice, job.query.columns), choice.rest), str(choice)
+    return _shaped(file_frame(session, choice, columns), choice.rest), str(choice)
 
 
 def _read_by_spark(session: Any, source: Source) -> Any:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from skyband.arrays import Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Int64
 from skyband.columns.rows import Rows
 from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.rule_rows import Limits, Version
+from skyband.groups.rules import Rules
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
@@ -17,9 +19,8 @@ from skyband.registry import Binding
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor
 from skyband_workload.top_k_workload.query import BEST, RULE_K, TopKWorkload
-from skyband_workload.top_k_workload.rule_rows import Limits
-from skyband_workload.top_k_workload.rules import Rules
 from skyband_workload.top_k_workload.rules_processor import RulesProcessor
+from skyband_workload.top_k_workload.workload_file import NamedQuery
 
 
 class TopKWorkloadExecution(Execution[TopKWorkload]):
@@ -33,7 +34,7 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         longest, most = self.query.longest, self.query.most
         if longest is None or most is None:
             return None
-        return Rules(self.query.queries, Limits(longest.length, most))
+        return Rules([_version(query) for query in self.query.queries], Limits(longest.length, most))
 
     def end(self, latest: int) -> int | None:
         """With rules, a processor tells."""
@@ -89,3 +90,9 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         place = pc.index_in(ranked.column("query"), value_set=self._names)
         most = np.array([query.k for query in query.queries])[place.to_numpy()]
         return top_k_merging.truncate(ranked, most, answers.column_names)
+
+
+def _version(query: NamedQuery) -> Version:
+    """A query as a rule that holds for ever."""
+    window, slide, phase = query.window.length, query.slide.length, query.phase.length
+    return Version(query.name, window, slide, query.k, phase % slide, TIME_MIN, TIME_MAX)

@@ -38,7 +38,8 @@ from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend, TopKQuery
-from skyband.windows.schedule import Schedule
+from skyband.windows.rule_limits import SOURCE_OF_RULES
+from skyband.windows.schedule import Schedule, schedule_for_rules
 
 from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery, named_queries
 
@@ -107,10 +108,7 @@ class TopKWorkload(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "no score")
     files: ClassVar[tuple[str, ...]] = ("queries",)
     broadcast: ClassVar[str | None] = "rules"
-    refused_keys: ClassVar[Mapping[str, str]] = {
-        "rules": "is a source beside the rows: in a job a table, rules = { path = …, format = … }; in a program an "
-        "argument of `apply`"
-    }
+    refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
     backend_remedies: ClassVar[Mapping[str, str]] = {
         "on_demand": "for rules that come while it runs take one that answers any subquery, such as paneband"
     }
@@ -245,7 +243,7 @@ class TopKWorkload(Query):
     def schedule(self) -> Schedule:
         """When its queries answer; with rules any moment may be one, as long as the longest window holds a row."""
         if self.longest is not None:
-            return Schedule([self.longest.length], [1], [0])
+            return schedule_for_rules(self.longest.length)
         lengths = [query.lengths for query in self.queries]
         return Schedule(*zip(*((one.window, one.slide, one.phase) for one in lengths), strict=True))
 

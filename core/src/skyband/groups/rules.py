@@ -1,19 +1,20 @@
-"""Rules: the queries of a workload that come, change and go while it runs, each with the moments that it holds for."""
+"""Rules: what is asked of all groups comes, changes and goes while it runs, each with the moments that it holds for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import evolve, frozen
+
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
+from skyband.config.calendar_lengths import Length
+from skyband.config.durations import Duration, length_text
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
+from skyband.groups.rule_rows import Limits, Version, read_rules, row_schema
 from skyband.state_validation import StateReader
-
-from skyband_workload.top_k_workload.rule_rows import Limits, Version, read_rules
-from skyband_workload.top_k_workload.workload_file import NamedQuery
 
 _NUMBERS = ("window", "slide", "k", "phase", "after", "until")
 _SCHEMA = pa.schema([pa.field("name", pa.string()), *(pa.field(name, pa.int64()) for name in _NUMBERS)])
@@ -28,12 +29,29 @@ class Moments(NamedTuple):
     since: Int64
     k: Int64
 
+    def with_rows(self, times: Int64) -> Iterator[tuple[int, int, range]]:
+        """(start, stop, places) of the rows at `times` before each moment since the last, and the answers due then.
+
+        The last ones are the rows after all moments, with nothing due.
+        """
+        at, first = np.unique(self.at, return_index=True)
+        begins, stops, start = [*first.tolist(), len(self.at)], np.searchsorted(times, at).tolist(), 0
+        for begin, end, stop in zip(begins, begins[1:], stops, strict=False):
+            yield start, stop, range(begin, end)
+            start = stop
+        yield start, len(times), range(0)
+
+    def at_place(self, place: int) -> tuple[int, int, int, int]:
+        """at, rule, since and k of one."""
+        return tuple(int(column[place]) for column in self)  # type: ignore[return-value]
+
 
 @frozen(eq=False)
 class _InForce:
     """Versions that have moments to come, as arrays in order of rule: each answers later than `begin`, up to `end`."""
 
     names: pa.Array
+    window_names: pa.Array
     window: Int64
     slide: Int64
     k: Int64
@@ -51,15 +69,15 @@ class _InForce:
 
 
 class Rules(BroadcastState):
-    """The queries of a job and the rules that came to it, which hold for moments later than `after`, up to `until`.
+    """What a query asks for ever, and the rules that came, which hold for moments later than `after` up to `until`.
 
     Of several versions of a name each holds until the next begins. A version without a window is the end of a rule.
     Retained are those with moments to come. `take` costs O(r log r) for r rules, `moments` O(rules + m log m).
     """
 
-    def __init__(self, queries: Sequence[NamedQuery], limits: Limits) -> None:
-        """queries: those that hold for ever."""
-        self._fixed = [Version(one.name, *_numbers(one), TIME_MIN, TIME_MAX) for one in queries]
+    def __init__(self, fixed: Sequence[Version], limits: Limits) -> None:
+        """fixed: those that hold for ever."""
+        self._fixed = fixed
         self._limits = limits
         self._versions: dict[tuple[str, int], Version] = {}
         self._answered = TIME_MIN
@@ -67,6 +85,15 @@ class Rules(BroadcastState):
         self._next: int | None = None
         self._span: tuple[int, int] | None = None
         self._due = _NOTHING
+
+    @property
+    def schema(self) -> pa.Schema:
+        return row_schema(self._limits)
+
+    @property
+    def windows(self) -> pa.Array:
+        """The window of each rule in force as text, in the order of `names`."""
+        return self._active.window_names
 
     @property
     def names(self) -> pa.Array:
@@ -130,8 +157,9 @@ class Rules(BroadcastState):
         frame = state_arrays.frame_from_array("rules", arrays, empty)
         columns = {name: frame.column(name).to_numpy() for name in _NUMBERS}
         state = StateReader(columns)
+        k = self._limits.most or 0
         for name, least, most in (
-            ("window", 0, self._limits.longest), ("slide", 1, _MOST), ("k", 0, self._limits.most), ("phase", 0, _MOST),
+            ("window", 0, self._limits.longest), ("slide", 1, _MOST), ("k", 0, k), ("phase", 0, _MOST),
         ):  # fmt: skip
             state.column(name, np.int64, len(frame), at_least=least, at_most=most)
         versions = [Version(**row) for row in frame.to_pylist()]
@@ -156,7 +184,8 @@ class Rules(BroadcastState):
                 pa.array([one.name for one, _ in both], pa.string()),
                 np.array([end for _, end in both], np.int64),
             )
-            self._in_force = _InForce(names, window, slide, k, phase, begin, ends)
+            windows = pa.array([length_text(length, False) for length in window.tolist()], pa.string())
+            self._in_force = _InForce(names, windows, window, slide, k, phase, begin, ends)
         return self._in_force
 
     def _moments(self, begin: int, end: int) -> Moments:
@@ -176,9 +205,12 @@ _NONE = np.empty(0, np.int64)
 _NOTHING = Moments(_NONE, _NONE, _NONE, _NONE)
 
 
-def _numbers(query: NamedQuery) -> tuple[int, int, int, int]:
-    slide = query.slide.length
-    return query.window.length, slide, query.k, query.phase.length % slide
+def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits: Limits) -> Rules:
+    """The rules of a query with windows that are asked for ever at the moments of `every`, each named by its length."""
+    slide, phase = every.length, offset.length % every.length
+    k = limits.k or 0
+    fixed = [Version(str(one), one.length, slide, k, phase, TIME_MIN, TIME_MAX) for one in dict.fromkeys(windows)]
+    return Rules(fixed, evolve(limits, every=(slide, phase)))
 
 
 def _with_ends(versions: Any) -> list[tuple[Version, int]]:

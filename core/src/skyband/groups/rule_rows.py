@@ -6,29 +6,51 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
+
 from skyband.arrays import TIME_MAX
 from skyband.config.durations import Duration, length_text, parse
 from skyband.errors import InputError, suggest
 from skyband.groups.broadcast_state import RefusedRows
 
-COLUMNS = {"name": "text", "window": "text", "slide": "text", "k": "a whole number", "phase": "text",
-           "after": "a timestamp", "until": "a timestamp"}  # fmt: skip
-"""The columns of a table of rules, and what each holds; the first four must be there."""
-
-_REQUIRED = 4
+_COLUMNS = {"name": "text", "window": "text", "slide": "text", "k": "a whole number", "phase": "text",
+            "after": "a timestamp", "until": "a timestamp"}  # fmt: skip
+"""The columns of a table of rules, and what each holds."""
+_TYPES = {"text": pa.string(), "a whole number": pa.int64(), "a timestamp": pa.timestamp("us", "UTC")}
 
 
 @frozen
 class Limits:
-    """What the state is kept for: the longest window, in microseconds, and the largest k."""
+    """What the state is kept for: the longest window, in microseconds, and the largest k where rules have one."""
 
     longest: int
-    most: int
+    most: int | None = None
+    every: tuple[int, int] | None = None
+    """Slide and phase of rules that do not say them; None where each must."""
+    k: int | None = None
+    """That of rules that do not say theirs; None where each must."""
+    grain: int = 1
+    """Windows and slides are multiples of this, and phases beside that of `every`."""
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that rules may have, and what each holds."""
+        return {name: what for name, what in _COLUMNS.items() if name != "k" or self.most is not None}
+
+    @property
+    def required(self) -> list[str]:
+        """Those that must be there."""
+        k = [] if self.most is None or self.k is not None else ["k"]
+        return ["name", "window", *([] if self.every else ["slide"]), *k]
+
+
+def row_schema(limits: Limits) -> pa.Schema:
+    """The columns of rules in their types."""
+    return pa.schema([pa.field(name, _TYPES[what]) for name, what in limits.columns.items()])
 
 
 @frozen
 class Version:
-    """What a name stands for from a time on: a query, or with window = 0 none. Times in microseconds."""
+    """What a name stands for from a time on: a window, or with window = 0 none. Times in microseconds."""
 
     name: str
     window: int
@@ -62,7 +84,7 @@ def read_rules(
     places: dict[tuple[str, int], list[int]] = {}
     came: dict[tuple[str, int], Version] = {}
     lengths: dict[str, Duration | str] = {}
-    for place, row in enumerate(_rows(_columns(table))):
+    for place, row in enumerate(_rows(_columns(table, limits))):
         try:
             version = _version(row, limits, answered, fixed, lengths)
         except _RefusedError as error:
@@ -104,24 +126,25 @@ def _ends_of_nothing(versions: Iterable[Version], ends: Collection[tuple[str, in
     return nothing
 
 
-def _columns(table: pa.Table) -> pa.Table:
+def _columns(table: pa.Table, limits: Limits) -> pa.Table:
     """The columns of rules in their types. Raises InputError where one is missing, or is something else."""
+    columns = limits.columns
     for name in table.column_names:
-        if name not in COLUMNS:
-            message = f"is no column of a rule; {suggest(name, COLUMNS)}: select the others"
+        if name not in columns:
+            message = f"is no column of a rule; {suggest(name, columns)}: select the others"
             raise InputError(f"rules.{name}", message)
-    for name in list(COLUMNS)[:_REQUIRED]:
+    for name in limits.required:
         if name not in table.column_names:
-            raise InputError(f"rules.{name}", f"is missing: rules have the columns {', '.join(COLUMNS)}")
-    columns = [_column(name, table.column(name).combine_chunks()) for name in table.column_names]
-    return pa.table(columns, names=table.column_names)
+            raise InputError(f"rules.{name}", f"is missing: rules have the columns {', '.join(columns)}")
+    arrays = [_column(name, table.column(name).combine_chunks()) for name in table.column_names]
+    return pa.table(arrays, names=table.column_names)
 
 
 def _column(name: str, column: pa.Array) -> pa.Array:
     kind, types = column.type, pa.types
     if types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
-    expected = COLUMNS[name]
+    expected = _COLUMNS[name]
     try:
         if expected == "text" and (
             types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind)
@@ -138,7 +161,7 @@ def _column(name: str, column: pa.Array) -> pa.Array:
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    nothing = dict.fromkeys(COLUMNS)
+    nothing = dict.fromkeys(_COLUMNS)
     return ({**nothing, **row} for row in table.to_pylist())
 
 
@@ -149,24 +172,32 @@ def _version(
     if not name:
         raise _RefusedError("name", "must be a name, by which the rule can be changed and ended (got none)")
     if name in fixed:
-        raise _RefusedError("name", f"{name!r} is a query of the job, under `queries`: give the rule another name")
+        raise _RefusedError("name", f"{name!r} is asked by the query itself, for ever: give the rule another name")
     after = answered if row["after"] is None else max(row["after"], answered)
     until = TIME_MAX if row["until"] is None else row["until"]
     if row["window"] is None:
         return Version(name, 0, 1, 0, 0, after, TIME_MAX)
-    window, slide = (_length(row, key, name, lengths) for key in ("window", "slide"))
-    phase = 0 if row["phase"] is None else _length(row, "phase", name, lengths, 0)
+    window, (slide, phase) = _length(row, "window", name, lengths), limits.every or (0, 0)
+    if row["slide"] is not None or limits.every is None:
+        slide = _length(row, "slide", name, lengths)
+    begin = phase if row["phase"] is None else _length(row, "phase", name, lengths, 0)
+    for key, length in (("window", window), ("slide", slide), ("phase", begin - phase)):
+        if length % limits.grain:
+            grain = length_text(limits.grain, False)
+            message = f"of rule {name!r} must be a multiple of every = {grain!r}, the steps in which the state is kept"
+            raise _RefusedError(key, f"{message} (got {row[key]!r})")
+    k = limits.k if row["k"] is None else row["k"]
     if window > limits.longest:
         longest = length_text(limits.longest, False)
         message = f"of rule {name!r} is above longest = {longest!r}, which the state is kept for: make it shorter, or "
         raise _RefusedError("window", f"{message}begin anew with a larger `longest` (got {row['window']!r})")
-    if row["k"] is None or not 1 <= row["k"] <= limits.most:
+    if limits.most is not None and (k is None or not 1 <= k <= limits.most):
         message = f"of rule {name!r} must be from 1 to most = {limits.most}, which the state is kept for: make it "
-        raise _RefusedError("k", f"{message}smaller, or begin anew with a larger `most` (got {row['k']})")
+        raise _RefusedError("k", f"{message}smaller, or begin anew with a larger `most` (got {k})")
     if until <= after:
         message = f"of rule {name!r} is not later than the moment from which it would hold: it would answer nothing"
         raise _RefusedError("until", f"{message}; leave it out, or say a later one")
-    return Version(name, window, slide, row["k"], phase % slide, after, until)
+    return Version(name, window, slide, k or 0, begin % slide, after, until)
 
 
 def _length(row: Mapping[str, Any], key: str, rule: str, lengths: dict[str, Duration | str], least: int = 1) -> int:

@@ -1,0 +1,94 @@
+"""A processor that answers the moments of the rules in force, over all that it keeps."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from skyband.arrays import TIME_MAX, TIME_MIN, Int64
+from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
+from skyband.groups.answer_columns import ProcessorAnswers
+from skyband.groups.broadcast_state import BroadcastState
+from skyband.groups.processor import ScheduledProcessor
+from skyband.groups.rule_rows import Limits
+from skyband.groups.rules import Moments, Rules
+
+_NO_LIMITS = Limits(0)
+
+_MOST_MOMENTS = 1 << 18
+"""Asked in one call, about."""
+
+
+class AnsweringRules(ScheduledProcessor):
+    """Takes in rows and asks what `Rules` has due, which is the operator's, one for all groups.
+
+    Its state tells nothing of the rules. Its schedule is `schedule_for_rules`, and it keeps what any window up to the
+    longest may need.
+    """
+
+    _rules = Rules((), _NO_LIMITS)
+    _latest: int | None = None
+    """The last time of any group, where the input has ended."""
+
+    @abstractmethod
+    def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
+        """Take in rows, and write down the answers of these moments, each from the rows before it."""
+
+    def listen(self, broadcast: BroadcastState) -> None:
+        assert isinstance(broadcast, Rules)
+        self._rules = broadcast
+
+    def start_from(self, since: Mapping[str, int]) -> None:
+        """Rules answer over all that is kept, whenever they came."""
+
+    @property
+    def next_at(self) -> int:
+        """When its longest window has run empty: at the moments of rules every group has a turn."""
+        return TIME_MAX if self._last is None else int(self._schedule.empty_at(self._last))
+
+    def end(self, latest: int) -> int:
+        return self._rules.last_moment(latest)
+
+    def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
+        self._latest = latest
+        try:
+            return self.advance(rows, self._rules.last_moment(latest))
+        finally:
+            self._latest = None
+
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        begin = self._rules.answered
+        if self._last is None and len(times):  # windows of before its first row are empty
+            begin = max(begin, int(times[0]))
+        start, span = 0, self._span()
+        while begin < until:
+            end = min(begin + span, until)
+            stop = len(times) if end == until else int(np.searchsorted(times, end))
+            self._ask(times[start:stop], rows.slice(start, stop), self._rules.moments(begin, end))
+            begin, start = end, stop
+        if start < len(times):
+            self._ask(times[start:], rows.slice(start, len(times)), self._rules.moments(until, until))
+
+    def clock(self) -> dict[str, Any]:
+        """Where the processor stands, for its `dump_state`."""
+        return {"last": self._last}
+
+    def set_clock(self, clock: Mapping[str, Any]) -> None:
+        """Stand where `clock` says. Raises SnapshotError where it says no time."""
+        last = clock.get("last")
+        if last is not None and (type(last) is not int or not TIME_MIN < last < 2**62):
+            raise SnapshotError(f"contradicts itself: a group cannot be at {dict(clock)!r:.200}")
+        self._last = last
+
+    def _span(self) -> int:
+        """Time in which there are about as many moments as are asked at once."""
+        rate = self._rules.rate
+        return max(int(min(_MOST_MOMENTS / rate, 2.0**62)), 1) if rate else 2**62
+
+    def _ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
+        if self._latest is not None:
+            moments = self._rules.at_the_end(moments, self._latest)
+        if len(times) + len(moments.at):
+            self.ask(times, rows, moments)

@@ -1,0 +1,39 @@
+"""A query's second table as a whole, where it is no stream: of a stream each run has it, and takes in what is new."""
+
+import json
+from hashlib import blake2b
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+
+from skyband.arrays import UInt64
+from skyband.columns import record_batch_bytes
+
+
+@frozen
+class WholeTable:
+    """The rows of such a table as bytes, and of each a hash that tells it from others."""
+
+    rows: bytes
+    hashes: bytes
+    """uint64[n], little-endian."""
+
+    @classmethod
+    def of(cls, table: pa.Table) -> "WholeTable":
+        """All rows of a table."""
+        texts = (json.dumps(row, default=str, sort_keys=True) for row in table.to_pylist())
+        hashes = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
+        batches = table.combine_chunks().to_batches()
+        rows = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+        return cls(record_batch_bytes.to_bytes(rows), hashes)
+
+    @property
+    def keys(self) -> UInt64:
+        """uint64[n]: the hashes of its rows, ascending."""
+        return np.sort(np.frombuffer(self.hashes, "<u8").astype(np.uint64))
+
+    def without(self, known: UInt64) -> pa.Table:
+        """The rows whose hashes are not among these."""
+        fresh = ~np.isin(np.frombuffer(self.hashes, "<u8"), known)
+        return pa.Table.from_batches([record_batch_bytes.from_bytes(self.rows)]).filter(pa.array(fresh))
