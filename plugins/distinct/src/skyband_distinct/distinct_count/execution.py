@@ -6,6 +6,8 @@ import pyarrow as pa
 from skyband.arrays import Int64, UInt64
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.rule_rows import Limits
+from skyband.groups.rules import Rules, rules_of
 from skyband.groups.small_groups import SmallGroups
 from skyband.queries import emitted_states
 from skyband.registry import Binding
@@ -14,6 +16,7 @@ from skyband_distinct.distinct_count.comparable_windows import ADDED
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio
 from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
 from skyband_distinct.distinct_count.query import DistinctCount
+from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
 """Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
@@ -25,16 +28,32 @@ class DistinctCountExecution(Execution[DistinctCount]):
     merges = "sketch"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        if self.query.longest is not None:
+            return RulesProcessor(self.query, bindings, answers)
         if self.query.against is not None:
             return PreviousProcessor(self.query, bindings, answers)
         cls = CountingProcessor if self.query.emit is None else StateProcessor
         return cls(self.query, bindings, answers)
 
+    def broadcast_state(self) -> Rules | None:
+        query = self.query
+        return (
+            None
+            if query.longest is None
+            else rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
+        )
+
+    def end(self, latest: int) -> int | None:
+        """With rules, a processor tells."""
+        return None if self.query.longest is not None else super().end(latest)
+
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
         most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        alone = query.emit is not None or query.value is not None or query.against is not None
+        alone = (
+            query.longest is not None or query.emit is not None or query.value is not None or query.against is not None
+        )
         if most < _FEWEST_KEYS or alone:
             return None
 

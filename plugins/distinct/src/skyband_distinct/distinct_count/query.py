@@ -20,6 +20,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
@@ -28,7 +29,8 @@ from skyband.roles import Backend, Sketch
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
 from skyband.windows.previous_windows import against_parameter, previous_problems, with_previous
-from skyband.windows.schedule import Schedule
+from skyband.windows.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
+from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
@@ -66,6 +68,13 @@ class DistinctCount(Query):
     group answers until both windows are empty. Groups are answered one by one then: many small ones, a few rows each,
     cost a hundred times what they cost without.
 
+    With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
+    none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
+    with a name, a window, perhaps a slide and phase, else `every` and `offset`, and the times `after` which and `until`
+    which they hold, as top-k-workload has them. A rule answers at its moments what it would have answered had it been
+    there for ever, as long as its own window holds a row. The columns of answers are then at, rule, window, …: the name
+    of the rule, of one of `windows` its length. The backend must have `any-since`.
+
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
     With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
@@ -83,6 +92,8 @@ class DistinctCount(Query):
     kind: ClassVar[str] = "distinct-count"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("item",)
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
+    broadcast: ClassVar[str | None] = "rules"
+    refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
     answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
     chart: ClassVar[str | None] = "bands"
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
@@ -96,7 +107,9 @@ class DistinctCount(Query):
     }
 
     item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
-    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    windows: tuple[Length, ...] = lengths(
+        help=f"lengths of the windows, {SO_FAR}; with `longest` perhaps none, []", may_be_empty=True
+    )
     every: Length = every_parameter()
     offset: Duration = offset_parameter()
     emit: str | None = choice(
@@ -119,10 +132,20 @@ class DistinctCount(Query):
         "with those of others",
     )  # fmt: skip
 
+    longest: Duration | None = longest_parameter()
+
     def __attrs_post_init__(self) -> None:
+        if not self.windows and self.longest is None:
+            raise ConfigError(Problem("windows", f"{NO_WINDOWS} (got [])"))
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
-        problems = [*problems_of(self.every, self.offset, windows), *self._range_problems()]
-        problems += [*empty_problems(self.empty, self.rows, self.emit), *self._against_problems(windows)]
+        problems = self._range_problems()
+        if self.longest is None:
+            problems += problems_of(self.every, self.offset, windows)
+            problems += [*empty_problems(self.empty, self.rows, self.emit), *self._against_problems(windows)]
+        else:
+            others = {"emit": self.emit, "empty": self.empty, "against": self.against}
+            others["answers"] = None if self.answers == ALL else self.answers
+            problems += limit_problems(self.longest, self.lengths, self.offset, others)
         if problems:
             raise ConfigError(*problems)
 
@@ -154,7 +177,12 @@ class DistinctCount(Query):
 
     @property
     def rows(self) -> bool:
-        return self.windows[0].rows
+        return self.longest is None and self.windows[0].rows
+
+    @property
+    def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
+        """With `longest` any window may join and leave as it likes."""
+        return () if self.longest is None else ("windows", "every", "offset")
 
     @property
     def lengths(self) -> Mapping[str, Length]:
@@ -162,7 +190,9 @@ class DistinctCount(Query):
 
     @property
     def schedule(self) -> Schedule:
-        """When it answers."""
+        """When it answers; with rules any moment may be one."""
+        if self.longest is not None:
+            return schedule_for_rules(self.longest.length)
         windows = self.windows if self.against is None else with_previous(self.windows)
         return schedule_of(self.every, windows, self.offset, self.empty)
 
@@ -177,7 +207,7 @@ class DistinctCount(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return (*self.compared_by, *(["range"] if self.ranges else []))
+        return (*([] if self.longest is None else ["rule"]), *self.compared_by, *(["range"] if self.ranges else []))
 
     def inputs(self) -> tuple[Input, ...]:
         value_input = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
@@ -225,7 +255,8 @@ class DistinctCount(Query):
     @property
     def labels(self) -> list[str]:
         """The columns of an answer that say what was counted, after its moment."""
-        return ["window", *(["range"] if self.ranges else [])]
+        rule = [] if self.longest is None else ["rule"]
+        return [*rule, "window", *(["range"] if self.ranges else [])]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         values = {} if self.value is None else {"values": "latest"}
@@ -241,6 +272,8 @@ class DistinctCount(Query):
 
     @property
     def needs(self) -> tuple[str, ...]:
+        if self.longest is not None:
+            return ("any-since",)
         return ("merge",) if self.gives_states else ()
 
     def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
@@ -282,12 +315,12 @@ class DistinctCount(Query):
         """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
         if self.against is not None:  # earlier answers are of the windows and ranges that were
             return self.evolvable
-        same = isinstance(before, DistinctCount) and _longest(self) == _longest(before)
+        same = self.longest is None and isinstance(before, DistinctCount) and _longest(self) == _longest(before)
         return (*self.evolvable, "ranges", *(["windows"] if same else []))
 
 
 def _longest(query: DistinctCount) -> object:
     """The longest window; all, where which is the longest changes with the calendar."""
-    if of_calendar(query.every, *query.windows):
+    if query.longest is not None or of_calendar(query.every, *query.windows):
         return query.every, query.windows
     return max(window.length for window in query.windows), query.rows

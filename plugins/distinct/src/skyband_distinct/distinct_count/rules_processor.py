@@ -1,0 +1,42 @@
+"""One group's stream of a distinct-count with rules: its sketch, asked what the rules ask."""
+
+from typing import TYPE_CHECKING
+
+from skyband.arrays import Int64
+from skyband.columns.rows import Rows
+from skyband.groups.answer_columns import ProcessorAnswers
+from skyband.groups.answering_rules import AnsweringRules
+from skyband.groups.rules import Moments
+
+from skyband_distinct.distinct_count.processor import CountingProcessor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class RulesProcessor(AnsweringRules, CountingProcessor):
+    """Keeps what any window up to `longest` may need. A rule is answered where its own window holds a row."""
+
+    def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
+        for start, stop, asked in moments.with_rows(times):
+            if stop > start:
+                self.update(times[start:stop], rows.slice(start, stop))
+            for place in asked:
+                self._answers += self._answers_of(moments, place)
+        if self._sketch.now is not None:
+            self._sketch.forget(self._sketch.now + 1 - self._horizon)
+
+    def _answers_of(self, moments: Moments, place: int) -> "Iterable[tuple[float, ...]]":
+        at, rule, since, _ = moments.at_place(place)
+        if self._sketch.now is None or self._sketch.now < since:
+            return []
+        if self._ranges is None:
+            return [(at, rule, rule, *self._sketch.estimate_with_bounds(since))]
+        return [
+            (at, rule, rule, number, *self._sketch.estimate_between(since, within.low, within.high))
+            for number, within in enumerate(self._ranges)
+        ]
+
+    def collect(self) -> ProcessorAnswers | None:
+        self._labels = {**self._labels, "rule": self._rules.names, "window": self._rules.windows}
+        return super().collect()
