@@ -8,6 +8,8 @@ from skyband.columns.rows import Rows
 from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.rule_rows import Limits
+from skyband.groups.rules import Rules, rules_of
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
@@ -17,6 +19,7 @@ from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
 from skyband_totals.heavy_hitters.part_processor import PartProcessor
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
+from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
 from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards, merge_totals
 from skyband_totals.heavy_hitters.states_processor import StatesProcessor
 
@@ -30,6 +33,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     merges = "total-ranker"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        if self.query.longest is not None:
+            return RulesProcessor(self.query, bindings["total-ranker"], answers)
         if self.query.half_life is not None:
             return DecayedProcessor(self.query, answers)
         if self.query.part is not None:
@@ -39,13 +44,24 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         made = TotalsProcessor if self.query.emit is None else StatesProcessor
         return made(self.query, bindings["total-ranker"], answers)
 
+    def broadcast_state(self) -> Rules | None:
+        query = self.query
+        if query.longest is None:
+            return None
+        limits = Limits(query.longest.length, query.most, k=query.k, grain=query.every.length)
+        return rules_of(query.windows, query.every, query.offset, limits)
+
+    def end(self, latest: int) -> int | None:
+        """With rules, a processor tells."""
+        return None if self.query.longest is not None else super().end(latest)
+
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
         most = small_groups.MOST_ENTRIES
         if query.half_life is None:
             most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
-        if query.gives_states or not most:
+        if query.gives_states or query.longest is not None or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -7,7 +7,9 @@ from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
+from skyband.queries.output_modes import ALL
 from skyband.windows.previous_windows import only_with_against, previous_problems
+from skyband.windows.rule_limits import limit_problems
 from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
@@ -27,11 +29,43 @@ class RankingKeys(Protocol):
     rank_by: str
     direction: str
     half_life: Duration | None
+    longest: Duration | None
+    most: int | None
+    k: int | None
+    answers: str
+    offset: Duration
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        """`every` and the windows, by their keys."""
+        ...
 
     @property
     def rows(self) -> bool:
         """Whether windows are in rows."""
         ...
+
+
+def rule_problems(query: RankingKeys) -> list[Problem]:
+    """What `longest` and `most` do not go with."""
+    if query.longest is None:
+        return [] if query.most is None else [Problem("longest", "is required: `most` goes with it")]
+    names = ("emit", "empty", "part", "against", "half_life")
+    others = {name: getattr(query, name) for name in names} | {"rest": query.rest or None}
+    others["answers"] = None if query.answers == ALL else query.answers
+    problems = limit_problems(query.longest, query.lengths, query.offset, others)
+    if problems:
+        return problems
+    steps = {**{name: length for name, length in query.lengths.items() if name != "every"}, "longest": query.longest}
+    for name, length in steps.items():
+        if length.length % query.every.length:
+            message = f"must be a multiple of every = {str(query.every)!r}, the steps in which the state is kept"
+            problems.append(Problem(name, f"{message} (got {length})"))
+    if query.most is not None and query.k is not None and query.k > query.most:
+        problems.append(Problem("k", f"must be at most most = {query.most} (got {query.k})"))
+    if query.most is not None and query.k is None and query.windows:
+        problems.append(Problem("k", "is required: that of `windows`, where rules have one of their own"))
+    return problems
 
 
 def part_problems(query: RankingKeys) -> list[Problem]:

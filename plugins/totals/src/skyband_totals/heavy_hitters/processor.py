@@ -169,23 +169,26 @@ class TotalsProcessor(BatchedProcessor):
 
     def _answers(self, due: Int64, found: Tops) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known."""
-        sizes, windows = np.diff(found.offsets), len(self._labels["window"])
-        at = np.repeat(due, windows)
-        places = np.tile(np.arange(windows), len(due))
+        windows = len(self._labels["window"])
+        return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], found)
+
+    def _answer_rows(self, at: Int64, labels: Sequence[Int64], found: Tops) -> ProcessorAnswers:
+        """Answers at moments, ascending; labels: of each the places of what it is called by in `_labels`."""
+        sizes, places = np.diff(found.offsets), labels[0]
         until = np.repeat(at, sizes)
         entries = np.arange(len(until))
         carried = self._ranked_rows.lookup(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
         columns = [
             until,
-            np.repeat(places, sizes),
+            *(np.repeat(label, sizes) for label in labels),
             entries + 1 - np.repeat(found.offsets[:-1], sizes),
             *(carried[: self._several] or [self._names.for_answers(found.objects)]),
             *self._numbers(found),
             *([np.ones(len(entries), np.int64)] if self._rest else []),
             *carried[self._several :],
         ]
-        self._names.forget(int(due[-1]) - self._horizon)
-        self._ranked_rows.forget(int(due[-1]) - self._horizon)
+        self._names.forget(int(at[-1]) - self._horizon)
+        self._ranked_rows.forget(int(at[-1]) - self._horizon)
         if not self._shard:
             columns = self._with_rest(columns, found, at, places) if self._rest else columns
             return AnswerColumns(self._schema, columns, self._labels)

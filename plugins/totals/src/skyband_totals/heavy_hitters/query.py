@@ -47,10 +47,11 @@ from skyband.roles import Backend
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
 from skyband.windows.previous_windows import against_parameter, with_previous
-from skyband.windows.schedule import Schedule
+from skyband.windows.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
+from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
-from skyband_totals.heavy_hitters.key_problems import against_problems, decay_problems, part_problems
+from skyband_totals.heavy_hitters.key_problems import against_problems, decay_problems, part_problems, rule_problems
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
 from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in, rows_that_meet
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
@@ -110,6 +111,14 @@ class HeavyHitters(Query):
     There is no share then, and no ranker: all totals are kept, one for each object and common step of `every` and the
     windows.
 
+    With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
+    none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
+    with a name, a window, perhaps a slide and phase, else `every` and `offset`, and the times `after` which and `until`
+    which they hold, as top-k-workload has them; with `most` also a k up to this, else `k`. Windows and slides are whole
+    numbers of times `every`. A rule answers at its moments what it would have answered had it been there for ever, as
+    long as its own window holds a row. The columns of answers are then at, rule, window, …: the name of the rule, of
+    one of `windows` its length.
+
     With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
     share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
     tell. It is 1 for the other rows, so that totals, shares and `objects` of an answer each add up to those of the
@@ -142,11 +151,13 @@ class HeavyHitters(Query):
     _hashed_keys: ClassVar[tuple[str, ...]] = ("object", "value")
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
     answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
+    broadcast: ClassVar[str | None] = "rules"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     separate_answers: ClassVar[tuple[str, ...]] = ("window",)
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
+        "rules": SOURCE_OF_RULES,
         "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals give a k above "
         "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`",
         **dict.fromkeys(("threshold", "minimum", "min_total", "min_count", "min_rows", "having"), _AT_LEAST),
@@ -154,7 +165,9 @@ class HeavyHitters(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
 
     object: Columns = identity(help="the column that names the object a row is about, or several that do together")
-    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    windows: tuple[Length, ...] = lengths(
+        help=f"lengths of the windows, {SO_FAR}; with `longest` perhaps none, []", may_be_empty=True
+    )
     every: Length = every_parameter()
     offset: Duration = offset_parameter()
     total: str = choice(*TOTALS, default="rows", help="what an object is ranked by")
@@ -190,10 +203,19 @@ class HeavyHitters(Query):
         help="rows weigh half as much for each such time since they came, as in \"1 hour\"",
     )  # fmt: skip
 
+    longest: Duration | None = longest_parameter()
+    most: int | None = integer(
+        None, at_least=1, kw_only=True, help="the largest k that rules may have, with `longest`; none: all have `k`"
+    )
+
     def __attrs_post_init__(self) -> None:
+        if not self.windows and self.longest is None:
+            raise ConfigError(Problem("windows", f"{NO_WINDOWS} (got [])"))
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
-        problems = problems_of(self.every, self.offset, windows)
-        problems += limit_problems(self.k, self.share, self.at_least, self.total if self.half_life is None else "sum")
+        problems = rule_problems(self)
+        problems += [] if self.longest is not None else problems_of(self.every, self.offset, windows)
+        k = self.most if self.k is None and self.longest is not None else self.k
+        problems += limit_problems(k, self.share, self.at_least, self.total if self.half_life is None else "sum")
         for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
             if column is None and self.total == total:
                 problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
@@ -205,7 +227,8 @@ class HeavyHitters(Query):
             problems.append(
                 Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
             )
-        others = [*([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
+        others = ["rule"] if self.longest is not None else []
+        others += [*([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
         others += [] if self.against is None else [*COMPARED, "status"]
         taken = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
         problems += name_problems("object", several(self.object), taken)
@@ -216,7 +239,7 @@ class HeavyHitters(Query):
         if self.emit is not None and self.carry:
             problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
         problems += [*part_problems(self), *against_problems(self, windows), *decay_problems(self)]
-        problems += empty_problems(self.empty, self.rows, self.emit)
+        problems += [] if self.longest is not None else empty_problems(self.empty, self.rows, self.emit)
         if self.empty is not None and not self.rest:
             message = "goes with `rest`, whose row of a window in which nothing came is 0: add that, or drop this"
             problems.append(Problem("empty", f"{message} (got {literal(self.empty)})"))
@@ -244,11 +267,21 @@ class HeavyHitters(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return ("window", *identity_names("object", self.object))
+        rule = () if self.longest is None else ("rule",)
+        return (*rule, "window", *identity_names("object", self.object))
+
+    @property
+    def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
+        """With `longest` any window and k may join and leave as it likes."""
+        return () if self.longest is None else ("windows", *(["k"] if self.most is not None else []))
+
+    @property
+    def one_shard(self) -> str | None:
+        return super().one_shard if self.longest is None else "rules have a k and windows of their own"
 
     @property
     def rows(self) -> bool:
-        return self.windows[0].rows
+        return self.longest is None and self.windows[0].rows
 
     @property
     def lengths(self) -> Mapping[str, Length]:
@@ -256,12 +289,16 @@ class HeavyHitters(Query):
 
     @property
     def schedule(self) -> Schedule:
-        """When it answers."""
+        """When it answers; with rules any moment may be one."""
+        if self.longest is not None:
+            return schedule_for_rules(self.longest.length)
         return schedule_of(self.every, self.spans, self.offset, self.empty)
 
     @property
     def spans(self) -> tuple[Length, ...]:
         """What the ranker is asked over at each moment: the windows, with `against` each followed by two as one."""
+        if self.longest is not None:
+            return (self.longest,)
         return self.windows if self.against is None else with_previous(self.windows)
 
     @property
@@ -349,7 +386,8 @@ class HeavyHitters(Query):
             return [at_field(self, schema), state_field(schema.field(columns_of(self.object)[0]).type)]
         numbers = [pa.field(name, pa.float64()) for name in self._number_columns]
         numbers += [] if self.against is None else [pa.field("status", pa.string())]
-        ranked = [pa.field("window", pa.string()), pa.field("rank", pa.int64())]
+        labels = ["window"] if self.longest is None else ["rule", "window"]
+        ranked = [*(pa.field(name, pa.string()) for name in labels), pa.field("rank", pa.int64())]
         ranked += [*identity_fields("object", self.object, schema), *numbers]
         counts = [pa.field(OBJECTS, pa.int64())] if self.rest else []
         return [at_field(self, schema), *ranked, *counts, *carry_fields(self.carry, schema)]
@@ -382,7 +420,7 @@ class HeavyHitters(Query):
         return {
             "windows": windows,
             "every": every,
-            "k": k,
+            "k": k if self.most is None else self.most,
             "share": self.share,
             "at_least": at_least,
             "total": self.total,

@@ -1,0 +1,254 @@
+"""Rules of heavy-hitters: windows and k that come, change and go while a stream runs, answered at once."""
+
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from rules_oracle import Rule, random_rules, rules_table, versions_of, windows_of
+from skyband.engines.local import LocalRun, apply
+from skyband.errors import ConfigError, InputError, SkybandError
+from skyband.operator.bind_backends import bind
+from skyband.operator.operator import Operator
+from skyband.queries import make_query
+from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
+
+SECOND = 1_000_000
+LONGEST, MOST = 12, 4
+KEYS = {"kind": "heavy-hitters", "time": "ts", "object": "what", "windows": [], "every": "1 second"}
+LIMITS = {"longest": f"{LONGEST} seconds", "most": MOST}
+SUM = {"total": "sum", "weight": "points"}
+
+
+def table_of(rows):
+    times, objects, points, groups = zip(*rows, strict=True)
+    ts = pa.array(np.array(times) * SECOND, pa.timestamp("us"))
+    return pa.table({"ts": ts, "what": objects, "points": points, "place": groups})
+
+
+def batch_of(rows):
+    return table_of(rows).combine_chunks().to_batches()[0]
+
+
+def started(by=("place",), backend="exact", **changes):
+    query = make_query({**KEYS, **LIMITS, "by": list(by), **changes})
+    schema = table_of([(0, 0, 0.0, 0)]).schema
+    return LocalRun(Operator(query, bind(query, schema, {"total-ranker": backend}), schema))
+
+
+def resumed(run):
+    operator = run.operator
+    other = Operator(operator.query, operator.bindings, operator.schema)
+    other.restore(operator.snapshot())
+    assert other.snapshot() == operator.snapshot()
+    again = LocalRun(other)
+    again._latest = run._latest
+    return again
+
+
+def scenario(seed, count=40):
+    """Rows in micro-batches, and the rules that come before some of them."""
+    random = np.random.default_rng(seed)
+    steps = random.choice([0, 0, 1, 1, 2, 5, LONGEST + 3], count, p=[0.3, 0.2, 0.2, 0.15, 0.1, 0.04, 0.01])
+    objects, points, place = random.integers(0, 8, count), random.integers(0, 5, count), random.integers(0, 2, count)
+    columns = (np.cumsum(steps), objects, points + 0.0, place)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    cuts = [0, *sorted(random.choice(np.arange(1, count), 5, replace=False).tolist()), count]
+    answered, live, later, steps = None, set(), set(), []
+    for batch in (rows[start:stop] for start, stop in pairwise(cuts)):
+        now = 0 if answered is None else answered
+        come = random_rules(random, now, live, later, LONGEST, MOST) if random.random() < 0.7 else []
+        steps.append((answered, come, batch))
+        answered = batch[-1][0]
+    return rows, steps
+
+
+def played(steps, by=("place",), kill=(), **changes):
+    run, pieces = started(by, **changes), []
+    for number, (_, rules, batch) in enumerate(steps):
+        if rules:
+            run.broadcast(rules_table(rules))
+        run = resumed(run) if number in kill else run
+        pieces.append(run.push(batch_of(batch)))
+        run = resumed(run) if number in kill else run
+    return plain(pa.Table.from_batches([*pieces, run.finish()]), by)
+
+
+def plain(table, by=("place",)):
+    at = (table["at"].cast(pa.int64()).to_numpy() // SECOND).tolist()
+    groups = table[by[0]].to_pylist() if by else [0] * len(table)
+    names = ("rule", "window", "rank", "object", "total", "share", "low", "high")
+    return list(zip(groups, at, *(table[name].to_pylist() for name in names), strict=True))
+
+
+def answered_by(windows, weighed):
+    """The answers of each (group, at, name, rule, rows)."""
+    found = set()
+    for group, at, name, rule, inside in windows:
+        totals = {}
+        for _, what, points, _ in inside:
+            totals[what] = totals.get(what, 0.0) + (points if weighed else 1.0)
+        grand, length = sum(totals.values()), f"{rule.window} second{'s' if rule.window > 1 else ''}"
+        best = sorted((-total, what) for what, total in totals.items() if total)[: rule.k]
+        for rank, (total, what) in enumerate(best, 1):
+            found.add((group, at, name, length, rank, what, -total, -total / grand, -total, -total))
+    return found
+
+
+def expected(rows, steps, by=("place",), weighed=False):
+    """Up to the first moment of each rule after the last row of any group."""
+    versions = versions_of([(answered, rules) for answered, rules, _ in steps if rules])
+    latest, found = max(row[0] for row in rows), set()
+    rows = [(*row[:3], row[3] if by else 0) for row in rows]
+    for version in versions:
+        last = latest + version[1].slide - latest % version[1].slide
+        found |= answered_by(windows_of(rows, [version], last), weighed)
+    return found
+
+
+def checked(seed, by=("place",), weighed=False, **options):
+    rows, steps = scenario(seed)
+    got = played(steps, by, **(SUM if weighed else {}), **options)
+    assert len(got) == len(set(got)), f"seed {seed}: an answer was given twice"
+    assert set(got) == expected(rows, steps, by, weighed), f"seed {seed}"
+    return len(got)
+
+
+@pytest.mark.parametrize("backend", ["exact", "k-skb", "misra-gries"])
+@pytest.mark.parametrize("weighed", [False, True], ids=["rows", "sums"])
+def test_rules_answer_what_they_would_have_answered_for_ever(backend, weighed):
+    """Of so few objects all rankers are exact."""
+    for by in ((), ("place",)):
+        assert sum(checked(seed, by, weighed, backend=backend) for seed in range(5)) > 200
+
+
+def test_a_run_that_is_killed_goes_on_with_its_rules():
+    for seed in range(40, 46):
+        checked(seed, kill=range(seed % 3, 6, 2))
+
+
+def test_a_rule_gives_what_a_query_of_its_window_and_k_gives():
+    """With the bounds of a ranker that is not exact: a rule that comes late, beside a query that was there before."""
+    random = np.random.default_rng(7)
+    objects = (random.pareto(1.1, 1_500) * 20).astype(int).tolist()
+    rows = [(number // 30, what, 1.0, 0) for number, what in enumerate(objects)]
+    backend = {"name": "k-skb", "epsilon": 0.3}
+    run = started((), backend)
+    keys = {"longest": None, "most": None, "windows": [f"{LONGEST} seconds", "5 seconds"], "every": "2 seconds", "k": 3}
+    query = started((), backend, **keys)
+    first, second = (batch_of(part) for part in (rows[:700], rows[700:]))
+    run.push(first)
+    query.push(first)
+    run.broadcast(rules_table([Rule("late", 5, 2, 3)]))
+    got, both = (pa.Table.from_batches([one.push(second), one.finish()]) for one in (run, query))
+    wanted = both.filter(pa.compute.equal(both["window"], "5 seconds"))
+    wanted = wanted.filter(pa.compute.less_equal(wanted["at"], pa.compute.max(got["at"])))
+    assert len(wanted) > 40
+    assert (wanted["low"].to_numpy() < wanted["high"].to_numpy()).any()
+    assert got["rule"].unique().to_pylist() == ["late"]
+    assert got.drop_columns("rule").to_pylist() == wanted.to_pylist()
+
+
+def test_windows_and_k_of_the_query_hold_for_ever_and_may_change_at_once():
+    rows, _ = scenario(3, 60)
+    run = started(windows=["7 seconds"], k=2)
+    run.push(batch_of(rows[:30]))
+    changed = make_query({**KEYS, **LIMITS, "by": ["place"], "windows": ["12 seconds", "5 seconds"], "k": 3})
+    operator = Operator(changed, run.operator.bindings, run.operator.schema)
+    operator.restore(run.operator.snapshot())
+    got = plain(pa.Table.from_batches([LocalRun(operator).push(batch_of(rows[30:]))]))
+    versions = [(f"{window} seconds", Rule("", window, 1, 3), rows[29][0], 10**9) for window in (5, 12)]
+    assert got
+    assert set(got) == answered_by(windows_of(rows, versions, rows[-1][0]), weighed=False)
+
+
+def test_a_rule_without_slide_and_k_has_those_of_the_query():
+    rows = [(second, second % 3, 0.0, 0) for second in range(20)]
+    table = pa.table({"name": ["r"], "window": ["4 seconds"]})
+    keys = {**KEYS, **LIMITS, "every": "2 seconds", "offset": "1 second", "k": 1}
+    got = plain(apply(table_of(rows), keys, rules=table), ())
+    assert [(at, rank) for _, at, _, _, rank, *_ in got] == [(at, 1) for at in range(1, 23, 2)]
+
+
+def test_objects_have_their_names_and_columns_that_are_carried():
+    table = pa.table(
+        {
+            "ts": pa.array(np.array([0, 1, 2, 3]) * SECOND, pa.timestamp("us")),
+            "what": ["ann", "bob", "ann", "cat"],
+            "points": [4.0, 1.0, 2.0, 3.0],
+        }
+    )
+    rules = pa.table({"name": ["r"], "window": ["4 seconds"], "slide": ["4 seconds"], "k": [1]})
+    (row,) = apply(table, {**KEYS, **LIMITS, "carry": ["points"]}, rules=rules).to_pylist()
+    assert (row["rule"], row["object"], row["total"], row["points"]) == ("r", "ann", 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (Rule("wide", LONGEST + 2, 2, 1), "rules.window, row 0: .*above longest = '12 seconds'"),
+        (Rule("many", 2, 2, MOST + 1), "rules.k, row 0: .*from 1 to most = 4"),
+        (Rule("odd", 3, 2, 1), "rules.window, row 0: .*must be a multiple of every = '2 seconds'"),
+        (Rule("often", 2, 1, 1), "rules.slide, row 0: .*must be a multiple of every = '2 seconds'"),
+        (Rule("4 seconds", 2, 2, 1), "rules.name, row 0: '4 seconds' is asked by the query itself"),
+        (Rule("gone", None), "rules.name, row 0: no rule 'gone' is there to end"),
+    ],
+)
+def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, why):
+    run = started(every="2 seconds", windows=["4 seconds"], k=2)
+    with pytest.raises(InputError, match=why):
+        run.broadcast(rules_table([rule]))
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ({"longest": None, "most": None, "k": 1}, r"windows: must be a list of durations.*or `longest`"),
+        ({"longest": None, "windows": ["1 minute"], "k": 1}, "longest: is required: `most` goes with it"),
+        ({"windows": ["1 minute"], "k": 1}, r"windows\[0\]: must be at most longest = '12 seconds'"),
+        ({"every": "5 seconds"}, "longest: must be a multiple of every = '5 seconds'"),
+        ({"k": 5}, "k: must be at most most = 4"),
+        ({"windows": ["3 seconds"]}, "k: is required: that of `windows`"),
+        ({"rest": True}, "rest: does not go with `longest`"),
+        ({"half_life": "1 hour"}, "half_life: does not go with `longest`"),
+        ({"answers": "changes"}, "answers: does not go with `longest`"),
+        ({"rules": {}}, "rules: is a source beside the rows"),
+    ],
+)
+def test_limits_and_the_other_keys_fit_each_other(keys, why):
+    with pytest.raises(ConfigError, match=why):
+        make_query({**KEYS, **LIMITS, **keys})
+
+
+def longer(self, moments, place):
+    return TOP(self, moments._replace(since=np.maximum(moments.since - SECOND, moments.at - LONGEST * SECOND)), place)
+
+
+def whatever_k(self, moments, place):
+    return TOP(self, moments._replace(k=np.full(len(moments.k), MOST)), place)
+
+
+TOP = RulesProcessor._top
+
+
+@pytest.mark.parametrize("wrong", [longer, whatever_k])
+def test_the_oracle_sees_what_is_wrong(monkeypatch, wrong):
+    monkeypatch.setattr(RulesProcessor, "_top", wrong)
+
+    def fails(seed):
+        try:
+            checked(seed)
+        except (AssertionError, SkybandError):
+            return True
+        return False
+
+    assert any(map(fails, range(8)))
+
+
+@pytest.mark.slow
+def test_two_thousand_random_streams_are_never_wrong():
+    backends = ["exact", "k-skb"]
+    seeds = range(1000, 3000)
+    assert (
+        sum(checked(seed, weighed=seed % 3 == 0, kill=[seed % 6], backend=backends[seed % 2]) for seed in seeds) > 10**5
+    )
