@@ -6,11 +6,14 @@ import pyarrow as pa
 from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.rule_rows import Limits
+from skyband.groups.rules import Rules, rules_of
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.registry import Binding
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
 from skyband_quantiles.quantiles.query import ROLE, Quantiles
+from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 from skyband_quantiles.quantiles.states_processor import StatesProcessor
 
 
@@ -18,14 +21,26 @@ class QuantilesExecution(Execution[Quantiles]):
     """How quantiles is answered. Without `by` one shard has all rows."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        if self.query.longest is not None:
+            return RulesProcessor(self.query, bindings[ROLE], answers)
         cls = QuantilesProcessor if self.query.emit is None else StatesProcessor
         return cls(self.query, bindings[ROLE], answers)
+
+    def broadcast_state(self) -> Rules | None:
+        query = self.query
+        if query.longest is None:
+            return None
+        return rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
+
+    def end(self, latest: int) -> int | None:
+        """With rules, a processor tells."""
+        return None if self.query.longest is not None else super().end(latest)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""
         query = self.query
         most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
-        if query.gives_states or not most:
+        if query.gives_states or query.longest is not None or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:

@@ -141,14 +141,19 @@ def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
 
 
 def answer_columns(
-    schema: pa.Schema, labels: Mapping[str, pa.Array], at_moments: Int64, answers: Answers
+    schema: pa.Schema, labels: Mapping[str, pa.Array], at_moments: Int64, answers: Answers, rules: Int64 | None = None
 ) -> AnswerColumns:
-    """Answers as rows: by moment, window, then quantiles and limits as given. A window without rows has none."""
+    """Answers as rows: by moment, window, then quantiles and limits as given. A window without rows has none.
+
+    rules: int64[m], of each moment the place of its rule in the labels, where it has one window only.
+    """
     values = np.concatenate([answers.values, answers.shares], axis=2)
     moment, window = np.nonzero(answers.rows)
     each = values.shape[2]
     numbers = values[moment, window].reshape(-1, 3)
     places = np.tile(np.arange(each), len(moment))
-    columns = [np.repeat(at_moments[moment], each), np.repeat(window, each), *[places] * (len(labels) - 1)]
+    named = [window] if rules is None else [rules[moment]] * 2
+    columns = [np.repeat(at_moments[moment], each), *(np.repeat(name, each) for name in named)]
+    columns += [places] * (len(labels) - len(named))
     columns += [numbers[:, 0], numbers[:, 1], numbers[:, 2], np.repeat(answers.rows[moment, window], each)]
     return AnswerColumns(schema, columns, labels)

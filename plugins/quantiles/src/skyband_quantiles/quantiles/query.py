@@ -15,12 +15,14 @@ from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
 from skyband.states.state import State
-from skyband.windows.schedule import Schedule
+from skyband.windows.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
+from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
@@ -51,6 +53,13 @@ class Quantiles(Query):
     Rows whose value is null or NaN are left out and counted; infinities are values. Whole numbers are refused where
     float64 has them not, as 2^53 + 1; decimals are the nearest float64.
 
+    With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
+    none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
+    with a name, a window, perhaps a slide and phase, else `every` and `offset`, and the times `after` which and `until`
+    which they hold, as top-k-workload has them. A rule answers at its moments what it would have answered had it been
+    there for ever, as long as its own window holds a row. The columns of answers are then at, rule, window, …: the name
+    of the rule, of one of `windows` its length.
+
     With `emit = "state"` the columns are at, state: one row a moment, the sketch itself, which is asked later for any
     quantile, share and window up to the longest, alone or united with others. With `emit = "changed-state"` a group has
     one only at moments since the last of which rows came.
@@ -68,6 +77,7 @@ class Quantiles(Query):
     kind: ClassVar[str] = "quantiles"
     answered_by: ClassVar[str | None] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
+    broadcast: ClassVar[str | None] = "rules"
     chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
     separate_answers: ClassVar[tuple[str, ...]] = ("window",)
@@ -75,6 +85,7 @@ class Quantiles(Query):
     compared_scale: ClassVar[Literal["each", "own", "mean"]] = "own"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
     refused_keys: ClassVar[Mapping[str, str]] = {
+        "rules": SOURCE_OF_RULES,
         "percentiles": _SHARES,
         "percentile": _SHARES,
         "quantiles": _SHARES,
@@ -91,7 +102,9 @@ class Quantiles(Query):
     }
 
     value: str = column_name(help="the column of numbers whose quantiles are asked for")
-    windows: tuple[Length, ...] = lengths(help=f"lengths of the windows, {SO_FAR}")
+    windows: tuple[Length, ...] = lengths(
+        help=f"lengths of the windows, {SO_FAR}; with `longest` perhaps none, []", may_be_empty=True
+    )
     every: Length = every_parameter()
     at: tuple[float, ...] = quantiles_parameter(
         "list of float", "the quantiles, as shares of the rows at or below them: [0.5, 0.95, 0.99]"
@@ -103,9 +116,17 @@ class Quantiles(Query):
         help="give states instead of answers, to be asked later: of all groups, or of those that changed",
     )  # fmt: skip
 
+    longest: Duration | None = longest_parameter()
+
     def __attrs_post_init__(self) -> None:
-        windows = {name: length for name, length in self.lengths.items() if name != "every"}
-        problems = problems_of(self.every, self.offset, windows)
+        if not self.windows and self.longest is None:
+            raise ConfigError(Problem("windows", f"{NO_WINDOWS} (got [])"))
+        if self.longest is None:
+            windows = {name: length for name, length in self.lengths.items() if name != "every"}
+            problems = problems_of(self.every, self.offset, windows)
+        else:
+            others = {"emit": self.emit, "answers": None if self.answers == ALL else self.answers}
+            problems = limit_problems(self.longest, self.lengths, self.offset, others)
         if not (self.at or self.above or self.emit):
             problems.append(Problem("at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"))
         if problems:
@@ -121,7 +142,12 @@ class Quantiles(Query):
 
     @property
     def rows(self) -> bool:
-        return self.windows[0].rows
+        return self.longest is None and self.windows[0].rows
+
+    @property
+    def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
+        """With `longest` any window may join and leave as it likes."""
+        return () if self.longest is None else ("windows",)
 
     @property
     def lengths(self) -> Mapping[str, Length]:
@@ -129,7 +155,9 @@ class Quantiles(Query):
 
     @property
     def schedule(self) -> Schedule:
-        """When it answers."""
+        """When it answers; with rules any moment may be one."""
+        if self.longest is not None:
+            return schedule_for_rules(self.longest.length)
         return schedule_of(self.every, self.windows, self.offset)
 
     @property
@@ -143,7 +171,7 @@ class Quantiles(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return ("window", *self.asked)
+        return (*([] if self.longest is None else ["rule"]), "window", *self.asked)
 
     def inputs(self) -> tuple[Input, ...]:
         return (Input("value", self.value, "a number", is_number),)
@@ -160,10 +188,13 @@ class Quantiles(Query):
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
         numbers = [pa.field(name, pa.float64()) for name in (*self.asked, "value", "low", "high")]
-        return [at_field(self, schema), pa.field("window", pa.string()), *numbers, pa.field("rows", pa.int64())]
+        labels = ["window"] if self.longest is None else ["rule", "window"]
+        named = [pa.field(name, pa.string()) for name in labels]
+        return [at_field(self, schema), *named, *numbers, pa.field("rows", pa.int64())]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        longest, every, offset = sketch_lengths(self.every, self.windows, self.offset)
+        kept = self.windows if self.longest is None else (self.longest,)
+        longest, every, offset = sketch_lengths(self.every, kept, self.offset)
         return {
             "longest": longest,
             "every": every,
@@ -178,6 +209,8 @@ class Quantiles(Query):
 
     @property
     def needs(self) -> tuple[str, ...]:
+        if self.longest is not None:
+            return ("any-since",)
         return ("merge",) if self.gives_states else ()
 
     def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
@@ -204,12 +237,12 @@ class Quantiles(Query):
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """What is asked may change, and windows below the longest, for which rows are kept."""
-        same = isinstance(before, Quantiles) and _longest(self) == _longest(before)
+        same = self.longest is None and isinstance(before, Quantiles) and _longest(self) == _longest(before)
         return (*self.evolvable, "at", "above", *(["windows"] if same else []))
 
 
 def _longest(query: Quantiles) -> object:
     """The longest window; all, where which is the longest changes with the calendar."""
-    if of_calendar(query.every, *query.windows):
+    if query.longest is not None or of_calendar(query.every, *query.windows):
         return query.every, query.windows
     return max(window.length for window in query.windows), query.rows

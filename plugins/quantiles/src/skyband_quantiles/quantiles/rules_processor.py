@@ -1,0 +1,35 @@
+"""One group's stream of quantiles with rules: its sketch, asked what the rules ask."""
+
+from skyband.arrays import Int64
+from skyband.columns.rows import Rows
+from skyband.groups.answering_rules import AnsweringRules
+from skyband.groups.rules import Moments
+
+from skyband_quantiles.quantiles.processor import QuantilesProcessor, answer_columns
+from skyband_quantiles.sketch_answers import Answers
+
+
+class RulesProcessor(AnsweringRules, QuantilesProcessor):
+    """Keeps what any window up to `longest` may need. A rule is answered where its own window holds a row."""
+
+    def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
+        times, values = self._in_order(times, (rows if len(times) else self.no_rows)["value"])
+        answers = Answers.room(len(moments.at), 1, len(self._at), len(self._above))
+        for start, stop, asked in moments.with_rows(times):
+            if stop > start:
+                self._sketch.update(times[start:stop], values[start:stop])
+            for place in asked:
+                self._answer(answers, moments, place)
+        if answers.rows.any():
+            labels = {**self._labels, "rule": self._rules.names, "window": self._rules.windows}
+            self._pending.append(answer_columns(self._schema, labels, moments.at, answers, moments.rule))
+
+    def _answer(self, answers: Answers, moments: Moments, place: int) -> None:
+        """The answer of one rule at one moment, every row before it being taken in."""
+        at, _, since, _ = moments.at_place(place)
+        self._sketch.advance(at)
+        if self._asks:
+            answers.rows[place, 0] = int(self._sketch.count(since)[0])
+        if answers.rows[place, 0]:
+            answers.values[place, 0] = self._sketch.quantiles(since, self._at)
+            answers.shares[place, 0] = self._sketch.shares(since, self._above)
