@@ -33,7 +33,7 @@ class WholeTable:
         """uint64[n]: the hashes of its rows, ascending."""
         return np.sort(np.frombuffer(self.hashes, "<u8").astype(np.uint64))
 
-    def without(self, known: UInt64) -> pa.Table:
+    def without(self, hashes: UInt64) -> pa.Table:
         """The rows whose hashes are not among these."""
-        fresh = ~np.isin(np.frombuffer(self.hashes, "<u8"), known)
+        fresh = ~np.isin(np.frombuffer(self.hashes, "<u8"), hashes)
         return pa.Table.from_batches([record_batch_bytes.from_bytes(self.rows)]).filter(pa.array(fresh))

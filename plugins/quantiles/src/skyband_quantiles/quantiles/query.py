@@ -193,8 +193,8 @@ class Quantiles(Query):
         return [at_field(self, schema), *named, *numbers, pa.field("rows", pa.int64())]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        kept = self.windows if self.longest is None else (self.longest,)
-        longest, every, offset = sketch_lengths(self.every, kept, self.offset)
+        spans = self.windows if self.longest is None else (self.longest,)
+        longest, every, offset = sketch_lengths(self.every, spans, self.offset)
         return {
             "longest": longest,
             "every": every,
