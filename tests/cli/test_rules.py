@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 
@@ -49,6 +50,19 @@ def test_rules_of_a_table_hold_for_their_times(job):
         ("03:00", "late", 1, 23),
         ("03:00", "late", 2, 23),
     ]
+
+
+def test_a_column_that_the_first_file_of_rules_lacks_counts_in_the_second(job, tmp_path):
+    """Of JSON: `after` and `until` of a later file are not passed over."""
+    (tmp_path / "later").mkdir()
+    for number, rule in enumerate([{"name": "all", "window": "1 minute", "slide": "1 minute", "k": 1}, RULES[0]]):
+        path = tmp_path / "later" / f"{number}.json"
+        path.write_text(json.dumps(rule) + "\n")
+        os.utime(path, (1_000_000_000 + number,) * 2)
+    ended, rows = job([], "--set", 'query.rules.path="later"')
+    assert ended.exit_code == 0, ended.output
+    assert [at for at, name, *_ in rows if name == "now"] == ["01:00", "02:00"]
+    assert [at for at, name, *_ in rows if name == "all"] == ["01:00", "02:00", "03:00"]
 
 
 def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_path):

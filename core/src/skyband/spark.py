@@ -194,9 +194,9 @@ def apply(
     plan = plan_of(df, own, backends, shards, ticking_of(idle_after, finish))
     if rules is None:
         return answers_of(df, plan, observe)
-    plan, stream = with_rules(plan, rules)
-    if stream is not None and not df.isStreaming:
+    if getattr(rules, "isStreaming", False) and not df.isStreaming:
         raise InputError("rules", "is a stream, and the rows are a batch: read it as one, session.read")
+    plan, stream = with_rules(plan, rules)
     return answers_of(df, plan, observe, stream)
 
 

@@ -57,7 +57,7 @@ def broadcast_problems(source: Source, query: "Query | None", engine: Engine, zo
     if problems or query is None or opened.schema is None:
         return of_second(problems)
     try:
-        table = None if source.stream or opened.rows is None else read_broadcast(source)
+        table = None if source.stream or opened.rows is None else read_broadcast(source, query)
         return rows_problems(query, opened.schema.empty_table() if table is None else table)
     except ConfigError as error:
         return list(error.problems)
@@ -76,12 +76,12 @@ def as_read(source: Source, engine: Engine) -> Source:
 
 
 def all_columns(source: Source, query: "Query") -> Source:
-    """Of a stream of JSON, which may lack a column in its first files, all that the second table may have."""
+    """Of JSON, which may lack a column in its first files, all that the second table may have."""
     from skyband.groups.execution import execution_of
     from skyband.job.sources.spark_ddl import ddl_of
 
     state = execution_of(query).broadcast_state()
-    if state is None or not source.stream or source.format != "json" or source.schema is not None:
+    if state is None or source.format != "json" or source.schema is not None:
         return source
     return evolve(source, schema=ddl_of(state.schema))
 
@@ -105,11 +105,11 @@ def _is_empty(source: Source) -> bool:
     return path is not None and path.exists() and not data_files(path)
 
 
-def read_broadcast(source: Source) -> "pa.Table":
+def read_broadcast(source: Source, query: "Query") -> "pa.Table":
     """All its rows. Raises ConfigError where they cannot be read in this process."""
     import pyarrow as pa
 
-    opened = open_files(source)
+    opened = open_files(all_columns(source, query))
     if opened is None:
         message = "is read in this process: files of this machine, or a table of an installed format"
         raise ConfigError(Problem("", f"{message} (got {source.format!r} at {source.path or source.table!r})"))

@@ -67,7 +67,7 @@ def _answers(
     job: Job, local_run: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
     if job.broadcast is not None:
-        local_run.broadcast(read_broadcast(evolve(job.broadcast, stream=False)))
+        local_run.broadcast(read_broadcast(evolve(job.broadcast, stream=False), job.query))
     files = _files_a_step(job)
     waiting, step = None, 0
     for batch in batches:

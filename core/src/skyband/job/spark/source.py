@@ -39,7 +39,7 @@ def second_table(session: Any, job: CheckedJob) -> Any:
         return None
     try:
         if not job.broadcast.stream and _is_read_here(job.broadcast):
-            return read_broadcast(job.broadcast)
+            return read_broadcast(job.broadcast, job.query)
         return _open(session, all_columns(job.broadcast, job.query))[0]
     except ConfigError as error:
         raise ConfigError(*(one.within(f"query.{job.query.broadcast}") for one in of_second(error.problems))) from error

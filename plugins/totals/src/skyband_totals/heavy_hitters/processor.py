@@ -172,33 +172,33 @@ class TotalsProcessor(BatchedProcessor):
         windows = len(self._labels["window"])
         return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], found)
 
-    def _answer_rows(self, at: Int64, labels: Sequence[Int64], found: Tops) -> ProcessorAnswers:
+    def _answer_rows(self, at: Int64, labels: Sequence[Int64], tops: Tops) -> ProcessorAnswers:
         """Answers at moments, ascending; labels: of each the places of what it is called by in `_labels`."""
-        sizes, places = np.diff(found.offsets), labels[0]
+        sizes, places = np.diff(tops.offsets), labels[0]
         until = np.repeat(at, sizes)
         entries = np.arange(len(until))
-        carried = self._ranked_rows.lookup(entries, found.objects, found.totals, np.full(len(until), TIME_MIN), until)
+        carried = self._ranked_rows.lookup(entries, tops.objects, tops.totals, np.full(len(until), TIME_MIN), until)
         columns = [
             until,
             *(np.repeat(label, sizes) for label in labels),
-            entries + 1 - np.repeat(found.offsets[:-1], sizes),
-            *(carried[: self._several] or [self._names.for_answers(found.objects)]),
-            *self._numbers(found),
+            entries + 1 - np.repeat(tops.offsets[:-1], sizes),
+            *(carried[: self._several] or [self._names.for_answers(tops.objects)]),
+            *self._numbers(tops),
             *([np.ones(len(entries), np.int64)] if self._rest else []),
             *carried[self._several :],
         ]
         self._names.forget(int(at[-1]) - self._horizon)
         self._ranked_rows.forget(int(at[-1]) - self._horizon)
         if not self._shard:
-            columns = self._with_rest(columns, found, at, places) if self._rest else columns
+            columns = self._with_rest(columns, tops, at, places) if self._rest else columns
             return AnswerColumns(self._schema, columns, self._labels)
-        some = (found.grand > 0) | self._rest
+        some = (tops.grand > 0) | self._rest
         count = int(np.count_nonzero(some))
         nothing = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
-        grands = [column[some] for column in (found.grand, found.grand_low, found.grand_high)]
+        grands = [column[some] for column in (tops.grand, tops.grand_low, tops.grand_high)]
         if self._rest:
-            nothing[self._schema.get_field_index(OBJECTS) - 3] = object_counts(found.objects_in_all[some])
-        ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * (_GRANDS - 1), pa.array(found.high)]
+            nothing[self._schema.get_field_index(OBJECTS) - 3] = object_counts(tops.objects_in_all[some])
+        ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * (_GRANDS - 1), pa.array(tops.high)]
         totals = [at[some], places[some], np.zeros(count, np.int64), *nothing, *grands]
         parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
         return pa.concat_batches([as_batch([part]) for part in parts])
