@@ -25,6 +25,8 @@ FAMILIES = {
     | {"windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
     "near-duplicates": {"id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute"}
     | {"output": "rows", "carry": ["name", "value"]},
+    "row-features": {"windows": ["30 seconds", "1 minute"], "sums": ["value"], "unit": 0.1, "distinct": ["name"]}
+    | {"carry": ["number"]},
     "uncertain-sum": SAMPLES,
     "uncertain-join": SAMPLES | {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1},
 }

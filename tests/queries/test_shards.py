@@ -17,6 +17,7 @@ from skyband.spark import shard_count
 
 SECOND = 1_000_000
 SHARDS = (2, 3, 5, 16)
+ONE_SHARD = ("quantiles", "row-features", "uncertain-sum")
 
 
 def same(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> None:
@@ -26,7 +27,7 @@ def same(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -
 
 
 @pytest.mark.parametrize("shards", SHARDS)
-@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in ("quantiles", "uncertain-sum")])
+@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in ONE_SHARD])
 def test_answers_are_those_of_one_shard(kind, shards):
     backends = {"sketch": "exact"} if kind == "distinct-count" else None
     same(events(1), family(kind), shards, 4, backends)
@@ -122,7 +123,7 @@ def test_late_rows_are_counted_once():
     assert sum(one.dropped.get("no tokens", 0) for shard in metrics for one in shard) == empty > 0
 
 
-@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in ("quantiles", "uncertain-sum")])
+@pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind not in ONE_SHARD])
 def test_rows_ahead_of_all_others_are_counted_once(kind):
     table = events(6, rows=120)
     ahead = table.filter(pc.greater(pc.list_value_length(table["words"]), 0)).slice(0, 5)

@@ -178,7 +178,7 @@ def test_groups_that_came_to_another_shard_are_refused():
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_a_query_without_groups_goes_on_with_its_shards(kind):
-    shards = 1 if kind in ("quantiles", "uncertain-sum", "uncertain-join") else 2
+    shards = 1 if kind in ("quantiles", "row-features", "uncertain-sum", "uncertain-join") else 2
     query = family(kind)
     assert moved([query] * 4, [shards] * 4) == undisturbed(query, shards)
 

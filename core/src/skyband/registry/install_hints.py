@@ -33,6 +33,7 @@ _HOMES = {
     "near-duplicates": "skyband-setjoin",
     "quantile-sketch": "skyband-quantiles",
     "quantiles": "skyband-quantiles",
+    "row-features": "skyband-totals",
     "set-matcher": "skyband-setjoin",
     "top-k": "skyband-incomplete",
     "top-k-pairs": "skyband-setjoin",

@@ -35,4 +35,5 @@ class DistinctCount(_DistinctCount):
         ranges: Sequence[Any] | None = None,
         against: str | None = None,
         hash: str | None = None,
+        longest: str | Duration | None = None,
     ) -> None: ...

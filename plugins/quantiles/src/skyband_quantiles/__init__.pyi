@@ -32,4 +32,5 @@ class Quantiles(_Quantiles):
         changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
         emit: str | None = None,
+        longest: str | Duration | None = None,
     ) -> None: ...

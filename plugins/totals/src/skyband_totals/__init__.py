@@ -2,4 +2,4 @@
 
 from skyband.lazy_names import lazy_names
 
-__getattr__ = lazy_names(__name__, {"HeavyHitters": "heavy_hitters.query"})
+__getattr__ = lazy_names(__name__, {"HeavyHitters": "heavy_hitters.query", "RowFeatures": "row_features.query"})

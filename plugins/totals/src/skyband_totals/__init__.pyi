@@ -6,6 +6,7 @@ from typing import Any
 from skyband.config.durations import Duration
 
 from skyband_totals.heavy_hitters.query import HeavyHitters as _HeavyHitters
+from skyband_totals.row_features.query import RowFeatures as _RowFeatures
 
 class HeavyHitters(_HeavyHitters):
     """Ranks objects by their total over each window: rows, the sum of a weight, or distinct values of a column."""
@@ -45,4 +46,34 @@ class HeavyHitters(_HeavyHitters):
         empty: str | None = None,
         against: str | None = None,
         half_life: str | Duration | None = None,
+        longest: str | Duration | None = None,
+        most: int | None = None,
+    ) -> None: ...
+
+class RowFeatures(_RowFeatures):
+    """Gives each row with what has come of its group, the `by` columns, in the time just before: features of a
+    model.
+    """
+
+    def __init__(
+        self,
+        time: str,
+        windows: Sequence[str | Duration],
+        unit: float = ...,
+        before: bool = ...,
+        carry: str | Sequence[str] = ...,
+        *,
+        by: str | Sequence[str] = ...,
+        delay: str | Duration = ...,
+        ahead: str | Duration | None = None,
+        source: str | None = None,
+        sources: Sequence[Any] | None = None,
+        idle: str | Duration | None = None,
+        bad_rows: str = ...,
+        late_rows: str = ...,
+        answers: str = ...,
+        key: str | Sequence[str] = ...,
+        changed: str | Sequence[str] = ...,
+        sums: str | Sequence[str] = ...,
+        distinct: str | Sequence[str] = ...,
     ) -> None: ...

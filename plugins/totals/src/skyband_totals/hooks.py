@@ -72,12 +72,18 @@ def skyband_roles() -> list[RoleInfo]:
 
 @hookimpl
 def skyband_queries() -> list[QueryInfo]:
-    """The query that the total-rankers answer."""
+    """The query that the total-rankers answer, and one that asks none."""
     return [
         QueryInfo(
             "heavy-hitters",
             "skyband_totals.heavy_hitters.query:HeavyHitters",
             "the objects with the most rows, the largest sum or the most distinct values of each window",
             examples="skyband_totals.heavy_hitters.examples:EXAMPLES",
-        )
+        ),
+        QueryInfo(
+            "row-features",
+            "skyband_totals.row_features.query:RowFeatures",
+            "for each row, how many rows, what sums and how many distinct values came just before it",
+            examples="skyband_totals.row_features.examples:EXAMPLES",
+        ),
     ]

@@ -1,0 +1,1 @@
+"""The query row-features: what came before each row, as columns beside it."""

@@ -1,0 +1,47 @@
+"""Examples of row-features: the job on its page, and the rows its conformance checks run on."""
+
+from skyband.queries.example import JobExample, QueryExample, rows
+
+_KEYS = {"time": "ts", "delay": "20 seconds"}
+
+EXAMPLES = (
+    QueryExample(
+        {**_KEYS, "windows": ["10 seconds", "1 minute"], "distinct": ["name"], "carry": ["number"]},
+        rows(1),
+        nullable=("name", "number"),
+    ),
+    QueryExample(
+        {**_KEYS, "windows": ["30 seconds"], "sums": ["value"], "unit": 0.1, "before": True, "distinct": ["origin"]},
+        rows(2),
+        nullable=("value", "origin"),
+    ),
+)
+
+JOB = JobExample(
+    "What a card has paid in the hour before each payment, and to how many shops, that one included:",
+    "payments.csv",
+    """\
+ts,card,shop,paid
+2026-06-20 09:01:00,c1,books,12.50
+2026-06-20 09:20:00,c2,shoes,80.00
+2026-06-20 09:40:00,c1,books,7.50
+2026-06-20 09:55:00,c1,bikes,900.00
+2026-06-20 10:30:00,c1,books,5.00
+""",
+    """
+[source]
+format = "csv"
+path = "payments.csv"
+schema = "ts TIMESTAMP, card STRING, shop STRING, paid DOUBLE"
+options = { header = true }
+
+[query]
+kind = "row-features"
+time = "ts"
+by = ["card"]
+windows = ["1 hour"]
+sums = ["paid"]
+unit = 0.01
+distinct = ["shop"]
+""",
+)

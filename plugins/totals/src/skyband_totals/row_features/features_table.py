@@ -1,0 +1,126 @@
+"""The rows of all groups that a row to come may be answered over, and the answers, made in columns."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64, read_only
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried_values
+from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.groups.small_groups import SmallGroupAnswers
+from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.queries.time_columns import moments
+
+from skyband_totals.row_features.features_kernels import features_of_rows
+from skyband_totals.row_features.query import distinct_column, sum_column
+from skyband_totals.unit_worth import MOST, worth
+
+if TYPE_CHECKING:
+    from skyband_totals.row_features.query import RowFeatures
+
+_ANY_NUMBER = 2**62
+"""Entries of a group: none is too many."""
+
+
+class FeaturesTable(SmallGroupsPerRow):
+    """Of each group the rows of its longest window, a number for each thing that is asked of a row, by time.
+
+    A turn walks the rows kept of the groups that have new ones: O(those rows · windows · columns), and O(groups) where
+    the windows of some have run empty.
+    """
+
+    def __init__(self, query: "RowFeatures", answers: pa.Schema) -> None:
+        self._sums = [sum_column(place) for place in range(len(query.sums))]
+        self._distinct = [distinct_column(place) for place in range(len(query.distinct))]
+        self._windows = np.array([window.length for window in query.windows], np.int64)
+        self._span, self._before, self._unit = query.span, query.before, query.unit
+        self._carried, self._schema = len(query.carry), answers
+        self._due = TIME_MAX
+        """No window runs empty before this."""
+        kinds: dict[str, npt.DTypeLike] = {"time": np.int64}
+        kinds |= dict.fromkeys(self._sums, np.int64) | dict.fromkeys(self._distinct, np.uint64)
+        super().__init__(SmallGroupEntries(kinds))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the rows that are kept."""
+        return sum(column.nbytes for column in self._entries.columns.values())
+
+    @property
+    def next_end(self) -> int:
+        """When the windows of the first group run empty; TIME_MAX where there is none. O(groups)."""
+        return int(self._ends().min(initial=TIME_MAX))
+
+    def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
+        """Take in rows and answer each of them, all of its time being there."""
+        size, entries = self._entries.parts(keys)
+        old, groups = int(size.sum()), np.arange(len(keys))
+        owners = np.concatenate([np.repeat(groups, size), np.repeat(groups, stops - starts)])
+        order = np.argsort(owners, kind="stable")
+        columns: dict[str, Array] = {"time": np.concatenate([entries["time"], rows.times])[order]}
+        columns |= {name: np.concatenate([entries[name], rows[name]])[order] for name in (*self._sums, *self._distinct)}
+        owners, new = owners[order], order >= old
+        last = columns["time"][np.append(np.flatnonzero(owners[1:] != owners[:-1]), len(owners) - 1)]
+        stays = columns["time"] > (last - self._span)[owners]
+        self._entries.put(
+            keys,
+            np.bincount(owners[stays], minlength=len(keys)),
+            {name: column[stays] for name, column in columns.items()},
+        )
+        self._due = min(self._due, int(last.min()) + self._span)
+        answers = self._answers(rows, owners, columns, new)
+        return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NOBODY, ())
+
+    def _answers(self, rows: Rows, owners: Int64, columns: Mapping[str, Array], new: Array) -> pa.RecordBatch:
+        sums = np.array([columns[name] for name in self._sums], np.int64).reshape(-1, len(owners))
+        codes = [np.unique(columns[name], return_inverse=True) for name in self._distinct]
+        # That of null, where there is one, is no value.
+        nulls = [bool(len(values)) and values[0] == 0 for values, _ in codes]
+        of = np.array([code - null for (_, code), null in zip(codes, nulls, strict=True)], np.int64)
+        counts, added, different = features_of_rows(
+            owners, read_only(columns["time"]), sums, of.reshape(-1, len(owners)), self._windows, self._before
+        )
+        arrays: list[Any] = [moments(rows.times, self._schema.field("time").type)]
+        for window in range(len(self._windows)):
+            arrays.append(counts[window][new])
+            arrays += [worth(total[new], self._unit) for total in added[window]]
+            arrays += [number[new] for number in different[window]]
+        kinds = self._schema.types[len(arrays) :]
+        arrays += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
+        return pa.RecordBatch.from_arrays([pa.array(column) for column in arrays], schema=self._schema)
+
+    def advance(self, until: int) -> SmallGroupAnswers:
+        answers = super().advance(until)
+        if self._due > until or not len(self._entries.key):
+            return answers
+        ends = self._ends()
+        emptied = self._entries.key[ends <= until]
+        self._entries.remove(emptied)
+        self._due = int(ends[ends > until].min(initial=TIME_MAX))
+        return answers._replace(emptied=emptied)
+
+    def _ends(self) -> Int64:
+        """int64[g]: of each group when its windows have run empty."""
+        first, size = self._entries.lookup(self._entries.key)
+        ends: Int64 = self._entries.columns["time"][first + size - 1] + self._span
+        return ends
+
+    def absorb(self, other: Any, keys: UInt64) -> None:
+        super().absorb(other, keys)
+        self._due = TIME_MIN
+
+    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+        entries, owners = self._entries.load_state(arrays, _ANY_NUMBER)
+        times = entries.column("time", np.int64, len(owners), at_least=-(2**62), at_most=2**62)
+        same = owners[1:] == owners[:-1]
+        entries.require(bool((times[1:] >= times[:-1])[same].all()), "time", "must be ascending within a group")
+        last = self._ends()[owners] - self._span
+        entries.require(bool((times > last - self._span).all()), "time", "must be in a window of the group's last row")
+        for name in self._sums:
+            entries.column(name, np.int64, len(owners), at_least=-MOST, at_most=MOST)
+        for name in self._distinct:
+            entries.column(name, np.uint64, len(owners))
+        self._due = TIME_MIN

@@ -1,0 +1,186 @@
+"""row-features against the definition, on random streams: of each row all rows before it looked at anew."""
+
+from datetime import datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband import ConfigError, SnapshotError
+from skyband.engines import local
+from skyband.operator.operator import Operator
+
+EPOCH = datetime(1970, 1, 1)
+QUERY = {"kind": "row-features", "time": "t", "carry": ["number"]}
+WINDOWS = [(10,), (3, 20), (1, 60), (7,)]
+
+
+def stream(rng, size=None):
+    """Rows in ties and out of order within 3 seconds, quiet times, nulls, and amounts below 0."""
+    size = int(rng.integers(0, 50)) if size is None else size
+    seconds = np.sort(rng.integers(0, 40, size))
+    seconds += 50 * (seconds > 15) + 200 * (seconds > 30)
+    order = np.argsort(seconds + rng.uniform(0, 3, size), kind="stable")
+    table = pa.table(
+        {
+            "t": pa.array(seconds * 1_000_000, pa.timestamp("us")),
+            "number": np.arange(size),
+            "amount": pa.array(
+                [None if amount > 20 else amount / 10 for amount in rng.integers(-20, 24, size).tolist()], pa.float64()
+            ),
+            "item": pa.array([None if item > 5 else f"i{item}" for item in rng.zipf(1.6, size)], pa.string()),
+            "group": pa.array([[None, 1, 2, 3][place] for place in rng.integers(0, 4, size)], pa.int64()),
+        }
+    )
+    return table.take(pa.array(order))
+
+
+def expected(rows, query):
+    """{number: {column: value}}."""
+    entries = rows.to_pylist()
+    answers = {}
+    for row in entries:
+        found = {}
+        mine = [other for other in entries if "by" not in query or other["group"] == row["group"]]
+        for window in query["windows"]:
+            length, name = timedelta(seconds=int(window.split()[0])), window.replace(" ", "_")
+            if query.get("before"):
+                inside = [other for other in mine if row["t"] - length <= other["t"] < row["t"]]
+            else:
+                inside = [other for other in mine if row["t"] - length < other["t"] <= row["t"]]
+            found[f"count_{name}"] = len(inside)
+            for column in query.get("sums", ()):
+                tenths = sum(round(other[column] * 10) for other in inside if other[column] is not None)
+                found[f"{column}_sum_{name}"] = tenths / 10
+            for column in query.get("distinct", ()):
+                found[f"{column}_distinct_{name}"] = len({other[column] for other in inside} - {None})
+        answers[row["number"]] = {"time": row["t"], "group": row["group"], **found}
+    return answers
+
+
+def answered(table, query):
+    rows = table.to_pylist()
+    assert len({row["number"] for row in rows}) == len(rows)
+    group = {} if "by" in query else {"group": None}
+    return {row.pop("number"): group | row for row in rows}
+
+
+def in_batches(rows, query, rng):
+    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
+    run, parts, start = local.LocalRun.start(query, rows.schema), [], 0
+    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
+        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
+        start, blob = stop, run.operator.snapshot()
+        run.operator = Operator(run.operator.query, run.operator.bindings, rows.schema)
+        run.operator.restore(blob)
+        assert run.operator.snapshot() == blob
+    return pa.Table.from_batches([*parts, run.finish()])
+
+
+def follow(seed):
+    rng = np.random.default_rng([46, seed])
+    rows, query = stream(rng), QUERY | {"delay": "3 seconds"}
+    query |= {"windows": [f"{window} seconds" for window in WINDOWS[int(rng.integers(len(WINDOWS)))]]}
+    query |= {"sums": ["amount"], "unit": 0.1} if rng.integers(2) else {}
+    query |= {"distinct": ["item"]} if rng.integers(2) else {}
+    query |= {"by": ["group"]} if rng.integers(4) else {}
+    query |= {"before": True} if rng.integers(2) else {}
+    wanted = expected(rows, query)
+    if "by" not in query:
+        wanted = {number: row | {"group": None} for number, row in wanted.items()}
+    assert answered(local.apply(rows, query), query) == wanted, (seed, query)
+    assert answered(in_batches(rows, query, rng), query) == wanted, (seed, query, "in batches")
+    return len(wanted)
+
+
+def test_each_row_has_what_came_before_it():
+    assert sum(follow(seed) for seed in range(40)) > 500
+
+
+@pytest.mark.slow
+def test_each_row_has_what_came_before_it_on_ten_thousand_streams():
+    assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
+
+
+def test_a_stream_and_its_past_are_the_same_rows_and_a_label_is_joined_as_of_its_time():
+    """Features computed in a stream, micro-batch by micro-batch, are those that a model was trained on."""
+    rows = stream(np.random.default_rng(3), 200)
+    query = QUERY | {"windows": ["10 seconds"], "by": ["group"], "delay": "3 seconds", "distinct": ["item"]}
+    run = local.LocalRun.start(query, rows.schema)
+    parts = [run.push(batch) for start in range(0, 200, 7) for batch in rows.slice(start, 7).to_batches()]
+    streamed = pa.Table.from_batches([*parts, run.finish()]).sort_by("number")
+    assert streamed.equals(local.apply(rows, query).sort_by("number"))
+
+
+def test_groups_are_forgotten_when_their_windows_have_run_empty():
+    seconds = np.arange(1000)
+    rows = pa.table({"t": pa.array(seconds, pa.timestamp("s")), "number": seconds, "group": seconds // 2})
+    query = QUERY | {"windows": ["10 seconds"], "by": ["group"]}
+    run = local.LocalRun.start(query, rows.schema)
+    for batch in rows.to_batches(max_chunksize=50):
+        run.push(batch)
+    assert 5 <= len(run.operator.groups) <= 8
+
+
+def test_what_no_float_adds_up_exactly_leaves_nothing_behind():
+    rows = pa.table(
+        {"t": pa.array([0, 1, 50], pa.timestamp("s")), "number": [0, 1, 2], "amount": [2**53 / 10, 0.1, 0.1]}
+    )
+    query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"], "unit": 0.1}
+    assert local.apply(rows, query)["amount_sum_10_seconds"].to_pylist()[2] == 0.1
+
+
+def test_values_that_cannot_be_added_up_are_left_out_and_counted():
+    amounts = [0.1, float("nan"), 0.25, float("inf"), 1e300]
+    rows = pa.table({"t": pa.array(range(5), pa.timestamp("s")), "number": range(5), "amount": amounts})
+    query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"], "unit": 0.1}
+    run = local.LocalRun.start(query, rows.schema)
+    run.push(rows.to_batches()[0])
+    dropped = run.operator.take_metrics().dropped
+    assert {reason: count for reason, count in dropped.items() if count} == {
+        "value no number": 2, "value above 2^53 units": 1, "value no multiple of unit": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("entries.time", [5, 4]),
+        ("entries.time", [-(10**9), 4]),
+        ("entries.sum.0", [2**60, 0]),
+    ],
+)
+def test_a_state_that_no_rows_have_made_is_refused(name, values):
+    from skyband.queries import make_query
+    from skyband_totals.row_features.features_table import FeaturesTable
+
+    schema = pa.schema([("t", pa.timestamp("us")), ("amount", pa.float64())])
+    query = make_query({"kind": "row-features", "time": "t", "windows": ["10 seconds"], "sums": ["amount"]})
+    state = {"group": np.array([0], np.uint64), "count": np.array([2])}
+    state |= {"entries.time": np.array([3, 4]), "entries.sum.0": np.array([1, 2])}
+    answers = pa.schema(query.answer_fields(schema))
+    FeaturesTable(query, answers).load_state(state)
+    with pytest.raises(SnapshotError, match="must"):
+        FeaturesTable(query, answers).load_state(state | {name: np.array(values)})
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "message"),
+    [
+        ({"windows": ["9 rows"]}, r"windows\[0\]", "is of time: the last so many rows are another order"),
+        ({"windows": ["1 hour", "60 minutes"]}, r"windows\[1\]", "is as long as one before it"),
+        ({"sums": ["amount", "amount"]}, "sums", "names a column twice"),
+        ({"windows": []}, "windows", "must be"),
+        ({"unit": 0.1}, "unit", "goes with `sums` only: add that"),
+        ({"sums": ["item"]}, "sums", "must be a number"),
+        ({"sums": ["price"]}, "sums", "no column 'price'"),
+        ({"distinct": ["nothing"]}, "distinct", "no column 'nothing'"),
+        ({"carry": ["time"]}, "carry", "'time' is what another column of the answers is called"),
+        ({"by": ["count_5_seconds"]}, "by", "is what another column of the answers is called"),
+        ({"every": "1 hour"}, "every", "answers each row when it comes: drop this"),
+        ({"answers": "changes"}, "answers", "answers each row once, which is a log already"),
+    ],
+)
+def test_what_has_no_answer_is_refused(keys, key, message):
+    rows = stream(np.random.default_rng(0), 3).append_column("time", pa.array([1, 2, 3]))
+    with pytest.raises(ConfigError, match=f"{key}: .*({message})"):
+        local.LocalRun.start(QUERY | {"windows": ["5 seconds"]} | keys, rows.schema)
