@@ -264,7 +264,7 @@ def test_what_a_line_is_instead():
 
 def test_records_of_csv():
     def scanned(text, most=99):
-        return csv_records(np.frombuffer(text.encode(), np.uint8), 44, 34, 256, True, most)
+        return csv_records(np.frombuffer(text.encode(), np.uint8), 44, 34, 256, 256, True, most, np.empty(0, np.int64))
 
     assert scanned("a,b\n\nc\n") == (7, 2, -1)
     assert scanned("a,b\n\nc\n", 1) == (4, 1, -1)

@@ -13,7 +13,7 @@ SUFFIXES = {
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
 }  # fmt: skip
 """The format of files by how their names end, before `.gz` and the like."""
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".xz")
 
 
 def format_by_name(file: Path) -> str | None:

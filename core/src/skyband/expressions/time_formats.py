@@ -13,13 +13,17 @@ from skyband.expressions.text_casts import instants_of
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LETTERS = {
     "yyyy": ("year", "[0-9]{4}"),
+    "yy": ("year", "[0-9]{2}"),
     "MM": ("month", "[0-9]{2}"),
     "M": ("month", "[0-9]{1,2}"),
-    "MMM": ("month", "|".join(_MONTHS)),
+    "MMM": ("month", f"(?i:{'|'.join(_MONTHS)})"),
     "dd": ("day", "[0-9]{2}"),
     "d": ("day", "[0-9]{1,2}"),
     "HH": ("hour", "[0-9]{2}"),
     "H": ("hour", "[0-9]{1,2}"),
+    "hh": ("half_hour", "[0-9]{2}"),
+    "h": ("half_hour", "[0-9]{1,2}"),
+    "a": ("half", "(?i:AM|PM)"),
     "mm": ("minute", "[0-9]{2}"),
     "m": ("minute", "[0-9]{1,2}"),
     "ss": ("second", "[0-9]{2}"),
@@ -42,6 +46,9 @@ def formatted(pattern: str) -> Callable[[pa.Array], pa.Array]:
         raise UnknownExpressionError(
             f"to_timestamp: the format {pattern!r} has no year, month and day that are known here"
         )
+    halves = {"half_hour", "half"} & fields.keys()
+    if halves and (len(halves) < 2 or "hour" in fields):
+        raise UnknownExpressionError(f"to_timestamp: the format {pattern!r} needs both h and a, and no H besides")
 
     def kernel(column: pa.Array) -> pa.Array:
         parts = pc.extract_regex(column, regex)
@@ -87,14 +94,28 @@ def _iso(parts: pa.Array, fields: dict[str, str], right: pa.Array) -> pa.Array:
     month = part("month", "01")
     if fields["month"] == "MMM":
         for number, name in enumerate(_MONTHS, 1):
-            month = pc.replace_substring(month, name, f"{number:02}")
+            month = pc.replace_substring(pc.utf8_capitalize(month), name, f"{number:02}")
+    hour = part("hour", "00")
+    if "half_hour" in fields:
+        hour = _of_24(part("half_hour", "12"), part("half", "AM"))
     two = [
         pc.utf8_lpad(one, 2, "0")
-        for one in (month, part("day", "01"), part("hour", "00"), part("minute", "00"), part("second", "00"))
+        for one in (month, part("day", "01"), hour, part("minute", "00"), part("second", "00"))
     ]
     fraction = part("fraction", "0")
     zone = pc.replace_substring_regex(part("zone", ""), r"^([+-][0-9]{2})([0-9]{2})$", r"\1:\2")
     zone = pc.replace_substring(zone, "Z", "")
-    day = pc.binary_join_element_wise(part("year", "1970"), two[0], two[1], "-")
+    year = part("year", "1970")
+    if fields["year"] == "yy":
+        year = pc.binary_join_element_wise("20", part("year", "70"), "")
+    day = pc.binary_join_element_wise(year, two[0], two[1], "-")
     time = pc.binary_join_element_wise(two[2], two[3], two[4], ":")
     return pc.binary_join_element_wise(day, " ", time, ".", fraction, zone, "")
+
+
+def _of_24(hours: pa.Array, halves: pa.Array) -> pa.Array:
+    """Hours from 1 to 12 before or after noon as those of a day; 99 of what is none."""
+    numbers = hours.cast(pa.int64())
+    of_half = pc.if_else(pc.equal(numbers, 12), 0, numbers)
+    of_day = pc.add(of_half, pc.if_else(pc.equal(pc.utf8_upper(halves), "PM"), 12, 0))
+    return pc.if_else(pc.and_(pc.greater(numbers, 0), pc.less(numbers, 13)), of_day, 99).cast(pa.string())

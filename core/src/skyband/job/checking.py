@@ -13,6 +13,7 @@ from skyband.job.engine import Engine
 from skyband.job.model import AVAILABLE_NOW, KeyedSink, Sink, Source
 from skyband.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
 from skyband.job.path_overlap import overlaps
+from skyband.job.sources.source_files import TEXT_FORMATS
 from skyband.job.table_location import in_process, keys_of, location_problems
 from skyband.registry import Binding
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _HEADER = "; where its first line names the columns, set source.options = { header = true }"
-TEXT_FORMATS = ("csv", "json", "text")
 
 
 @frozen

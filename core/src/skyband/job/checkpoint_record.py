@@ -17,6 +17,7 @@ RECORD = "skyband-job.json"
 _PATH, _QUERY = "source.path", "query."
 _ROWS = "answers would be made of rows chosen in two ways"
 _REASONS = {
+    "source.explode": _ROWS,
     "source.where": _ROWS,
     "source.select": _ROWS,
     "sink.format": "answers in two formats in one place cannot be read together",

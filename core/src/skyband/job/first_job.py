@@ -82,9 +82,9 @@ def _first_rows(file: Path, path: Path) -> "tuple[Source, pa.Table]":
 
 def _head(file: Path) -> bytes:
     """The first whole records of a text file: of CSV a line break may be within quotes."""
-    import pyarrow as pa
+    from skyband.job.sources.text_encodings import open_text
 
-    with pa.input_stream(str(file), compression="detect") as stream:
+    with open_text(file) as stream:
         text: bytes = stream.read(_BYTES)
     if len(text) < _BYTES:
         return text

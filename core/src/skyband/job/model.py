@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 ENGINES = ("spark", "local")
 MODES = ("append", "errorifexists", "ignore", "overwrite")
 READERS = ("auto", "files", "spark")
+SHAPING = ("explode", "where", "select")
+"""The keys of a source that make other rows and columns of those it reads, in their order."""
 AVAILABLE_NOW = "available-now"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -149,6 +151,9 @@ class Source:
     stream: bool = flag(False, help="read it as a stream, which goes on as files or messages come")
     schema: str | None = checked(
         None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
+    )
+    explode: str | None = _text(
+        None, help="a column of lists of structs, whose elements are the rows, their fields the columns: as of GeoJSON"
     )
     where: str | None = _text(
         None, help="an SQL condition on the columns read: rows for which it is not true are left out"

@@ -35,7 +35,7 @@ def parse_sql(source: Source, knows_all_sql: bool) -> "Shape | None":
     from skyband.job.sources.where_and_select import Shape
 
     try:
-        return Shape.parse(source.where, source.select)
+        return Shape.of(source)
     except ConfigError:
         if not knows_all_sql:
             raise
@@ -90,10 +90,20 @@ def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
         if isinstance(opened.rows, Files) and opened.rows.layout is None:
             batches = iter(opened.rows.batches(query.columns, refuse=refuse))
             if next(batches, None) is None and refused:
-                return [Problem("source.path", str(refused[0]))]
+                return [_blamed(refused[0])]
     except InputError as error:
-        return [Problem("source.path", str(error))]
+        return [_blamed(error)]
     return []
+
+
+def _blamed(error: InputError) -> Problem:
+    """What is wrong with a row under the key that is to be changed: an expression's own, else where the rows are."""
+    from skyband.job.sources.where_and_select import ExpressionError
+
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ExpressionError):
+        cause = cause.__cause__
+    return Problem("source.path" if cause is None else f"source.{cause.place}", str(error))
 
 
 def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":

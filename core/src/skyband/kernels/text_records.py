@@ -16,12 +16,21 @@ FINE, NO_OBJECT, SECOND_VALUE, GOES_ON, TOO_DEEP = range(5)
 
 @kernel_njit(nogil=True)
 def csv_records(  # noqa: C901 - one loop over the states of a parser
-    text: Array, separator: int, quote: int, escape: int, spans_lines: bool, most: int
+    text: Array,
+    separator: int,
+    quote: int,
+    escape: int,
+    comment: int,
+    spans_lines: bool,
+    most: int,
+    comments: Array,
 ) -> tuple[int, int, int]:
-    """The records of text that begins with one, at most `most` of them; blank lines are none.
+    """The records of text that begins with one, at most `most` of them; blank lines are none, nor are those that begin
+    with `comment`.
 
-    Quotes open a value only as its first character, as Arrow's parser has it. `quote` and `escape` are 256 where there
-    is none. Unless a value `spans_lines`, the records end where one is broken by a line's end. O(bytes).
+    Quotes open a value only as its first character, as Arrow's parser has it. `quote`, `escape` and `comment` are 256
+    where there is none. Unless a value `spans_lines`, the records end where one is broken by a line's end. Where the
+    first comments begin is written into `comments`, int64[as many as are asked for]. O(bytes).
 
     Returns
     -------
@@ -33,10 +42,17 @@ def csv_records(  # noqa: C901 - one loop over the states of a parser
     for mark in (separator, quote, escape, _BREAK, _RETURN):
         if mark < 256:
             is_mark[mark] = True
-    place, end, records, opened = 0, 0, 0, -1
+    place, end, records, opened, told = 0, 0, 0, -1, 0
     fresh, blank = True, True  # at the beginning of a value, of a record
     while place < len(text):
         byte = text[place]
+        if byte == comment and fresh and blank:
+            if told < len(comments):
+                comments[told] = place
+                told += 1
+            while place < len(text) and text[place] != _BREAK and text[place] != _RETURN:
+                place += 1
+            continue
         if not is_mark[byte]:
             fresh = blank = False
         elif opened >= 0:
@@ -102,3 +118,42 @@ def json_lines(text: Array) -> tuple[int, int]:
             return SECOND_VALUE if is_read else NO_OBJECT, begin
         place += 1
     return (FINE, -1) if depth == 0 else (GOES_ON, begin)
+
+
+@kernel_njit(nogil=True)
+def json_elements(text: Array, depth: int) -> tuple[int, int]:
+    """Put each element of an array into a line of its own: its commas become line breaks, other line breaks and its
+    brackets spaces. Text that is no array loses its line breaks. O(bytes).
+
+    depth: 1 where text begins within the array, after a comma; 0 where it begins as the file does.
+
+    Returns
+    -------
+    tuple
+        where the last comma between elements ends, and how deep the end of text is within brackets or a string
+    """
+    end, place, in_array = 0, 0, depth > 0
+    while place < len(text):
+        byte = text[place]
+        if byte == _QUOTE:
+            place += 1
+            while place < len(text) and text[place] != _QUOTE:
+                place += 2 if text[place] == _BACKSLASH else 1
+            if place >= len(text):
+                return end, depth + 1
+        elif byte in (_BREAK, _RETURN):
+            text[place] = 32
+        elif byte in (91, 123):
+            if byte == 91 and depth == 0 and not in_array:
+                in_array = True
+                text[place] = 32
+            depth += 1
+        elif byte in (93, 125):
+            depth -= 1
+            if depth == 0 and in_array:
+                text[place] = 32 if byte == 93 else byte
+        elif byte == 44 and depth == 1 and in_array:
+            text[place] = _BREAK
+            end = place + 1
+        place += 1
+    return end, depth

@@ -78,7 +78,8 @@ def source_facts(source: Source) -> dict[str, Any]:
     """
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
     table = {} if source.table is None else {"table": source.table}
-    rows = {"where": source.where, "select": None if source.select is None else list(source.select)}
+    select = None if source.select is None else list(source.select)
+    rows = {"explode": source.explode, "where": source.where, "select": select}
     return {"format": source.format, "path": path_to_keep(source.path), **table, **topics, **rows}
 
 

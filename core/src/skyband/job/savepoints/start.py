@@ -13,7 +13,7 @@ from attrs import evolve
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
-from skyband.job.model import Job, Source, local_path
+from skyband.job.model import SHAPING, Job, Source, local_path
 from skyband.job.savepoints import savepoint
 from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of, fact_text
 from skyband.job.savepoints.stream_lock import in_use
@@ -181,5 +181,5 @@ def _moved(key: str, position: Position | None, source: Source | None) -> list[P
             "goes on where that was left: rows would be lost or read twice; change it back",
         )
         for name in sorted({*before, *here})
-        if before.get(name) != here.get(name) and (name in before or name not in ("where", "select"))
+        if before.get(name) != here.get(name) and (name in before or name not in SHAPING)
     ]

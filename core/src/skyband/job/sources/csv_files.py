@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 from attrs import define, field
 
 from skyband.errors import InputError
 from skyband.job.model import Source
-from skyband.job.sources.csv_dialect import NONE, Dialect, dialect_of
+from skyband.job.sources.csv_dialect import Dialect, dialect_of
 from skyband.job.sources.spark_ddl import ZONE
 from skyband.job.sources.text_blocks import MARK, SIZE, Block, ByteRange, blocks, is_utf8
 from skyband.job.sources.text_values import as_read, typed
@@ -23,6 +24,7 @@ _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
 _ALL = 1 << 62
 _FOR_THREADS = 1 << 16
 """Bytes that are worth a thread."""
+_NO_COMMENTS = np.empty(0, np.int64)
 _names: dict[tuple[Dialect, bytes], list[str]] = {}
 """The columns by the first record of the last file: a folder's files begin alike."""
 _HEADER = "; where the first line names the columns, set source.options = { header = true }"
@@ -99,8 +101,8 @@ class CsvFile:
     def names(self) -> list[str]:
         """The columns, `_c0`, `_c1`, … where no line names them; none of an empty file."""
         if self._names is None:
-            block = next((block for block in self._blocks(1 << 16) if block.data.strip(b"\r\n")), None)
-            self._take_names(b"" if block is None else block.data)
+            datas = (block.data for block in self._blocks(1 << 16))
+            self._take_names(next((data for data in datas if self._without_comments(data).strip(b"\r\n")), b""))
         assert self._names is not None
         return self._names
 
@@ -109,7 +111,7 @@ class CsvFile:
         must be read by itself."""
         text = text if text.endswith((b"\n", b"\r")) else text + b"\n"
         end = self._take_names(text if text.strip(b"\r\n") else b"")
-        if any(chr(mark).encode() in text for mark in self.dialect.bytes[1:] if mark != NONE):
+        if self._is_quoted(text):
             last, _, opened = self._scan(text, _ALL)
             if opened >= 0 or last < len(text):  # what follows would be of its last record
                 return None
@@ -118,7 +120,7 @@ class CsvFile:
     def _take_names(self, data: bytes) -> int:
         """Take the names from the first record of data; returns where it ends."""
         end = self.end_of(data, 1)
-        record = data[:end].strip(b"\r\n")
+        record = self._without_comments(data[:end]).strip(b"\r\n")
         if (self.dialect, record) not in _names:
             _names.clear()
             _names[self.dialect, record] = self._names_in(record)
@@ -126,11 +128,10 @@ class CsvFile:
         return end
 
     def _names_in(self, record: bytes) -> list[str]:
-        separator, *others = (chr(mark).encode() for mark in self.dialect.bytes if mark != NONE)
-        if self.dialect.header or any(mark in record for mark in others) or not is_utf8(record):
+        if self.dialect.header or self._is_quoted(record) or not is_utf8(record):
             texts = self.texts_of(record) if record else []
         else:  # their number is all that matters, and costs less so than to be parsed
-            texts = [""] * len(record.split(separator)) if record else []
+            texts = [""] * len(record.split(self.dialect.separator.encode())) if record else []
         named = texts if self.dialect.header else [""] * len(texts)
         return [name or f"_c{place}" for place, name in enumerate(named)]
 
@@ -188,7 +189,7 @@ class CsvFile:
         """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
         if not self._as_text:
             try:
-                return self._typed(block, columns, places, [as_read(kind) for kind in columns.types])
+                return self._typed(block, columns, places, self._kinds(columns))
             except pa.ArrowInvalid as error:
                 if "parse error" in str(error):
                     raise self._not_read(block, error) from error
@@ -200,7 +201,10 @@ class CsvFile:
 
     def parsed_as_read(self, data: bytes, fields: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
-        return self._typed(Block(data, 1, False), fields, places, [as_read(kind) for kind in fields.types])
+        return self._typed(Block(data, 1, False), fields, places, self._kinds(fields))
+
+    def _kinds(self, columns: pa.Schema) -> list[Any]:
+        return [as_read(kind, self.dialect.formats) for kind in columns.types]
 
     def texts_of(self, record: bytes) -> list[str]:
         """The values of one record."""
@@ -212,7 +216,7 @@ class CsvFile:
         table = self._parse(block, kinds, places).rename_columns(columns.names)
         (batch,) = table.combine_chunks().to_batches()
         try:
-            return typed(batch, columns)
+            return typed(batch, columns, self.dialect.formats)
         except InputError as error:
             hint = _HEADER if block.is_first and error.row == 0 and not self.dialect.header else ""
             raise InputError(error.argument, error.message + hint, error.row) from error
@@ -220,8 +224,11 @@ class CsvFile:
     def _parse(
         self, block: Block, kinds: list[Any] | None, places: Sequence[int] | None, threads: bool = True
     ) -> pa.Table:
-        data = block.data if block.data.endswith((b"\n", b"\r")) else block.data + b"\n"
-        separator, quote, escape = (chr(mark) if mark < 128 else False for mark in self.dialect.bytes)
+        data = self._without_comments(block.data)
+        data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
+        separator = chr(self.dialect.separator_in(data))
+        data = self.dialect.separated(data)
+        quote, escape = (chr(mark) if mark < 128 else False for mark in self.dialect.quoting)
         names = [] if places is None else [str(place) for place in range(max(len(self._names or ()), len(places)))]
         place_names = [] if places is None else [str(place) for place in places]
         options = (
@@ -243,14 +250,16 @@ class CsvFile:
             ),
         )
         try:
-            return pyarrow.csv.read_csv(pa.BufferReader(data), *options)
+            table = pyarrow.csv.read_csv(pa.BufferReader(data), *options)
+            return table if separator in self.dialect.separator else _restored(table, separator, self.dialect.separator)
         except pa.ArrowInvalid as error:
             if "UTF8" in str(error):
-                check_utf8(self.path)  # Arrow tells a column of a block that it cannot read, not where in the file
+                # Arrow tells a column of a block that it cannot read, not where in the file.
+                check_utf8(self.path, self.dialect.encoding)
             raise
 
     def _not_read(self, block: Block, error: pa.ArrowInvalid) -> InputError:
-        check_utf8(self.path)
+        check_utf8(self.path, self.dialect.encoding)
         message = " ".join(str(error).split())
         try:
             self._parse(block, None, range(len(self.names)), threads=False)  # which numbers the rows
@@ -263,7 +272,7 @@ class CsvFile:
         return InputError(str(self.path), f"line {block.line_at(before)}: {message[row.end() :]}")
 
     def _blocks(self, size: int | None = None, within: ByteRange | None = None) -> Iterator[Block]:
-        for block in blocks(self.path, self._cut, SIZE if size is None else size, within):
+        for block in blocks(self.path, self._cut, size or SIZE, within, self.dialect.encoding):
             if self._is_broken or not block.is_cut:
                 _, _, opened = self._scan(block.data, _ALL)
                 if opened >= 0:
@@ -271,7 +280,7 @@ class CsvFile:
             yield block
 
     def _cut(self, data: bytes) -> int:
-        if not any(chr(mark).encode() in data for mark in self.dialect.bytes[1:] if mark != NONE):
+        if not self._is_quoted(data):
             return max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
         end, _, opened = self._scan(data, _ALL)
         broken = 0 if self.dialect.multi_line or opened < 0 else data.find(b"\n", opened) + 1
@@ -279,15 +288,45 @@ class CsvFile:
         return broken or end
 
     def _scan(self, data: bytes, most: int) -> tuple[int, int, int]:
-        scanned: tuple[int, int, int] = csv_records(
-            np.frombuffer(data, np.uint8), *self.dialect.bytes, self.dialect.multi_line, most
-        )
+        scanned: tuple[int, int, int] = csv_records(*self._marked(data), self.dialect.multi_line, most, _NO_COMMENTS)
         return scanned
 
+    def _marked(self, data: bytes) -> tuple[Any, ...]:
+        """Text in which a separator is as long as in the file, and the marks in it, for the kernel."""
+        separator = self.dialect.separator_in(data)
+        text = np.frombuffer(self.dialect.separated(data, len(self.dialect.separator)), np.uint8)
+        return text, separator, *self.dialect.quoting, self.dialect.comment_byte
+
+    def _is_quoted(self, data: bytes) -> bool:
+        """Whether it has a quote or an escape, so that a line's end may be one of a value."""
+        return any(chr(mark).encode() in data for mark in self.dialect.quoting if mark < 128)
+
+    def _without_comments(self, data: bytes) -> bytes:
+        """Text whose lines of comments are empty. O(bytes), nothing where there is none."""
+        if not self.dialect.comment or self.dialect.comment.encode() not in data:
+            return data
+        begins = np.full(data.count(self.dialect.comment.encode()), -1, np.int64)
+        csv_records(*self._marked(data), self.dialect.multi_line, _ALL, begins)
+        begins = begins[begins >= 0]
+        text = np.frombuffer(data, np.uint8)
+        breaks = np.append(np.flatnonzero((text == 10) | (text == 13)), len(text))
+        steps = np.zeros(len(text) + 1, np.int64)
+        steps[begins] += 1
+        steps[breaks[np.searchsorted(breaks, begins)]] -= 1
+        return text[steps[:-1].cumsum() == 0].tobytes()
+
     def _unclosed(self, block: Block, opened: int) -> InputError:
-        check_utf8(self.path)
+        check_utf8(self.path, self.dialect.encoding)
         within = "" if self.dialect.multi_line else " in it: set source.options.multiLine = true, or close it"
         return InputError(str(self.path), f"the quote in line {block.line_at(opened)} is not closed{within}")
+
+
+def _restored(table: pa.Table, stand_in: str, separator: str) -> pa.Table:
+    """The values that held a separator in quotes, as they came."""
+    for place, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            table = table.set_column(place, table.field(place), pc.replace_substring(column, stand_in, separator))
+    return table
 
 
 def _kind(kind: Any) -> Any:

@@ -7,14 +7,21 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
+from attrs import frozen
 
 from skyband.columns.keyed_frames import plain_type
-from skyband.errors import InputError
+from skyband.errors import InputError, Problem
+from skyband.job.model import Source
+from skyband.job.sources.csv_dialect import text_options
+from skyband.job.sources.json_array import object_blocks, one_a_line
 from skyband.job.sources.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
+from skyband.job.sources.text_encodings import ENCODING_OPTIONS, encoding_of
 from skyband.job.sources.text_values import as_read, typed
 from skyband.job.sources.utf8 import check_utf8
+from skyband.job.sources.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
 from skyband.kernels.text_records import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
 
+_NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
 _SAID = {
     NO_OBJECT: "is no JSON object",
@@ -23,6 +30,10 @@ _SAID = {
     TOO_DEEP: f"holds a JSON object of more than {MOST_NESTED:,} levels",
 }
 _REMEDY = "write one object a line, as jq -c . does"
+_MULTI_LINE = "of an array, or an object over several lines, set source.options = { multiLine = true }"
+
+OPTIONS = ("multiLine", *TIME_OPTIONS, *ENCODING_OPTIONS)
+"""The options of Spark that are known here; letters of any case."""
 
 
 class NoObjectError(ValueError):
@@ -33,10 +44,38 @@ class NoObjectError(ValueError):
         self.place = place
 
 
-def json_schema_of(paths: Sequence[Path]) -> pa.Schema:
+@frozen
+class JsonForm:
+    """How JSON is written."""
+
+    multi_line: bool = False
+    """Whether a file is one array or one object, whatever its lines; else each line is an object."""
+    encoding: str | None = None
+    formats: ValueFormats = PLAIN
+
+
+LINES = JsonForm()
+
+
+def form_of(source: Source) -> JsonForm:
+    """That of a source whose options have no `form_problems`."""
+    options = text_options(source)
+    return JsonForm(options.get("multiline") == "true", encoding_of(options), formats_of(options))
+
+
+def form_problems(source: Source) -> list[Problem]:
+    """What is no value of an option."""
+    return [
+        Problem(f"options.{name}", f"must be true or false (got {value!r})")
+        for name, value in source.options.items()
+        if name.lower() == "multiline" and str(value).lower() not in ("true", "false")
+    ]
+
+
+def json_schema_of(paths: Sequence[Path], form: JsonForm = LINES) -> pa.Schema:
     """What the values of the first file that has rows look like; times are text, as on Spark. Raises InputError."""
     for path in paths:
-        schemas = [_parsed(path, block, None).schema for block in _blocks(path)]
+        schemas = [_parsed(path, block, None, form).schema for block in _blocks(path, form)]
         if schemas:
             try:
                 schema = pa.unify_schemas(schemas, promote_options="permissive")
@@ -46,24 +85,32 @@ def json_schema_of(paths: Sequence[Path]) -> pa.Schema:
     raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
 
 
-def read_json(path: Path, columns: pa.Schema, within: ByteRange | None = None) -> Iterator[pa.RecordBatch]:
+def read_json(
+    path: Path, columns: pa.Schema, form: JsonForm = LINES, within: ByteRange | None = None
+) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted`, null where a row has none of that name.
 
     Raises InputError.
     """
-    for block in _blocks(path, within):
-        yield from (typed(batch, columns) for batch in _parsed(path, block, columns).combine_chunks().to_batches())
+    for block in _blocks(path, form, within):
+        rows = _parsed(path, block, columns, form).combine_chunks()
+        yield from (typed(batch, columns, form.formats) for batch in rows.to_batches())
 
 
-def read_json_texts(texts: Iterable[bytes], fields: pa.Schema) -> pa.RecordBatch | None:
+def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = LINES) -> pa.RecordBatch | None:
     """The rows of the texts of files, with the columns `fields`; None where they must be read one by one.
 
     Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
     """
+    if form.multi_line:
+        parts = [one_a_line(text) for text in texts]
+        if any(depth for _, depth in parts):
+            return None
+        texts = [text for text, _ in parts]
     lines = b"\n".join(texts)
     if not is_utf8(lines):
         return None
-    rows = json_rows_of(lines, fields).combine_chunks().to_batches() if lines.strip() else []
+    rows = json_rows_of(lines, fields, form.formats).combine_chunks().to_batches() if lines.strip() else []
     return rows[0] if rows else _no_rows(fields)
 
 
@@ -78,9 +125,9 @@ def json_ends(path: Path, size: int) -> Iterator[int]:
             yield end
 
 
-def json_rows_of(lines: bytes, columns: pa.Schema) -> pa.Table:
+def json_rows_of(lines: bytes, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.Table:
     """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
-    batches = [typed(batch, columns) for batch in _rows(lines, columns).combine_chunks().to_batches()]
+    batches = [typed(batch, columns, formats) for batch in _rows(lines, columns).combine_chunks().to_batches()]
     return pa.Table.from_batches(batches, columns)
 
 
@@ -88,22 +135,37 @@ def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
-def _blocks(path: Path, within: ByteRange | None = None) -> Iterator[Block]:
-    cut = blocks(path, lambda data: data.rfind(b"\n") + 1, within=within)
+def _blocks(path: Path, form: JsonForm, within: ByteRange | None = None) -> Iterator[Block]:
+    if form.multi_line:
+        return object_blocks(path, form.encoding)
+    cut = blocks(path, lambda data: data.rfind(b"\n") + 1, within=within, encoding=form.encoding)
     return (block for block in cut if block.data.strip())
 
 
-def _parsed(path: Path, block: Block, columns: pa.Schema | None) -> pa.Table:
+def _parsed(path: Path, block: Block, columns: pa.Schema | None, form: JsonForm) -> pa.Table:
     if not is_utf8(block.data):
-        check_utf8(path)
+        check_utf8(path, form.encoding)
     try:
         return _rows(block.data, columns)
     except NoObjectError as error:
-        raise InputError(str(path), f"line {block.line_at(error.place)} {error}") from error
+        hint = "" if form.multi_line else f"; {_MULTI_LINE}"
+        raise InputError(str(path), f"line {block.line_at(_begin(block, error.place))} {error}{hint}") from error
     except pa.ArrowInvalid as error:
         message, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
         line = "" if row is None else f"line {_line(block, int(row))}: "
-        raise InputError(str(path), f"{line}{message.removeprefix('JSON parse error: ').rstrip('.')}") from error
+        message = message.removeprefix("JSON parse error: ").rstrip(".")
+        raise InputError(str(path), f"{line}{message}{_number_remedy(message, columns)}") from error
+
+
+def _number_remedy(message: str, columns: pa.Schema | None) -> str:
+    """How times are read that are numbers."""
+    changed = _NUMBER.search(message)
+    if changed is None or columns is None or changed[1] not in columns.names:
+        return ""
+    if not pa.types.is_temporal(columns.field(changed[1]).type):
+        return ""
+    name = changed[1]
+    return f"; of numbers since 1970 read BIGINT, and select timestamp_seconds({name}) AS {name}, or timestamp_millis"
 
 
 def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
@@ -121,9 +183,19 @@ def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
 
 
 def _line(block: Block, row: int) -> int:
-    """The number of the line that an object of a block is in: blank lines hold none."""
-    lines = [number for number, line in enumerate(block.data.split(b"\n")) if line.strip()]
-    return block.line_at(0) + lines[min(row, len(lines) - 1)]
+    """The number of the line that an object of a block begins in: blank lines hold none."""
+    place, begins = 0, []
+    for line in block.data.split(b"\n"):
+        if line.strip():
+            begins.append(place)
+        place += len(line) + 1
+    return block.line_at(_begin(block, begins[min(row, len(begins) - 1)]))
+
+
+def _begin(block: Block, place: int) -> int:
+    """Where the first character of a line stands."""
+    rest = block.data[place:]
+    return place + len(rest) - len(rest.lstrip(b" \t\r"))
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:

@@ -92,7 +92,9 @@ class PlacedBatches:
         what = error.message if error.row is None else f"row {error.row}: {error.message}"
         where = error.argument.removeprefix(str(part.path)).lstrip(": ,")
         reason = f"{where}: {what}" if where else what
-        self._refuse([(InputError(str(part.path), reason), None)])
+        refusal = InputError(str(part.path), reason)
+        refusal.__cause__ = error
+        self._refuse([(refusal, None)])
 
     def _alone(self, part: FilePart) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from skyband.job.sources.where_and_select import Shape
     from skyband.operator.bad_rows import RefuseUnreadable
 
-READABLE = ("parquet", "csv", "json", "arrow")
+READABLE = ("parquet", "csv", "json", "text", "arrow")
 """The formats of files that are read here; those of plugins are, too."""
+
+TEXT_FORMATS = ("csv", "json", "text")
 
 
 @frozen
@@ -124,7 +126,7 @@ def open_files(source: Source) -> "Files | Table | None":
     from skyband.job.sources.where_and_select import Shape
 
     rows = open_all_columns(source)
-    return None if rows is None else rows.shaped(Shape.parse(source.where, source.select))
+    return None if rows is None else rows.shaped(Shape.of(source))
 
 
 def open_all_columns(source: Source) -> "Files | Table | None":
@@ -158,7 +160,7 @@ def open_all_columns(source: Source) -> "Files | Table | None":
 
 def layout_of(source: Source) -> "Layout | None":
     """How Parquet and Arrow files are read; None of text files."""
-    if source.format in ("csv", "json"):
+    if source.format in TEXT_FORMATS:
         return None
     from skyband.job.sources.columnar_files import Layout
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.errors import InputError
+from skyband.job.sources.text_encodings import open_text
 
 SIZE = 1 << 22
 """Of a block, in bytes, unless a record is longer."""
@@ -30,11 +31,13 @@ class Block:
     """Whether it ends where its records do; else the file ends there, whatever was begun."""
     range: "ByteRange | None" = None
     """The range of the file in which lines are counted; None: all of it."""
+    text: bytes | None = None
+    """What the file has in the place of `data`, byte for byte, where that is not the same."""
 
     def line_at(self, place: int) -> int:
         """The number of the line that byte `place` is in. O(bytes of the file before its range): for errors only."""
         before = 0 if self.range is None else self.range.lines_before()
-        return before + self.line + self.data.count(b"\n", 0, place)
+        return before + self.line + (self.data if self.text is None else self.text).count(b"\n", 0, place)
 
 
 @frozen
@@ -61,15 +64,19 @@ class ByteRange:
 
 
 def blocks(
-    path: Path, cut: Callable[[bytes], int], size: int = SIZE, within: ByteRange | None = None
+    path: Path,
+    cut: Callable[[bytes], int],
+    size: int = SIZE,
+    within: ByteRange | None = None,
+    encoding: str | None = None,
 ) -> Iterator[Block]:
     """A file, or a range of it, in order. O(its bytes).
 
-    `cut` gives where the last whole record of bytes ends, 0 where none does.
+    `cut` gives where the last whole record of bytes ends, 0 where none does; encoding: of a file that is not UTF-8.
     """
     rest, line, block_size = b"", 1, size
     is_first = within is None or within.begin == 0
-    with pa.input_stream(str(path), compression="detect") if within is None else within.open() as file:
+    with open_text(path, encoding) if within is None else within.open() as file:
         while True:
             chunk = file.read(block_size if within is None else min(block_size, within.end - file.tell()))
             data = (rest + chunk).removeprefix(MARK) if is_first else rest + chunk

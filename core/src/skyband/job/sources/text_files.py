@@ -1,28 +1,34 @@
-"""CSV and JSON files, typed as Spark types them, so that a job gives the same rows on every engine."""
+"""CSV, JSON and lines of text, typed as Spark types them, so that a job gives the same rows on every engine."""
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 
 from skyband.columns.keyed_frames import plain_type
-from skyband.errors import Problem
+from skyband.errors import InputError, Problem
 from skyband.job.model import Source
 from skyband.job.sources.csv_dialect import OPTIONS as CSV_OPTIONS
-from skyband.job.sources.csv_dialect import dialect_of, dialect_problems
+from skyband.job.sources.csv_dialect import dialect_of, dialect_problems, text_options
 from skyband.job.sources.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
-from skyband.job.sources.json_files import json_ends, json_schema_of, read_json, read_json_texts
+from skyband.job.sources.json_files import OPTIONS as JSON_OPTIONS
+from skyband.job.sources.json_files import form_of, form_problems, json_ends, json_schema_of, read_json, read_json_texts
 from skyband.job.sources.text_blocks import MARK, ByteRange
+from skyband.job.sources.text_encodings import encoding_of, encoding_problems, is_compressed
+from skyband.job.sources.text_lines import SCHEMA, read_lines
+from skyband.job.sources.value_formats import format_problems
 
-OPTIONS = {"csv": CSV_OPTIONS, "json": ()}
+OPTIONS = {"csv": CSV_OPTIONS, "json": JSON_OPTIONS, "text": ()}
 """The options of Spark that are honoured here, in any case."""
 
 
 def text_option_problems(source: Source) -> list[Problem]:
     """What is beyond the readers here though Spark's own may know it."""
-    return dialect_problems(source) if source.format == "csv" else []
+    if source.format not in ("csv", "json"):
+        return []
+    problems = [*encoding_problems(source.options), *format_problems(source.options)]
+    return problems or (dialect_problems(source) if source.format == "csv" else form_problems(source))
 
 
 FILE_OPTIONS = ("latestfirst", "filenameonly", "cleansource", "sourcearchivedir", "pathglobfilter",
@@ -42,7 +48,9 @@ def beyond_readers(source: Source) -> str | None:
 
 def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
     """The schema Spark would find. Raises InputError where there is none."""
-    return json_schema_of(paths) if source.format == "json" else csv_schema_of(paths, source)
+    if source.format == "text":
+        return SCHEMA
+    return json_schema_of(paths, form_of(source)) if source.format == "json" else csv_schema_of(paths, source)
 
 
 def read(
@@ -52,8 +60,13 @@ def read(
 
     Raises InputError where a value is not of its type.
     """
+    if source.format == "text":
+        if schema.types != [pa.string()]:
+            message = f"text has one column, of STRING, such as value STRING (got {', '.join(map(str, schema))})"
+            raise InputError("source.schema", message)
+        return read_lines(path, columns, within)
     if source.format == "json":
-        return read_json(path, columns, within)
+        return read_json(path, columns, form_of(source), within)
     return read_csv(path, source, schema, columns, within)
 
 
@@ -62,34 +75,25 @@ def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fiel
 
     None where they must be read one by one: to parse a file costs as much as some thousand rows.
     """
-    if any(_is_compressed(path.suffix) for path in paths):
+    if source.format == "text" or encoding_of(text_options(source)) is not None or any(map(is_compressed, paths)):
         return None
     texts = (path.read_bytes().removeprefix(MARK) for path in paths)
     if source.format == "json":
-        return read_json_texts(texts, fields)
+        return read_json_texts(texts, fields, form_of(source))
     return read_csv_texts(paths, texts, source, schema, fields)
-
-
-@cache
-def _is_compressed(suffix: str) -> bool:
-    try:
-        pa.Codec.detect(f"a{suffix}")
-    except (TypeError, ValueError):  # where it detects none, Arrow has no codec to give
-        return False
-    return True
 
 
 def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:
     """Where to begin and end with whole records, some `size` bytes apart; none of a file that is read as a whole.
 
-    A line of JSON is a record. Whether a line break of CSV is within quotes is known from all before it: where a file
-    has any, it is read here, and its records are told apart by the reader's own rule. O(bytes).
+    A line of JSON, or of text, is a record. Whether a line break of CSV is within quotes is known from all before it:
+    where a file has any, it is read here, and its records are told apart by the reader's own rule. O(bytes).
     """
     try:
-        with pa.input_stream(str(path), compression="detect") as file:
-            if isinstance(file, pa.CompressedInputStream):
-                return []
-        ends = json_ends(path, size) if source.format == "json" else CsvFile(path, dialect_of(source)).ends(size)
+        is_whole = source.format == "json" and form_of(source).multi_line
+        if is_whole or is_compressed(path) or encoding_of(text_options(source)) is not None:
+            return []
+        ends = CsvFile(path, dialect_of(source)).ends(size) if source.format == "csv" else json_ends(path, size)
         return [*pairwise(dict.fromkeys([0, *ends]))]
     except (OSError, ValueError, pa.ArrowException):  # which is told where its rows are
         return []

@@ -1,27 +1,33 @@
 """Text as values of a column: instants and days in the ways people write them, and which row cannot be read."""
 
+import re
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband.errors import InputError
+from skyband.expressions.bound import EvaluationError
+from skyband.expressions.time_formats import formatted
 from skyband.instants import CYCLE, CYCLE_YEARS
 from skyband.job.sources.spark_ddl import ZONE
+from skyband.job.sources.value_formats import PLAIN, ValueFormats
 
 _ZONED = r"(?i)(z|utc|[+-]\d\d:?\d\d)$"
 _DAY_ONLY = r"^\d{4}-\d\d-\d\d$"
 _BEYOND_MICROSECONDS = r"([.]\d{6})\d+"
 
 
-def typed(batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
+def typed(batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.RecordBatch:
     """The columns with the types `wanted`. Raises InputError with the first row that has another value."""
-    return pa.RecordBatch.from_arrays([_cast(batch.column(field.name), field) for field in columns], schema=columns)
+    return pa.RecordBatch.from_arrays(
+        [_cast(batch.column(field.name), field, formats) for field in columns], schema=columns
+    )
 
 
-def as_read(kind: Any) -> Any:
+def as_read(kind: Any, formats: ValueFormats = PLAIN) -> Any:
     """Times and dates are read as text and cast here: Arrow's readers know too few ways to write them."""
-    return pa.string() if pa.types.is_temporal(kind) else kind
+    return pa.string() if formats.is_text(kind) else kind
 
 
 def instants(texts: Any) -> Any:
@@ -62,33 +68,78 @@ _NEAR_CYCLES = 5
 """From the year 2000 on, all that is read lies in."""
 
 
-def _cast(column: Any, field: Any) -> Any:
+_FAULTS = (pa.ArrowInvalid, EvaluationError)
+
+
+def _cast(column: Any, field: Any, formats: ValueFormats) -> Any:
     if column.type == field.type:
         return column
     try:
-        return _converted(column, field.type)
-    except pa.ArrowInvalid as error:
-        row = _first_other(column, field.type)
+        return _converted(column, field.type, formats)
+    except _FAULTS as error:
+        row = _first_other(column, field.type, formats)
         message = str(error).partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
-        raise InputError(field.name, f"cannot be read as {field.type}: {message}", row) from error
+        remedy = _remedy(column[row].as_py(), field, formats) if formats.place else ""
+        raise InputError(field.name, f"cannot be read as {field.type}: {message}{remedy}", row) from error
 
 
-def _converted(column: Any, kind: Any) -> Any:
+def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
     if not pa.types.is_string(column.type):
         return column.cast(kind)
     texts = pc.utf8_trim_whitespace(column)
     texts = pc.if_else(pc.equal(texts, ""), None, texts)  # "" is a text, and no number or time
-    return instants(texts).cast(kind) if pa.types.is_timestamp(kind) else texts.cast(kind)
+    pattern = _pattern(kind, formats)
+    if pattern is not None:
+        moments = formatted(pattern)(texts)
+        return moments.cast(pa.timestamp("us")).cast(kind) if pa.types.is_date(kind) else moments.cast(kind)
+    if pa.types.is_timestamp(kind):
+        return instants(texts).cast(kind)
+    return _plain_numbers(texts, formats).cast(kind) if pa.types.is_decimal(kind) else texts.cast(kind)
 
 
-def _first_other(column: Any, kind: Any) -> int:
+def _pattern(kind: Any, formats: ValueFormats) -> str | None:
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return formats.timestamp
+    return formats.date if pa.types.is_date(kind) else None
+
+
+def _plain_numbers(texts: Any, formats: ValueFormats) -> Any:
+    """Decimals without marks of thousands, as Spark reads them."""
+    thousands, point = formats.marks
+    grouped = rf"^([-+]?[0-9{re.escape(thousands)}]+)({re.escape(point)}[0-9]*)?$"
+    plain = pc.replace_substring(pc.replace_substring(texts, thousands, ""), point, ".")
+    return pc.if_else(pc.match_substring_regex(texts, grouped), plain, texts if point == "." else plain)
+
+
+def _remedy(value: Any, field: Any, formats: ValueFormats) -> str:
+    """How such a value is read, where that is known."""
+    text = str(value).strip()
+    if pa.types.is_temporal(field.type) and _SINCE_1970.fullmatch(text):
+        unit = {10: "seconds", 13: "millis", 16: "micros"}[len(text.lstrip("-"))]
+        return f"; of numbers since 1970 read BIGINT, and select timestamp_{unit}({field.name}) AS {field.name}"
+    if pa.types.is_temporal(field.type):
+        option = "dateFormat" if pa.types.is_date(field.type) else "timestampFormat"
+        said = getattr(formats, "date" if pa.types.is_date(field.type) else "timestamp")
+        return "" if said else f"; say how it is written with {formats.place}.{option}, such as MM/dd/yyyy HH:mm:ss"
+    is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+    if is_number and _MARKED.fullmatch(text):
+        remedy = f"declare it DECIMAL(18, 2) and say {formats.place}.locale"
+        return f"; with marks of thousands, or a decimal comma, {remedy}"
+    return ""
+
+
+_SINCE_1970 = re.compile(r"-?(\d{10}|\d{13}|\d{16})", re.ASCII)
+_MARKED = re.compile(r"[-+]?\d+([.,’\s]\d+)+", re.UNICODE)
+
+
+def _first_other(column: Any, kind: Any, formats: ValueFormats) -> int:
     """The first row that cannot be converted, found by halving: O(rows)."""
     first, last = 0, len(column) - 1
     while first < last:
         middle = (first + last) // 2
         try:
-            _converted(column.slice(first, middle - first + 1), kind)
+            _converted(column.slice(first, middle - first + 1), kind, formats)
             first = middle + 1
-        except pa.ArrowInvalid:
+        except _FAULTS:
             last = middle
     return first

@@ -3,18 +3,20 @@
 import codecs
 from pathlib import Path
 
-import pyarrow as pa
-
 from skyband.errors import InputError
+from skyband.job.sources.text_encodings import open_text
 
 _CHUNK = 1 << 20
 
 
-def check_utf8(path: Path) -> None:
-    """Raise InputError where a file, compressed or not, is not UTF-8. O(its bytes), a twentieth of parsing JSON."""
+def check_utf8(path: Path, encoding: str | None = None) -> None:
+    """Raise InputError where a file, compressed or not, is not UTF-8, or not of its encoding.
+
+    O(its bytes), a twentieth of parsing JSON.
+    """
     decoder = codecs.getincrementaldecoder("utf-8")()
     lines, before = 1, 0
-    with pa.input_stream(str(path), compression="detect") as file:
+    with open_text(path, encoding) as file:
         while chunk := file.read(_CHUNK):
             incomplete = decoder.getstate()[0]
             try:
@@ -32,5 +34,7 @@ def _refuse(path: Path, text: bytes, place: int, lines: int, before: int) -> Non
     line, byte = lines + text.count(b"\n", 0, place), before + place + 1
     utf16 = before == 0 and text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     guess = "it looks like UTF-16" if utf16 else f"byte 0x{text[place]:02x}"
-    remedy = f"convert the file, for instance with iconv -f {'UTF-16' if utf16 else 'LATIN1'} -t UTF-8"
+    remedy = (
+        f"say source.options.encoding, such as {'UTF-16' if utf16 else 'ISO-8859-1'}, or convert the file with iconv"
+    )
     raise InputError(str(path), f"line {line}, byte {byte} of the file is not UTF-8 ({guess}): {remedy}")

@@ -1,4 +1,4 @@
-"""`source.where` and `source.select` without Spark: which rows of a source stay, and which columns are made of them."""
+"""`source.explode`, `where` and `select` without Spark: which rows a source has, and which columns are made of them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,8 +12,17 @@ from skyband.config.literals import literal
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.expressions.expression import Expression, exploded, parse_column, parse_condition
 from skyband.expressions.syntax import UnknownExpressionError
+from skyband.job.model import Source
 
 _INSTEAD = "; use --engine spark"
+
+
+class ExpressionError(InputError):
+    """An expression that fails for a row; `place` is its key in the source, such as `where`."""
+
+    def __init__(self, place: str, error: InputError, row: int | None) -> None:
+        super().__init__(error.argument, error.message, row)
+        self.place = place
 
 
 class OnlySparkError(ConfigError):
@@ -30,13 +39,20 @@ class Projection:
 
 @frozen
 class Shape:
-    """What a source makes of the rows it reads: those where `where` is true, with the columns of `select`."""
+    """What a source makes of the rows it reads: elements of `explode`, those where `where` is true, with the columns of
+    `select`."""
 
     where: Expression | None = None
     select: tuple[Projection, ...] | None = None
+    explode: str | None = None
 
     @classmethod
-    def parse(cls, where: str | None, select: Sequence[str] | None) -> "Shape":
+    def of(cls, source: Source) -> "Shape":
+        """That of a source. Raises ConfigError, naming what is not known here."""
+        return cls.parse(source.where, source.select, source.explode)
+
+    @classmethod
+    def parse(cls, where: str | None, select: Sequence[str] | None, explode: str | None = None) -> "Shape":
         """Raises ConfigError, naming what is not known here."""
         problems, condition = [], None
         columns: list[Projection] = []
@@ -55,12 +71,12 @@ class Shape:
             problems.append(Problem("select", f"explodes {' and '.join(generators)}, and one list can be"))
         if problems:
             raise ConfigError(*problems)
-        return cls(condition, None if select is None else tuple(columns))
+        return cls(condition, None if select is None else tuple(columns), explode)
 
     @property
     def is_plain(self) -> bool:
         """Whether rows stay as they are."""
-        return self.where is None and self.select is None
+        return self.where is None and self.select is None and self.explode is None
 
     def schema(self, source: pa.Schema) -> pa.Schema:
         """The columns it gives of a source.
@@ -69,6 +85,7 @@ class Shape:
         """
         problems: list[Problem] = []
         only_spark: list[Problem] = []
+        source = source if self.explode is None else _elements_schema(self.explode, source)
         projections = self._projections(source.names)
         places = [("where", self.where, True)] if self.where is not None else []
         places += [(f"select[{number}]", one, False) for number, one in self._expressions()]
@@ -95,6 +112,8 @@ class Shape:
 
     def reads(self, columns: Sequence[str]) -> list[str]:
         """The columns of the source that it needs for these of its own."""
+        if self.explode is not None:
+            return [self.explode]
         by_name = {one.name: one.expression for one in self.select or () if one.expression is not None}
         names = [by_name[name].columns if name in by_name else [name] for name in columns]
         always = [one for one in (self.where, *by_name.values()) if one is not None]
@@ -106,14 +125,19 @@ class Shape:
         if self.is_plain:
             return batch.select(schema.names), None
         selected = None
+        if self.explode is not None:
+            elements, selected = exploded(batch.column(self.explode), outer=False)
+            batch = pa.RecordBatch.from_arrays(elements.flatten(), names=[field.name for field in elements.type])
         if self.where is not None:
-            mask = self.where.evaluate(batch).fill_null(False)
-            selected = pc.indices_nonzero(mask).to_numpy().astype("int64")
-            batch = batch.take(pa.array(selected))
+            mask = _evaluated(self.where, "where", batch, selected).fill_null(False)
+            chosen = pc.indices_nonzero(mask).to_numpy().astype("int64")
+            selected = chosen if selected is None else selected[chosen]
+            batch = batch.take(pa.array(chosen))
         by_name = {one.name: _expression(one) for one in self.select or () if one.expression is not None}
         elements, generator = None, next((one for one in by_name.values() if one.generator is not None), None)
         if generator is not None:
-            lists = _evaluated(generator, batch, selected)
+            name = next(name for name, one in by_name.items() if one is generator)
+            lists = _evaluated(generator, f"select.{name}", batch, selected)
             elements, rows = exploded(lists, generator.generator == "explode_outer")
             batch = batch.take(pa.array(rows))
             selected = rows if selected is None else selected[rows]
@@ -123,7 +147,9 @@ class Shape:
             if expression is None:
                 columns.append(batch.column(field.name))
             else:
-                columns.append(elements if expression is generator else _evaluated(expression, batch, selected))
+                made = expression is generator
+                place = f"select.{field.name}"
+                columns.append(elements if made else _evaluated(expression, place, batch, selected))
         return pa.RecordBatch.from_arrays(columns, schema=schema), selected
 
     def _expressions(self) -> list[tuple[int, Expression]]:
@@ -165,11 +191,25 @@ def _missing(expression: Expression, source: pa.Schema) -> tuple[str, bool] | No
     return no_column(name, source), name.casefold() in {other.casefold() for other in source.names}
 
 
-def _evaluated(expression: Expression, batch: pa.RecordBatch, selected: Any) -> pa.Array:
-    """The values of an expression. Raises InputError with the row as it stood before `where`."""
+def _evaluated(expression: Expression, place: str, batch: pa.RecordBatch, selected: Any) -> pa.Array:
+    """The values of an expression. Raises ExpressionError with the row as it stood before `where`."""
     try:
         return expression.evaluate(batch)
     except InputError as error:
-        if selected is None or error.row is None:
-            raise
-        raise InputError(error.argument, error.message, int(selected[error.row])) from error
+        row = error.row if selected is None or error.row is None else int(selected[error.row])
+        raise ExpressionError(place, error, row) from error
+
+
+def _elements_schema(explode: str, source: pa.Schema) -> pa.Schema:
+    """The fields of the structs in a column of lists. Raises ConfigError where it is none."""
+    from skyband.queries.shared_keys import no_column
+
+    if explode not in source.names:
+        raise ConfigError(Problem("explode", no_column(explode, source)))
+    kind = source.field(explode).type
+    if not (pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)):
+        message = f"must be a list of structs (got {explode}, {kind})"
+        raise ConfigError(
+            Problem("explode", f'{message}: of other lists write select = ["explode({explode}) AS name"]')
+        )
+    return pa.schema(list(kind.value_type))

@@ -75,7 +75,7 @@ def _choice(
     columns_there = pa.schema([(field.name, as_spark(field.type) or field.type) for field in schema])
     files = Files(plain, tuple(paths), columns_there, Shape(), columns_there, layout_of(plain))
     try:
-        files = files.shaped(Shape.parse(source.where, source.select))
+        files = files.shaped(Shape.of(source))
     except ConfigError:
         if source.reader == "files":
             raise

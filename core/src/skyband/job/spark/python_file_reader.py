@@ -15,7 +15,7 @@ from skyband.config.parameters import build
 from skyband.data_files import data_files
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.job.model import Source, absolute, local_path, option_text
+from skyband.job.model import SHAPING, Source, absolute, local_path, option_text
 from skyband.job.sources.columnar_files import Layout
 from skyband.job.sources.file_parts import FilePart, share_of, stamp_of, tasks_of
 from skyband.job.sources.row_location import PlacedBatches
@@ -41,6 +41,8 @@ _TASKS_ELSEWHERE = 200
 _SHARE = 1 << 24
 """Bytes of a large Parquet file of a stream that are one share of its work."""
 BY_PYTHON = "Python"
+_NOT_HADOOP = (".xz", ".zst", ".lz4")
+"""Hadoop has no codec for the first, one for the second with libraries of its own, another format for the third."""
 
 
 @frozen
@@ -50,14 +52,14 @@ class Choice:
     files: Files | None
     """As Python reads them; None where Spark's own reader is taken."""
     rest: Source
-    """What is left to Spark of it: `where` and `select` in SQL that only Spark knows."""
+    """What is left to Spark of it: `explode`, `where` and `select` in SQL that only Spark knows."""
     why: str = ""
     """Why Spark's own reader is taken."""
 
     def __str__(self) -> str:
         if self.files is None:
             return f"Spark ({self.why})"
-        sql = [name for name in ("where", "select") if getattr(self.rest, name) is not None]
+        sql = [name for name in SHAPING if getattr(self.rest, name) is not None]
         return (
             f"{BY_PYTHON}, where rows are packed" if not sql else f"{BY_PYTHON}, but {' and '.join(sql)} by Spark's SQL"
         )
@@ -84,7 +86,19 @@ def choose_reader(
             return Choice(files, rest)
     if source.reader == "files" or (source.format == "arrow" and source.reader != "spark"):
         raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {why}"))
+    strange = _unknown_to_spark(source)
+    if strange is not None:
+        message = f"Spark's own reader does not know {strange.suffix} ({strange.name}), and is taken as {why}"
+        raise ConfigError(Problem("source.reader", f"{message}: compress with gzip, or let Python read it"))
     return Choice(None, source, why)
+
+
+def _unknown_to_spark(source: Source) -> Path | None:
+    """A file of text that Spark's own reader would take for what it is not: compressed as Hadoop does not know it."""
+    path = None if source.path is None else local_path(source.path)
+    if path is None or source.format not in OPTIONS:
+        return None
+    return next((file for file in data_files(path) if file.suffix in _NOT_HADOOP), None)
 
 
 def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
@@ -122,7 +136,7 @@ def _is_of_files(source: Source, option: str) -> bool:
 def _differing(files: Files, rest: Source, columns: Iterable[str] | None) -> str | None:
     """Why Python's reader would not give the rows that Spark's does, or no quicker."""
     if files.source.reader == "auto" and files.layout is not None:
-        if rest.where is not None or rest.select is not None:
+        if _is_left(rest):
             return "where or select is known to Spark only"
         if _declared_otherwise(files):
             return "its files have other types than source.schema"
@@ -196,7 +210,12 @@ def _fields(layout: Layout, path: Path) -> Iterable[pa.Field]:
 def _needed(files: Files, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
     """The columns that are read; all where Spark is to make others of them."""
     all_of_them: list[str] = files.schema.names
-    return all_of_them if columns is None or rest.where is not None or rest.select is not None else list(columns)
+    return all_of_them if columns is None or _is_left(rest) else list(columns)
+
+
+def _is_left(rest: Source) -> bool:
+    """Whether Spark is to make other rows or columns."""
+    return any(getattr(rest, name) is not None for name in SHAPING)
 
 
 def _schema(files: Files, rest: Source, columns: Iterable[str] | None) -> pa.Schema:
@@ -216,7 +235,7 @@ def spark_defaults(source: Source) -> dict[str, str]:
 
 def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
     """The files, with `where` and `select` done by the reader where it knows them, else left."""
-    plain = evolve(source, where=None, select=None)
+    plain = evolve(source, **dict.fromkeys(SHAPING))
     if isinstance(rows, Files):
         return rows, plain
     for here, rest in ((source, plain), (plain, source)):
@@ -230,7 +249,7 @@ def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
         if source.stream and source.schema is not None:  # which may begin in an empty folder
             raw = parse_ddl(source.schema)
             try:
-                shape = Shape.parse(here.where, here.select)
+                shape = Shape.of(here)
                 return Files(here, (), raw, shape, shape.schema(raw), layout_of(source)), rest
             except ConfigError as error:
                 refusal = error

@@ -58,18 +58,19 @@ def _open(
 ) -> tuple[Any, str | None]:
     if is_ours(session, source):
         frame, choice = table_frame(session, source, columns)
-        return _shaped(frame, choice.rest), str(choice)
+        return shaped(frame, choice.rest), str(choice)
     if catalog_table.is_named(source):
-        return _shaped(catalog_table.table_frame(session, source, text_options(source.options)), source), None
+        return shaped(catalog_table.table_frame(session, source, text_options(source.options)), source), None
     if not source.of_files:
-        return _shaped(_read_by_spark(session, source), source), None
+        return shaped(read_by_spark(session, source), source), None
     choice = choose_reader(source, settings_of(session, source), columns, rows)
     if choice.files is None:
-        return _shaped(_read_by_spark(session, source), source), str(choice)
-    return _shaped(file_frame(session, choice, columns), choice.rest), str(choice)
+        return shaped(read_by_spark(session, source), source), str(choice)
+    return shaped(file_frame(session, choice, columns), choice.rest), str(choice)
 
 
-def _read_by_spark(session: Any, source: Source) -> Any:
+def read_by_spark(session: Any, source: Source) -> Any:
+    """The rows of a source as Spark's own reader gives them, before `explode`, `where` and `select`."""
     defaults = spark_defaults(source)
     reader = session.read.format(source.format).options(**defaults, **text_options(source.options))
     path = [] if source.path is None else [source.path]
@@ -89,8 +90,11 @@ def plan_for(job: CheckedJob, source: Any, shards: int | None, ticking: Ticking 
     return spark.plan_of(source, job.query, job.backends, shards, ticking, job.bindings)
 
 
-def _shaped(rows: Any, source: Source) -> Any:
-    """The rows that `where` leaves, with the columns of `select`."""
+def shaped(rows: Any, source: Source) -> Any:
+    """The rows of `explode`, those that `where` leaves, with the columns of `select`."""
+    if source.explode is not None:
+        with sql_of("source.explode"):
+            rows = rows.selectExpr(f"inline(`{source.explode.replace('`', '``')}`)")
     if source.where is not None:
         with sql_of("source.where"):
             rows = rows.where(source.where)

@@ -12,12 +12,13 @@ from skyband.job import read_job
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.local.run import begin
+from skyband.job.model import SHAPING
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import Files
 
 from skyband_compare.testing.file_formats import format_of
 
-SOURCE_KEYS = ("stream", "schema", "where", "select", "finish", "idle_after")
+SOURCE_KEYS = ("stream", "schema", "explode", "where", "select", "finish", "idle_after")
 """Of a job's source, what holds for any rows; the rest says where its own are."""
 _NAMED = {"header": True, "inferSchema": True}
 """How a file of CSV is read where the job's own source is none."""
@@ -48,7 +49,7 @@ def read_job_on(
         raise ConfigError(Problem("", message))
     (kind,) = formats
     sets = tuple(sets)
-    keys = [key for key in SOURCE_KEYS if not (after_select and key in ("where", "select"))]
+    keys = [key for key in SOURCE_KEYS if not (after_select and key in SHAPING)]
     typed = any(text.partition("=")[0].strip() == "source.schema" for text in sets)
 
     def edit(tables: dict[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,69 @@
+"""Raw forms on Spark: read in Python and by Spark's own reader, the same rows, or a refusal that names the reader."""
+
+import datetime
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+from raw_forms import FORMS
+from skyband.cli.commands import group
+from skyband.errors import ConfigError
+from skyband.job.model import Source
+from skyband.job.spark.python_file_reader import choose_reader, file_frame, settings_of
+from skyband.job.spark.source import read_by_spark, shaped
+
+from .documents import DOCS
+
+pytestmark = pytest.mark.spark
+
+STREAM = ["source.stream=true", "source.finish=true", "sink.trigger=available-now", "sink.checkpoint=checkpoint"]
+PAGE = re.findall(
+    r"^```(csv|json|text)\n(.*?)^```\n\n```toml\n(.*?)^```$", (DOCS / "raw.md").read_text("utf-8"), re.M | re.S
+)
+"""The files of the page and the job of each."""
+
+
+def collected(frame):
+    return [
+        tuple(value.replace(tzinfo=datetime.UTC) if isinstance(value, datetime.datetime) else value for value in row)
+        for row in (tuple(row.values()) for row in frame.toArrow().to_pylist())
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=list(FORMS))
+def test_both_readers_give_the_same_rows(session, tmp_path, form):
+    (tmp_path / form.name).write_bytes(form.content)
+    source = Source(path=str(tmp_path), **form.keys)
+    settings = settings_of(session, source)
+    choice = choose_reader(source, settings)
+    assert choice.files is not None, choice
+    assert collected(file_frame(session, choice)) == form.rows
+    theirs = Source(path=str(tmp_path), reader="spark", **form.keys)
+    if form.only_python:
+        with pytest.raises(ConfigError, match="Spark's own reader does not know") as refused:
+            choose_reader(theirs, settings)
+        assert form.only_python in str(refused.value)
+    else:
+        assert choose_reader(theirs, settings).files is None
+        assert collected(shaped(read_by_spark(session, theirs), theirs)) == form.rows
+
+
+def answers(folder, engine, *sets):
+    sink = f"{engine} {len(sets)}"
+    changes = [part for change in (*sets, f"sink.path={sink}") for part in ("--set", change)]
+    ran = CliRunner().invoke(group, ["run", str(folder / "job.toml"), "--engine", engine, *changes])
+    assert ran.exit_code == 0, ran.output
+    lines = [line for path in (folder / sink).glob("*.json") for line in path.read_text("utf-8").splitlines()]
+    return sorted(lines), [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize(("suffix", "text", "job"), PAGE, ids=["csv", "geojson", "log"])
+def test_a_job_of_the_page_answers_the_same_on_all_engines(session, tmp_path, suffix, text, job):
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / f"a.{suffix}").write_text(text, "utf-8")
+    (tmp_path / "job.toml").write_text(job, "utf-8")
+    local, rows = answers(tmp_path, "local")
+    assert len(rows) == 2
+    assert answers(tmp_path, "spark")[0] == local
+    assert answers(tmp_path, "spark", *STREAM)[0] == local
