@@ -136,8 +136,8 @@ def test_a_list_that_is_none(tmp_path):
 def test_comments_and_where_they_begin():
     text = np.frombuffer(b'#"\na,b\n#x\n"\n#",#\n#', np.uint8)
     begins = np.full(9, -1)
-    assert csv_records(text, 44, 34, 256, 35, True, 1 << 62, begins) == (16, 2, -1)
-    assert begins.tolist() == [0, 7, 16, *[-1] * 6]
+    assert csv_records(text, 44, 34, 256, 35, True, 1 << 62, begins) == (17, 2, -1)
+    assert begins.tolist() == [0, 7, 17, *[-1] * 6]
 
 
 def test_elements_of_an_array_have_a_line_each():

@@ -169,7 +169,9 @@ def test_text_that_is_not_utf8_is_refused_with_its_place(tmp_path, format, schem
     place = (
         len(good) * before + (LINES[format] % bad).index(bad) + next(i for i, byte in enumerate(bad) if byte > 127) + 1
     )
-    said = f"{path}: line {before + 1}, byte {place} of the file is not UTF-8 (byte {told}): convert the file"
+    said = (
+        f"{path}: line {before + 1}, byte {place} of the file is not UTF-8 (byte {told}): say source.options.encoding"
+    )
     assert said in str(caught.value)
 
 

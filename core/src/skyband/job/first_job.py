@@ -84,8 +84,8 @@ def _head(file: Path) -> bytes:
     """The first whole records of a text file: of CSV a line break may be within quotes."""
     from skyband.job.sources.text_encodings import open_text
 
-    with open_text(file) as stream:
-        text: bytes = stream.read(_BYTES)
+    with open_text(file) as take:
+        text = take(_BYTES)
     if len(text) < _BYTES:
         return text
     end = len(text)

@@ -42,14 +42,14 @@ def csv_records(  # noqa: C901 - one loop over the states of a parser
     for mark in (separator, quote, escape, _BREAK, _RETURN):
         if mark < 256:
             is_mark[mark] = True
-    place, end, records, opened, told = 0, 0, 0, -1, 0
+    place, end, records, opened, number = 0, 0, 0, -1, 0
     fresh, blank = True, True  # at the beginning of a value, of a record
     while place < len(text):
         byte = text[place]
         if byte == comment and fresh and blank:
-            if told < len(comments):
-                comments[told] = place
-                told += 1
+            if number < len(comments):
+                comments[number] = place
+                number += 1
             while place < len(text) and text[place] != _BREAK and text[place] != _RETURN:
                 place += 1
             continue

@@ -137,12 +137,14 @@ class CsvFile:
 
     def records(self, size: int | None = None) -> Iterator[Block]:
         """The file without the line of names."""
+        names_come = self.dialect.header and (self.within is None or self.within.begin == 0)
         for block in self._blocks(size, self.within):
-            if block.is_first and self.dialect.header:
-                end = self.end_of(block.data, 1)
+            if names_come:
+                end, records, _ = self._scan(block.data, 1)
+                end, names_come = (end, False) if records else (len(block.data), True)
                 line = block.line + block.data.count(b"\n", 0, end)
                 block = Block(block.data[end:], line, block.is_first, block.is_cut, block.range)
-            if block.data.strip(b"\r\n"):
+            if self._without_comments(block.data).strip(b"\r\n"):
                 yield block
 
     def ends(self, size: int) -> Iterator[int]:

@@ -1,8 +1,8 @@
 """Text files, compressed or not, in blocks of whole records: memory is that of a block."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
@@ -56,11 +56,12 @@ class ByteRange:
                 lines += file.read(min(SIZE, self.begin - file.tell())).count(b"\n")
         return lines
 
-    def open(self) -> Any:
-        """A file that is at its beginning."""
-        file = pa.OSFile(str(self.path))
-        file.seek(self.begin)
-        return file
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], bytes]]:
+        """What gives its next bytes, at most so many, none at its end."""
+        with pa.OSFile(str(self.path)) as file:
+            file.seek(self.begin)
+            yield lambda size: file.read(min(size, self.end - file.tell()))
 
 
 def blocks(
@@ -76,9 +77,9 @@ def blocks(
     """
     rest, line, block_size = b"", 1, size
     is_first = within is None or within.begin == 0
-    with open_text(path, encoding) if within is None else within.open() as file:
+    with open_text(path, encoding) if within is None else within.open() as take:
         while True:
-            chunk = file.read(block_size if within is None else min(block_size, within.end - file.tell()))
+            chunk = take(block_size)
             data = (rest + chunk).removeprefix(MARK) if is_first else rest + chunk
             end = cut(data) if chunk else len(data)
             if end:

@@ -2,10 +2,10 @@
 
 import codecs
 import lzma
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 from attrs import define, field
@@ -53,30 +53,21 @@ def is_compressed(path: Path) -> bool:
 
 
 @contextmanager
-def open_text(path: Path, encoding: str | None = None) -> "Iterator[Any]":
-    """A file's text in UTF-8, to `read` so many bytes at a time. Reading raises OSError or InputError."""
+def open_text(path: Path, encoding: str | None = None) -> Iterator[Callable[[int], bytes]]:
+    """What gives a file's next text in UTF-8, of about so many bytes, empty at its end.
+
+    It raises OSError, or InputError where the file is not of its encoding or not whole.
+    """
     with lzma.open(path) if path.suffix == XZ else pa.input_stream(str(path), compression="detect") as file:
-        source = _Xz(path, file) if path.suffix == XZ else file
-        yield source if encoding is None else _InUtf8(path, source, encoding)
-
-
-@define
-class _Xz:
-    """Python's reader of .xz, whose errors name no file."""
-
-    _path: Path
-    _file: IO[bytes]
-
-    def read(self, size: int) -> bytes:
         try:
-            return self._file.read(size)
+            yield file.read if encoding is None else _InUtf8(path, file, encoding).take
         except (lzma.LZMAError, EOFError) as error:
-            raise InputError(str(self._path), f"is no whole file of xz: {error}") from error
+            raise InputError(str(path), f"is no whole file of xz: {error}") from error
 
 
 @define
 class _InUtf8:
-    """Text of another encoding. Raises InputError where a byte is none of its characters."""
+    """Text of another encoding."""
 
     _path: Path
     _file: Any
@@ -87,7 +78,8 @@ class _InUtf8:
     def __attrs_post_init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder(self._encoding)()
 
-    def read(self, size: int) -> bytes:
+    def take(self, size: int) -> bytes:
+        """The next of it, of so many bytes in the file. Raises InputError where a byte is none of its characters."""
         while chunk := self._file.read(size):
             text = self._decoded(chunk, final=False)
             if text:

@@ -119,8 +119,8 @@ def _remedy(value: Any, field: Any, formats: ValueFormats) -> str:
         return f"; of numbers since 1970 read BIGINT, and select timestamp_{unit}({field.name}) AS {field.name}"
     if pa.types.is_temporal(field.type):
         option = "dateFormat" if pa.types.is_date(field.type) else "timestampFormat"
-        said = getattr(formats, "date" if pa.types.is_date(field.type) else "timestamp")
-        return "" if said else f"; say how it is written with {formats.place}.{option}, such as MM/dd/yyyy HH:mm:ss"
+        pattern = formats.date if pa.types.is_date(field.type) else formats.timestamp
+        return "" if pattern else f"; say how it is written with {formats.place}.{option}, such as MM/dd/yyyy HH:mm:ss"
     is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
     if is_number and _MARKED.fullmatch(text):
         remedy = f"declare it DECIMAL(18, 2) and say {formats.place}.locale"

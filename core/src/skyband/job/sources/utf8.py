@@ -16,8 +16,8 @@ def check_utf8(path: Path, encoding: str | None = None) -> None:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     lines, before = 1, 0
-    with open_text(path, encoding) as file:
-        while chunk := file.read(_CHUNK):
+    with open_text(path, encoding) as take:
+        while chunk := take(_CHUNK):
             incomplete = decoder.getstate()[0]
             try:
                 decoder.decode(chunk)

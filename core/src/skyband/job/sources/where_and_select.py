@@ -130,9 +130,9 @@ class Shape:
             batch = pa.RecordBatch.from_arrays(elements.flatten(), names=[field.name for field in elements.type])
         if self.where is not None:
             mask = _evaluated(self.where, "where", batch, selected).fill_null(False)
-            chosen = pc.indices_nonzero(mask).to_numpy().astype("int64")
-            selected = chosen if selected is None else selected[chosen]
-            batch = batch.take(pa.array(chosen))
+            places = pc.indices_nonzero(mask).to_numpy().astype("int64")
+            selected = places if selected is None else selected[places]
+            batch = batch.take(pa.array(places))
         by_name = {one.name: _expression(one) for one in self.select or () if one.expression is not None}
         elements, generator = None, next((one for one in by_name.values() if one.generator is not None), None)
         if generator is not None:
@@ -147,9 +147,8 @@ class Shape:
             if expression is None:
                 columns.append(batch.column(field.name))
             else:
-                made = expression is generator
-                place = f"select.{field.name}"
-                columns.append(elements if made else _evaluated(expression, place, batch, selected))
+                place, is_generator = f"select.{field.name}", expression is generator
+                columns.append(elements if is_generator else _evaluated(expression, place, batch, selected))
         return pa.RecordBatch.from_arrays(columns, schema=schema), selected
 
     def _expressions(self) -> list[tuple[int, Expression]]:

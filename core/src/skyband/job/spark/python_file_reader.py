@@ -235,7 +235,7 @@ def spark_defaults(source: Source) -> dict[str, str]:
 
 def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
     """The files, with `where` and `select` done by the reader where it knows them, else left."""
-    plain = evolve(source, **dict.fromkeys(SHAPING))
+    plain = evolve(source, explode=None, where=None, select=None)
     if isinstance(rows, Files):
         return rows, plain
     for here, rest in ((source, plain), (plain, source)):
