@@ -243,7 +243,7 @@ def test_a_stream_with_all_it_needs_is_fine(job):
     [
         (
             "source.format=rate",
-            "source.format: the local engine reads parquet, csv, json, arrow, delta, iceberg, kafka and sql (got",
+            "source.format: the local engine reads parquet, csv, json, text, arrow, delta, iceberg, kafka and sql (got",
         ),
         ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
         (
@@ -275,8 +275,8 @@ def test_the_local_engine_does_not_read_text_in_another_zone_than_utc(job):
 def test_options_the_local_engine_does_not_know_are_not_passed_over(job):
     path = job()
     (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
-    changes = ["source.format=csv", "source.path=log.csv", "source.options={ header = true, comment = '#' }"]
-    assert "source.options.comment: the local engine does not know it" in "\n".join(problems(path, changes, "local"))
+    changes = ["source.format=csv", "source.path=log.csv", "source.options={ header = true, lineSep = '|' }"]
+    assert "source.options.lineSep: the local engine does not know it" in "\n".join(problems(path, changes, "local"))
 
 
 def test_text_columns_are_told_where_their_types_are_given(job):
@@ -451,9 +451,9 @@ def test_conditions_that_only_spark_compares_are_left_to_it(job, where):
     assert "source.where" in "\n".join(problems(job(), [f"source.where={where}"], "local"))
 
 
-def test_values_between_which_more_than_a_character_stands_are_left_to_spark(job):
-    (job().parent / "log.csv").write_text("2026-01-01||a\n")
-    sets = ["source.format=csv", "source.path=log.csv", "source.options.sep='||'"]
+def test_an_option_that_only_spark_knows_is_left_to_it(job):
+    (job().parent / "log.csv").write_text("2026-01-01,a\n")
+    sets = ["source.format=csv", "source.path=log.csv", "source.options.lineSep='|'"]
     assert read_job(job(), sets).schema is None
     assert read_job(job(), [*sets, "source.schema=ts TIMESTAMP, client STRING"]).schema.names == ["ts", "client"]
 
