@@ -9,12 +9,12 @@ from rules_oracle import Rule, random_rules, rules_table, versions_of, windows_o
 from skyband.arrays import TIME_MAX
 from skyband.engines.local import LocalRun, apply
 from skyband.errors import ConfigError, InputError, SkybandError
-from skyband.groups import rules as rules_module
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
+from skyband.rules import rules as rules_module
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 
 SECOND = 1_000_000

@@ -11,12 +11,12 @@ from rules_oracle import Rule, answers, random_rules, rules_table, versions_of
 from skyband.arrays import TIME_MAX
 from skyband.engines.local import LocalRun, apply
 from skyband.errors import ConfigError, InputError, SkybandError
-from skyband.groups import rules as rules_module
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
+from skyband.rules import rules as rules_module
 
 SECOND = 1_000_000
 LONGEST, MOST = 12, 4

@@ -95,9 +95,9 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",
-        "skyband.groups.small_group_entries", "skyband.groups.small_group_panes", "skyband.groups.small_group_pass",
+        "skyband.groups.small_group_entries", "skyband.groups.small_group_pass",
         "skyband.groups.small_groups_kernels", "skyband.groups.small_groups_per_row",
-        "skyband.groups.answering_rules", "skyband.groups.rule_rows", "skyband.groups.rules",
+        "skyband.rules.answering_rules", "skyband.rules.rule_rows", "skyband.rules.rules",
     ),
     "what families share: kernels and roles": (
         "skyband.kernels.k_smallest", "skyband.kernels.selection", "skyband.kernels.sorted_arrays",

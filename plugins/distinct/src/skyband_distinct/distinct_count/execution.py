@@ -6,11 +6,11 @@ import pyarrow as pa
 from skyband.arrays import Int64, UInt64
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.rule_rows import Limits
-from skyband.groups.rules import Rules, rules_of
 from skyband.groups.small_groups import SmallGroups
 from skyband.queries import emitted_states
 from skyband.registry import Binding
+from skyband.rules.rule_rows import Limits
+from skyband.rules.rules import Rules, rules_of
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio

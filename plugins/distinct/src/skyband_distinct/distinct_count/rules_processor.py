@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import ProcessorAnswers
-from skyband.groups.answering_rules import AnsweringRules
-from skyband.groups.rules import Moments
+from skyband.rules.answering_rules import AnsweringRules
+from skyband.rules.rules import Moments
 
 from skyband_distinct.distinct_count.processor import CountingProcessor
 

@@ -6,10 +6,10 @@ import pyarrow as pa
 from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.rule_rows import Limits
-from skyband.groups.rules import Rules, rules_of
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.registry import Binding
+from skyband.rules.rule_rows import Limits
+from skyband.rules.rules import Rules, rules_of
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
 from skyband_quantiles.quantiles.query import ROLE, Quantiles

@@ -2,8 +2,8 @@
 
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
-from skyband.groups.answering_rules import AnsweringRules
-from skyband.groups.rules import Moments
+from skyband.rules.answering_rules import AnsweringRules
+from skyband.rules.rules import Moments
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, answer_columns
 from skyband_quantiles.sketch_answers import Answers

@@ -8,11 +8,11 @@ from skyband.columns.rows import Rows
 from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.rule_rows import Limits
-from skyband.groups.rules import Rules, rules_of
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
+from skyband.rules.rule_rows import Limits
+from skyband.rules.rules import Rules, rules_of
 
 from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
 from skyband_totals.heavy_hitters.movers_processor import MoversProcessor

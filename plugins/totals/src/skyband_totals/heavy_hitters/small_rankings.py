@@ -13,7 +13,6 @@ from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_panes import AnswerEntries, EntryAnswers, PaneEntries, PaneRule, walk_panes
 from skyband.groups.small_group_table import PassInput, PassResult
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
@@ -23,6 +22,13 @@ from skyband_totals.heavy_hitters.half_lives import left_after
 from skyband_totals.heavy_hitters.movers import mover_columns, movers_of
 from skyband_totals.heavy_hitters.object_places import answer_of
 from skyband_totals.heavy_hitters.parts import part_columns, parts_of
+from skyband_totals.heavy_hitters.small_group_panes import (
+    AnswerEntries,
+    EntryAnswers,
+    PaneEntries,
+    PaneRule,
+    walk_panes,
+)
 from skyband_totals.heavy_hitters.small_groups import SmallTotals
 from skyband_totals.heavy_hitters.small_groups_kernels import least_totals
 from skyband_totals.shares import Least, least_of

@@ -10,12 +10,12 @@ from skyband.columns.rows import Rows
 from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.rule_rows import Limits, Version
-from skyband.groups.rules import Rules
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
+from skyband.rules.rule_rows import Limits, Version
+from skyband.rules.rules import Rules
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor
 from skyband_workload.top_k_workload.query import BEST, RULE_K, TopKWorkload

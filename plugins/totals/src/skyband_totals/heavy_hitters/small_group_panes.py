@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-
 from skyband.arrays import Array, Int64, read_only
-from skyband.groups.small_group_panes_kernels import entries_of_answers
 from skyband.groups.small_group_pass import PassInput, PassResult, SessionSpans
+
+from skyband_totals.heavy_hitters.small_group_panes_kernels import entries_of_answers
 
 _AT_ONCE = 1 << 21
 """Entries that are listed at once, at most, where one session has no more."""

@@ -12,8 +12,8 @@ from skyband.errors import SnapshotError
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import ScheduledProcessor
-from skyband.groups.rule_rows import Limits
-from skyband.groups.rules import Moments, Rules
+from skyband.rules.rule_rows import Limits
+from skyband.rules.rules import Moments, Rules
 
 _NO_LIMITS = Limits(0)
 

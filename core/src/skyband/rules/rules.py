@@ -13,7 +13,7 @@ from skyband.config.durations import Duration, length_text
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
-from skyband.groups.rule_rows import Limits, Version, read_rules, row_schema
+from skyband.rules.rule_rows import Limits, Version, read_rules, row_schema
 from skyband.state_validation import StateReader
 
 _NUMBERS = ("window", "slide", "k", "phase", "after", "until")
