@@ -133,6 +133,13 @@ def test_columns_that_do_not_fit_are_named(where, select, said):
         Shape.parse(where, select).schema(ROWS.schema)
 
 
+@pytest.mark.parametrize("where", ["status", "agent", "status + 1", "timestamp_seconds(status)", "'true'"])
+def test_what_is_no_condition_for_spark_either_is_not_left_to_it(where):
+    with pytest.raises(ConfigError, match=r"and no condition: compare it with a value$") as caught:
+        Shape.parse(where, None).schema(ROWS.schema)
+    assert not isinstance(caught.value, OnlySparkError)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("'air'", "has no name: write 'air' AS name"), ("lower(agent)", "has no name"), ("status AS", "no name behind AS"),

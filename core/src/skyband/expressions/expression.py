@@ -7,6 +7,7 @@ import pyarrow as pa
 from attrs import field, frozen
 
 from skyband.errors import InputError
+from skyband.expressions.spark_types import is_number, is_time
 from skyband.expressions.syntax import Call, Name, Tree, UnknownExpressionError, names_in
 
 
@@ -49,6 +50,13 @@ class Expression:
         except UnknownExpressionError as error:
             return str(error)
         return None if kind == pa.bool_() else f"`{self.text}` is {kind} and no condition: compare it with a value"
+
+    def is_no_condition(self, schema: pa.Schema) -> bool:
+        """Whether it is a number, text or a time, which Spark takes for no condition either."""
+        if self.problem(schema) is not None:
+            return False
+        kind = self.type_in(schema)
+        return is_number(kind) or is_time(kind) or kind == pa.string()
 
     def type_in(self, schema: pa.Schema) -> pa.DataType:
         """Arrow's type for Spark's. Raises UnknownExpressionError; of `explode` it is that of an element."""

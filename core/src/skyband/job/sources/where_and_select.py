@@ -96,7 +96,9 @@ class Shape:
                 (only_spark if in_other_case else problems).append(Problem(place, message))
                 continue
             problem = expression.condition_problem(source) if is_condition else expression.problem(source)
-            if problem is not None:
+            if problem is not None and is_condition and expression.is_no_condition(source):
+                problems.append(Problem(place, problem))
+            elif problem is not None:
                 only_spark.append(Problem(place, f"{problem}{_INSTEAD}"))
         counts = Counter(projection.name for projection in projections or ())
         twice = next((name for name, count in counts.items() if count > 1), None)
