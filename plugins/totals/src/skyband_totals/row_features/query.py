@@ -79,6 +79,7 @@ class RowFeatures(Query):
     """
 
     kind: ClassVar[str] = "row-features"
+    chart: ClassVar[str | None] = "bands"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("distinct",)
     roles: ClassVar[tuple[str, ...]] = ()
     answered_by: ClassVar[str | None] = "skyband_totals.row_features.execution:RowFeaturesExecution"
