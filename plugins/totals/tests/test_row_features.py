@@ -8,6 +8,7 @@ import pytest
 from skyband import ConfigError, SnapshotError
 from skyband.engines import local
 from skyband.operator.operator import Operator
+from skyband.queries import make_query
 
 EPOCH = datetime(1970, 1, 1)
 QUERY = {"kind": "row-features", "time": "t", "carry": ["number"]}
@@ -127,6 +128,14 @@ def test_what_no_float_adds_up_exactly_leaves_nothing_behind():
     )
     query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"], "unit": 0.1}
     assert local.apply(rows, query)["amount_sum_10_seconds"].to_pylist()[2] == 0.1
+
+
+def test_values_between_the_units_have_a_warning_with_a_remedy():
+    query = make_query({**QUERY, "windows": ["10 seconds"], "sums": ["amount"]})
+    (warning,) = query.promises.values()
+    assert [*query.promises] == ["value no multiple of unit"]
+    assert "no multiple of unit = 1 and have no answer: take a smaller unit" in warning
+    assert make_query({**QUERY, "windows": ["10 seconds"]}).promises == {}
 
 
 def test_values_that_cannot_be_added_up_are_left_out_and_counted():

@@ -110,6 +110,15 @@ class RowFeatures(Query):
             raise ConfigError(*problems)
 
     @property
+    def promises(self) -> Mapping[str, str]:
+        if not self.sums:
+            return {}
+        return {
+            _VALUES[NO_MULTIPLE]: f"rows have a value that is no multiple of unit = {self.unit:g} and have no "
+            "answer: take a smaller unit, such as 0.01 of prices, or round the values"
+        }
+
+    @property
     def rows(self) -> bool:
         return self.windows[0].rows
 
