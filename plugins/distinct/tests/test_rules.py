@@ -14,7 +14,7 @@ from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.rules import rules as rules_module
+from skyband.rules import rules_in_force as rules_module
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 
 SECOND = 1_000_000

@@ -16,7 +16,7 @@ from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.rules import rules as rules_module
+from skyband.rules import rules_in_force as rules_module
 
 SECOND = 1_000_000
 LONGEST, MOST = 12, 4

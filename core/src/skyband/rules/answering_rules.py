@@ -13,7 +13,7 @@ from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import ScheduledProcessor
 from skyband.rules.rule_rows import Limits
-from skyband.rules.rules import Moments, Rules
+from skyband.rules.rules_in_force import Moments, Rules
 
 _NO_LIMITS = Limits(0)
 

@@ -90,14 +90,14 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
         "skyband.windows.empty_windows", "skyband.queries.pair_columns", "skyband.windows.previous_windows",
-        "skyband.windows.window_parameters", "skyband.windows.rule_limits", "skyband.expressions.expression",
+        "skyband.windows.window_parameters", "skyband.rules.rule_limits", "skyband.expressions.expression",
         "skyband.expressions.syntax",
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",
         "skyband.groups.small_group_entries", "skyband.groups.small_group_pass",
         "skyband.groups.small_groups_kernels", "skyband.groups.small_groups_per_row",
-        "skyband.rules.answering_rules", "skyband.rules.rule_rows", "skyband.rules.rules",
+        "skyband.rules.answering_rules", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",
     ),
     "what families share: kernels and roles": (
         "skyband.kernels.k_smallest", "skyband.kernels.selection", "skyband.kernels.sorted_arrays",

@@ -10,7 +10,7 @@ from skyband.groups.small_groups import SmallGroups
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
-from skyband.rules.rules import Rules, rules_of
+from skyband.rules.rules_in_force import Rules, rules_of
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio

@@ -9,7 +9,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
-from skyband.rules.rules import Rules, rules_of
+from skyband.rules.rules_in_force import Rules, rules_of
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
 from skyband_quantiles.quantiles.query import ROLE, Quantiles

@@ -12,7 +12,7 @@ from skyband.groups.small_groups import SmallGroups, most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
-from skyband.rules.rules import Rules, rules_of
+from skyband.rules.rules_in_force import Rules, rules_of
 
 from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
 from skyband_totals.heavy_hitters.movers_processor import MoversProcessor

@@ -8,8 +8,8 @@ from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
 from skyband.queries.output_modes import ALL
+from skyband.rules.rule_limits import limit_problems
 from skyband.windows.previous_windows import only_with_against, previous_problems
-from skyband.windows.rule_limits import limit_problems
 from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE

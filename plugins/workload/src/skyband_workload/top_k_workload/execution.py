@@ -15,7 +15,7 @@ from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits, Version
-from skyband.rules.rules import Rules
+from skyband.rules.rules_in_force import Rules
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor
 from skyband_workload.top_k_workload.query import BEST, RULE_K, TopKWorkload
