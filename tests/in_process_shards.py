@@ -32,13 +32,19 @@ def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=No
             metrics[shard].append(operator.take_metrics())
             operators[shard] = plan.operator(shard)
             operators[shard].restore(operator.snapshot())
-        answers.append(execution_of(query).merge(pa.Table.from_batches(given)))
+        answers.append(merged(query, given))
     latest = whole.progress.newest  # of the rows that a query can use, as the engines have it
     if latest is not None:
         given = [operator.finish(latest) for operator in operators]
-        answers.append(execution_of(query).merge(pa.Table.from_batches(given)))
+        answers.append(merged(query, given))
     schema = query.result_schema(table.schema)
     return pa.concat_tables([schema.empty_table(), *(part.cast(schema) for part in answers)]), metrics
+
+
+def merged(query, answers: list[pa.RecordBatch]) -> pa.Table:
+    """The answers of the shards as one: side by side where each has groups of its own."""
+    table = pa.Table.from_batches(answers)
+    return table if query.by else execution_of(query).merge(table)
 
 
 def batches_of(table: pa.Table, start: int, size: int):

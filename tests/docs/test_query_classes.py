@@ -13,6 +13,7 @@ from .conftest import ROOT
 TYPES = {
     "column": "str",
     "columns": "str | Sequence[str]",
+    "columns, or lists of them": "str | Sequence[str | Sequence[str]]",
     "column | columns": "str | Sequence[str]",
     "duration": "str | Duration",
     "durations": "Sequence[str | Duration]",

@@ -133,6 +133,13 @@ class ReadsByPlace(MineQuery):
         return [pa.field("at", schema.field(0).type), *super().answer_fields(schema)[1:]]
 
 
+class LooksForItsGroupsInTheSource(MineQuery):
+    def answer_fields(self, schema):
+        for name in self.by:
+            schema.field(name)
+        return super().answer_fields(schema)
+
+
 class ChecksNothing(MineQuery):
     def check(self, schema):
         return []
@@ -258,6 +265,7 @@ MUTANTS = [
     ),
     (_answered_by(_SaysTheSameAgain), EXAMPLES, ["every_row_is_counted_once"]),
     (_answered_by(_Shared), EXAMPLES, ["a_group_is_answered_as_if_alone"]),
+    (LooksForItsGroupsInTheSource, EXAMPLES, ["groupings_are_answered_as_if_each_were_alone"]),
     (OtherWithGroups, EXAMPLES, ["one_group_is_answered_as_all_rows_are"]),
     (_answered_by(_NeverEmpty), EXAMPLES, ["a_group_is_forgotten_when_its_windows_are_empty"]),
     (_answered_by(_Remembers), EXAMPLES, ["new_names_are_forgotten"]),

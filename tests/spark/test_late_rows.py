@@ -32,7 +32,8 @@ def clients(visits, session, format="json"):
 
 
 @pytest.mark.parametrize(
-    ("shards", "by", "format"), [(1, "", "json"), (3, "", "parquet"), (2, 'by = "site"', "parquet")]
+    ("shards", "by", "format"),
+    [(1, "", "json"), (3, "", "parquet"), (2, 'by = "site"', "parquet"), (2, 'by = [["site"], []]', "parquet")],
 )
 def test_each_is_written_once_as_it_came(visits, session, shards, by, format):
     for number in range(4):

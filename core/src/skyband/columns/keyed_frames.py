@@ -17,6 +17,8 @@ NAME = "name"
 """The text, or other value, of an object that its id does not tell; text may be a dictionary."""
 PART = "part"
 """What a row does in a shard, where it goes to several (see `skyband.groups.partitioning`)."""
+COPY = "copy"
+"""Of a query of several groupings: 0 for the row itself, in a group of the first, 1 where it stands in another."""
 
 
 def by_column(number: int) -> str:
@@ -115,14 +117,16 @@ def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:
     """A frame's times and its query's columns: numbers as numpy, lists and ids of any type as Arrow arrays."""
     columns = {}
     for name, column in zip(frame.schema.names, frame.columns, strict=True):
-        if name not in (TIME, GROUP) and not name.startswith(_BY):
+        if name not in (TIME, GROUP, COPY) and not name.startswith(_BY):
             number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
             columns[name] = column.to_numpy() if number and not column.null_count else column
     return frame.column(TIME).to_numpy(), columns
 
 
 def own(frame: pa.RecordBatch) -> Array:
-    """bool[n]: the rows that are this shard's own; a row that goes to several is one shard's only."""
+    """bool[n]: the rows that are this shard's own; a row that goes to several, or is in several groups, counts once."""
+    if COPY in frame.schema.names:
+        return frame.column(COPY).to_numpy() == 0
     if PART not in frame.schema.names:
         return np.ones(len(frame), bool)
     mine: Array = frame.column(PART).to_numpy() == BOTH
@@ -131,7 +135,8 @@ def own(frame: pa.RecordBatch) -> Array:
 
 def own_count(frame: pa.RecordBatch) -> int:
     """How many rows of a frame are this shard's own."""
-    return len(frame) if PART not in frame.schema.names else int(np.count_nonzero(own(frame)))
+    plain = PART not in frame.schema.names and COPY not in frame.schema.names
+    return len(frame) if plain else int(np.count_nonzero(own(frame)))
 
 
 def to_bytes(frame: pa.RecordBatch) -> bytes:

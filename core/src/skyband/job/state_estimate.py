@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 
 from skyband.job.bad_rows import unread
 from skyband.job.checked_job import CheckedJob
+from skyband.queries.grouping_sets import sets_of
 from skyband.queries.time_columns import microseconds
 
 _ROWS = 100_000
@@ -20,7 +21,7 @@ def state_estimate(job: CheckedJob) -> str | None:
     if job.rows is None or query.expected_state(0.0, 1) is None:
         return None
     parts, rows = list[pa.Table](), 0
-    for batch in job.rows.batches([query.time, *query.by], refuse=unread(query)):
+    for batch in job.rows.batches([query.time, *query.group_columns], refuse=unread(query)):
         parts.append(pa.Table.from_batches([batch.slice(0, _ROWS - rows)]))
         rows += len(parts[-1])
         if rows == _ROWS:
@@ -30,7 +31,7 @@ def state_estimate(job: CheckedJob) -> str | None:
     if sample is None or not len(times):
         return None
     ends = pc.min_max(pa.array(microseconds(query.time, times))).as_py()
-    groups = len(sample.select(list(query.by)).group_by(list(query.by)).aggregate([])) if query.by else 1
+    groups = sum(_distinct(sample, names) for names in sets_of(query.by))
     span = ends["max"] - ends["min"]
     estimate = query.expected_state(rows / span / groups, groups) if span else None
     if estimate is None:
@@ -41,3 +42,8 @@ def state_estimate(job: CheckedJob) -> str | None:
     return (
         f"its state will keep about {retained:,.0f} rows{of}, {nbytes:,.0f} bytes{per}, as its first {rows:,} rows come"
     )
+
+
+def _distinct(sample: pa.Table, names: tuple[str, ...]) -> int:
+    """How many groups by these columns its rows are in."""
+    return len(sample.group_by(list(names)).aggregate([])) if names else 1

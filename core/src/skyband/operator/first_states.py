@@ -104,8 +104,8 @@ def _check_length(processor: GroupProcessor, moment: int, covers: Coverage) -> N
 def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa.RecordBatch:
     """The grouping columns of the groups, in the types that the source has."""
     columns = []
-    for name in query.by:
-        kind = plain_type(schema.field(name).type)
+    for entry in query.group_fields(schema):
+        name, kind = entry.name, plain_type(entry.type)
         column = pa.array([each.group[name] for each in groups])
         try:
             columns.append(column.cast(kind))

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Int64
 from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.columns.hashing import hash_columns
-from skyband.columns.keyed_frames import GROUP, NAME, TIME, by_column, decoded, with_one_zero
+from skyband.columns.keyed_frames import COPY, GROUP, NAME, TIME, by_column, decoded, own_count, with_one_zero
 from skyband.config.calendar_lengths import UTC, zone_of
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, suggest
@@ -18,6 +18,7 @@ from skyband.instants import instant
 from skyband.operator.bad_rows import without_bad_rows
 from skyband.operator.row_accounting import check_sum
 from skyband.queries.error_attribution import attributed
+from skyband.queries.grouping_sets import GroupingSets, grouping_name, source_columns
 from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Query
 from skyband.queries.time_columns import is_null, microseconds
 from skyband.watermark import EventTimeProgress
@@ -33,12 +34,13 @@ class Encoded:
     bad: pa.RecordBatch | None = None
     """The rows counted as bad, as they came, with what is wrong with each: see `skyband.operator.bad_rows`."""
     _source: pa.RecordBatch | None = None
-    _valid: Array | None = None
+    _places: Int64 | None = None
+    """Of each row of the frame, where it stands in the source's batch; None where all stand as they did."""
 
     def as_they_came(self) -> pa.RecordBatch:
         """The rows of the frame, each as the source gave it."""
         assert self._source is not None
-        return self._source if self._valid is None else self._source.filter(pa.array(self._valid))
+        return self._source if self._places is None else self._source.take(pa.array(self._places))
 
 
 def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
@@ -53,7 +55,7 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     else:
         encoded, bad = without_bad_rows(query, batch, _encode)
         encoded = encoded if bad is None else evolve(encoded, dropped={**encoded.dropped, BAD: len(bad)}, bad=bad)
-    accounted = len(encoded.frame) + sum(encoded.dropped.values())
+    accounted = own_count(encoded.frame) + sum(encoded.dropped.values())
     check_sum(len(batch), accounted, f"{query.kind} made a frame of them")
     return encoded
 
@@ -65,7 +67,7 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     times = microseconds(query.time, when)
     check_years(query, times)
     sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
-    grouping = [batch.column(name) for name in query.by]
+    grouping = [batch.column(name) for name in query.group_columns]
     groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
     frame = pa.RecordBatch.from_pydict(
         {
@@ -78,21 +80,44 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     unusable = [(NULL_TIME, when), *([] if whence is None else [(NULL_SOURCE, whence)])]
     missing = {why: is_null(column) for why, column in unusable if column.null_count}
     excluded = np.zeros(len(batch), bool)
-    dropped, valid = {}, None
+    dropped, places = {}, None
     for reason, mask in {**missing, **masks}.items():
         dropped[reason] = int(np.count_nonzero(mask & ~excluded))
         excluded |= mask
     if excluded.any():
         valid = ~excluded
         frame, times, sources = frame.filter(pa.array(valid)), times[valid], sources[valid]
-    return Encoded(frame, dropped, _progress(query, times, sources), None, batch, valid)
+        places = np.flatnonzero(valid)
+    progress = _progress(query, times, sources)
+    if isinstance(query.by, GroupingSets):
+        places = np.tile(np.arange(len(batch)) if places is None else places, len(query.by.sets))
+        frame = _in_all_sets(query.by, frame)
+    return Encoded(frame, dropped, progress, None, batch, places)
+
+
+def _in_all_sets(by: GroupingSets, frame: pa.RecordBatch) -> pa.RecordBatch:
+    """Each row in its group of each set, all rows in those of the first set before any in those of the next. O(n)."""
+    count, columns = len(frame), source_columns(by)
+    copies = np.tile(np.arange(count), len(by.sets))
+    grouping = []
+    for number, name in enumerate(columns):
+        outside = np.repeat([name not in names for names in by.sets], count)
+        grouping.append(frame.column(by_column(number)).take(pa.array(copies, mask=outside)))
+    codes = np.repeat(np.arange(len(by.sets), dtype=np.int32), count)
+    grouping.append(pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(map(grouping_name, by.sets))))
+    named = {by_column(number): column for number, column in enumerate(grouping)}
+    others = {name: frame.column(name) for name in frame.schema.names if name not in named}
+    together = {name: column.take(pa.array(copies)) for name, column in others.items()}
+    return pa.RecordBatch.from_pydict(
+        {**together, GROUP: hash_columns(grouping), COPY: pa.array((codes > 0).astype(np.int8)), **named}
+    )
 
 
 def hashed_columns(query: Query) -> tuple[str, ...]:
     """The columns that are hashed: as dictionaries their values are so once, and not once a row."""
     named = [getattr(query, key) for key in query._hashed_keys]
     columns = [name for names in named if names is not None for name in ((names,) if isinstance(names, str) else names)]
-    return (*query.by, *columns)
+    return (*query.group_columns, *columns)
 
 
 def check_years(query: Query, times: Int64) -> None:

@@ -42,6 +42,8 @@ class StateRowChecks:
         groups = check_numbers(frame, keyed_frames.GROUP, at_most=None if self.query.by else 0)
         if keyed_frames.PART in frame.schema.names:
             check_numbers(frame, keyed_frames.PART, at_least=PROBE, at_most=BOTH)
+        if keyed_frames.COPY in frame.schema.names:
+            check_numbers(frame, keyed_frames.COPY, at_most=1)
         if self.query.by and self.shard is not None:
             self.shard.check_groups(groups)
         with attributed(self.query), refused_as_damage():

@@ -16,6 +16,13 @@ from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem
 from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.grouping_sets import (
+    GROUPING,
+    GroupingSets,
+    as_group_columns,
+    check_group_columns,
+    source_columns,
+)
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
 from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
 from skyband.roles import Backend
@@ -105,7 +112,10 @@ class Query(ABC):
     time: str = column_name(
         help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
     )
-    by: tuple[str, ...] = column_names(help="grouping columns: each group is its own stream")
+    by: tuple[str, ...] = checked(
+        (), type="columns, or lists of them", check=check_group_columns, converter=as_group_columns, kw_only=True,
+        help='grouping columns: each group is its own stream; or a list of lists of them, such as [["client"], []]',
+    )  # fmt: skip
     delay: Duration = duration(
         "0 seconds", at_least=0, kw_only=True, help="how late rows may come; later ones are dropped and counted"
     )
@@ -210,7 +220,14 @@ class Query(ABC):
     def columns(self) -> tuple[str, ...]:
         """The columns of the source that it reads, each once."""
         named = [] if self.source is None else [self.source]
-        return tuple(dict.fromkeys([self.time, *self.by, *(column.column for column in self.inputs()), *named]))
+        return tuple(
+            dict.fromkeys([self.time, *self.group_columns, *(column.column for column in self.inputs()), *named])
+        )
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of the source that `by` names, each once; `by` itself has what names a group in the answers."""
+        return source_columns(self.by)
 
     @property
     def subqueries(self) -> tuple[str, ...]:
@@ -321,7 +338,10 @@ class Query(ABC):
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:
         problems = []
-        for name in self.by:
+        if isinstance(self.by, GroupingSets) and GROUPING in self.group_columns:
+            message = f"{GROUPING!r} is the column that tells several groupings apart: rename yours in the source"
+            problems.append(Problem("by", message))
+        for name in self.group_columns:
             if name not in schema.names:
                 problems.append(Problem("by", no_column(name, schema), NO_COLUMN))
             elif not is_plain(schema.field(name).type):
@@ -372,8 +392,11 @@ class Query(ABC):
 
         The codes of a dictionary are int32 at least: a stream may have more groups than one batch has words.
         """
-        fields = [schema.field(name) for name in self.by]
-        return [field.with_type(with_int32_codes(field.type)) for field in fields]
+        fields = [schema.field(name) for name in self.group_columns]
+        fields = [field.with_type(with_int32_codes(field.type)) for field in fields]
+        if not isinstance(self.by, GroupingSets):
+            return fields
+        return [*(field.with_nullable(True) for field in fields), pa.field(GROUPING, pa.string())]
 
 
 def _code_of(kind: pa.DataType) -> str | None:

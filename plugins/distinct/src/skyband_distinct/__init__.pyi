@@ -17,7 +17,7 @@ class DistinctCount(_DistinctCount):
         windows: Sequence[str | Duration],
         every: str | Duration,
         *,
-        by: str | Sequence[str] = ...,
+        by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
         ahead: str | Duration | None = None,
         source: str | None = None,

@@ -26,7 +26,7 @@ class TopK(_TopK):
         order: str = ...,
         carry: str | Sequence[str] = ...,
         *,
-        by: str | Sequence[str] = ...,
+        by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
         ahead: str | Duration | None = None,
         source: str | None = None,

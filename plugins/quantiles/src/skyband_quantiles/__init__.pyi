@@ -19,7 +19,7 @@ class Quantiles(_Quantiles):
         at: Sequence[float] = ...,
         above: Sequence[float] = ...,
         *,
-        by: str | Sequence[str] = ...,
+        by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
         ahead: str | Duration | None = None,
         source: str | None = None,

@@ -20,7 +20,7 @@ class TopKWorkload(_TopKWorkload):
         carry: str | Sequence[str] = ...,
         repeats: str = ...,
         *,
-        by: str | Sequence[str] = ...,
+        by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
         ahead: str | Duration | None = None,
         source: str | None = None,

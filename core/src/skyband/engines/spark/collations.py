@@ -14,7 +14,7 @@ _BINARY = "UTF8_BINARY"
 def collation_problems(query: Query, schema: "StructType") -> list[Problem]:
     """A problem for each column that tells things apart by a collation: upper and lower case, or trailing blanks."""
     kinds = {field.name: field.dataType for field in schema.fields}
-    named = [("by", name) for name in query.by] + [(each.key, each.column) for each in query.inputs()]
+    named = [("by", name) for name in query.group_columns] + [(each.key, each.column) for each in query.inputs()]
     named += [] if query.source is None else [("source", query.source)]
     problems = []
     for key, column in dict.fromkeys(named):

@@ -101,7 +101,9 @@ class ShardedPlan:
                 source = None if self.late_rows is None else encoded.as_they_came()
                 pieces, own = self._cut(encoded.frame, source)
                 check_sum(
-                    len(encoded.frame), sum(own.values()), f"{self.query.kind} put them into {self.shards} shards"
+                    keyed_frames.own_count(encoded.frame),
+                    sum(own.values()),
+                    f"{self.query.kind} put them into {self.shards} shards",
                 )
                 rows.update(own)
                 yield pa.RecordBatch.from_pylist(pieces, schema=SHUFFLE_SCHEMA)
@@ -140,7 +142,7 @@ class ShardedPlan:
         if self.shards == 1:
             whole = None if source is None else record_batch_bytes.to_bytes(source)
             packed = {"rows": 0, "frame": compact_frames.to_bytes(frame), "source": whole}
-            return [{"shard": 0, "first": int(times.min()), **packed}], {0: len(frame)}
+            return [{"shard": 0, "first": int(times.min()), **packed}], {0: keyed_frames.own_count(frame)}
         partitioning = self._partition(frame)
         pieces, own = [], {}
         for shard, members in _by_shard(partitioning.shards, self.shards):

@@ -23,6 +23,7 @@ from skyband.config.redaction import without_passwords
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
 from skyband.job.model import Job, Source, local_path
 from skyband.queries import make_query
+from skyband.queries.grouping_sets import GroupingSets
 from skyband.queries.query import Query
 from skyband.version import __version__
 
@@ -227,6 +228,8 @@ def _keys(query: Query) -> dict[str, Any]:
 def _plain(_: Any, __: Any, value: Any) -> Any:
     if isinstance(value, Duration):
         return str(value)
+    if isinstance(value, GroupingSets):
+        return [list(names) for names in value.sets]
     return [_plain(None, None, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 

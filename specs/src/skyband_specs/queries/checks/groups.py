@@ -4,13 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.arrays import TIME_MIN
+from skyband.queries.grouping_sets import GROUPING
 from skyband.queries.time_columns import microseconds
 
 from skyband_specs.check import expect_equal
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts
 from skyband_specs.queries.check import NotApplicable, equal_answers, holds, query_check
 
-COUNT = 3
+COUNT = 4
 
 
 @query_check("groups")
@@ -45,6 +46,30 @@ def check_one_group_is_answered_as_all_rows_are(case: QueryCase) -> None:
         equal_answers(grouped, case.answers(rows, random_cuts(4, len(rows))), "one group of all rows, not without `by`")
 
     holds(case, law)
+
+
+@query_check("groups")
+def check_groupings_are_answered_as_if_each_were_alone(case: QueryCase) -> None:
+    """By a column and over all rows at once, with a snapshot in between: as by the column, and as without `by`."""
+    query = case.query(by=[[GROUP], []])
+
+    def law(rows: pa.Table) -> None:
+        run, other = case.run(rows, query), case.run(rows, query)
+        first, second = cut(rows, [len(rows) // 2])
+        answers = [run.push(first)]
+        counted = run.operator.take_metrics().rows_in
+        other.operator.restore(run.operator.snapshot())
+        answers += [other.push(second), other.operator.finish(_latest(case, rows))]
+        expect_equal(counted + other.operator.take_metrics().rows_in, len(rows), "rows in, each in two groups")
+        together = gathered(other, answers)
+        for by, name in (([GROUP], GROUP), ([], "()")):
+            alone = case.answers(rows, [len(rows) // 2], case.query(by=by))
+            mine = together.filter(pc.equal(together.column(GROUPING), name)).select(alone.column_names)
+            equal_answers(mine, alone, f"by {name} beside another grouping, as if alone")
+
+    names = np.arange(len(case.rows)) % 3  # the empty text, and a group of null that is not that of all rows
+    texts = [("", "b", None)[name] for name in names]
+    holds(case, law, case.rows.append_column(GROUP, pa.array(texts, pa.string())))
 
 
 @query_check("groups")
