@@ -96,6 +96,14 @@ def test_the_summary_has_every_row_accounted_for(clock):
     ]
 
 
+def test_rows_that_are_answered_with_nulls_are_told_as_such_and_not_as_lost(clock):
+    reasons = ("no multiple",)
+    totals = Totals(rows_in=4, dropped={"no multiple": 4}, answered_reasons=reasons, may_be_empty=True)
+    lines = summary(totals, "in counts/")
+    assert "no multiple  4 (answered with nulls)" in lines
+    assert not any(line.startswith("warning") for line in lines)
+
+
 def test_rates_count_from_when_the_engine_is_ready(clock):
     progress = Progress(io.StringIO())
     clock[0] += 30

@@ -12,11 +12,12 @@ from skyband.queries import make_query
 
 EPOCH = datetime(1970, 1, 1)
 QUERY = {"kind": "row-features", "time": "t", "carry": ["number"]}
+NO_AMOUNTS = {**dict.fromkeys(range(21, 24)), 24: 0.25, 25: float("nan")}
 WINDOWS = [(10,), (3, 20), (1, 60), (7,)]
 
 
 def stream(rng, size=None):
-    """Rows in ties and out of order within 3 seconds, quiet times, nulls, and amounts below 0."""
+    """Rows in ties and out of order within 3 seconds, quiet times, nulls, and amounts below 0 or not to be added."""
     size = int(rng.integers(0, 50)) if size is None else size
     seconds = np.sort(rng.integers(0, 40, size))
     seconds += 50 * (seconds > 15) + 200 * (seconds > 30)
@@ -26,7 +27,7 @@ def stream(rng, size=None):
             "t": pa.array(seconds * 1_000_000, pa.timestamp("us")),
             "number": np.arange(size),
             "amount": pa.array(
-                [None if amount > 20 else amount / 10 for amount in rng.integers(-20, 24, size).tolist()], pa.float64()
+                [NO_AMOUNTS.get(amount, amount / 10) for amount in rng.integers(-20, 26, size).tolist()], pa.float64()
             ),
             "item": pa.array([None if item > 5 else f"i{item}" for item in rng.zipf(1.6, size)], pa.string()),
             "group": pa.array([[None, 1, 2, 3][place] for place in rng.integers(0, 4, size)], pa.int64()),
@@ -50,8 +51,10 @@ def expected(rows, query):
                 inside = [other for other in mine if row["t"] - length < other["t"] <= row["t"]]
             found[f"count_{name}"] = len(inside)
             for column in query.get("sums", ()):
-                tenths = sum(round(other[column] * 10) for other in inside if other[column] is not None)
-                found[f"{column}_sum_{name}"] = tenths / 10
+                amounts = [other[column] for other in inside if other[column] is not None]
+                whole = all(10 * amount == round(10 * amount) for amount in amounts if amount == amount)
+                whole &= all(amount == amount for amount in amounts)
+                found[f"{column}_sum_{name}"] = sum(round(10 * amount) for amount in amounts) / 10 if whole else None
             for column in query.get("distinct", ()):
                 found[f"{column}_distinct_{name}"] = len({other[column] for other in inside} - {None})
         answers[row["number"]] = {"time": row["t"], "group": row["group"], **found}
@@ -93,10 +96,15 @@ def follow(seed):
     return len(wanted)
 
 
+WARNED = pytest.mark.filterwarnings("ignore:.* rows have a value that is no")
+
+
+@WARNED
 def test_each_row_has_what_came_before_it():
     assert sum(follow(seed) for seed in range(40)) > 500
 
 
+@WARNED
 @pytest.mark.slow
 def test_each_row_has_what_came_before_it_on_ten_thousand_streams():
     assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
@@ -132,22 +140,48 @@ def test_what_no_float_adds_up_exactly_leaves_nothing_behind():
 
 def test_values_between_the_units_have_a_warning_with_a_remedy():
     query = make_query({**QUERY, "windows": ["10 seconds"], "sums": ["amount"]})
-    (warning,) = query.promises.values()
-    assert [*query.promises] == ["value no multiple of unit"]
-    assert "no multiple of unit = 1 and have no answer: take a smaller unit" in warning
+    assert sorted(query.promises) == sorted(query.drop_reasons)
+    warning = query.promises["value no multiple of unit"]
+    assert "no multiple of unit = 1, so that sums over them are null: take a smaller unit" in warning
     assert make_query({**QUERY, "windows": ["10 seconds"]}).promises == {}
 
 
-def test_values_that_cannot_be_added_up_are_left_out_and_counted():
+@pytest.mark.parametrize("by", [[], ["number"]])
+def test_rows_with_a_value_that_cannot_be_added_have_all_else_and_are_counted(by):
     amounts = [0.1, float("nan"), 0.25, float("inf"), 1e300]
     rows = pa.table({"t": pa.array(range(5), pa.timestamp("s")), "number": range(5), "amount": amounts})
-    query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"], "unit": 0.1}
+    rows = rows.append_column("other", pa.array([1, 2, 3, 4, 5]))
+    query = {**QUERY, "carry": [], "windows": ["10 seconds"], "sums": ["amount", "other"], "unit": 0.1, "by": by}
     run = local.LocalRun.start(query, rows.schema)
-    run.push(rows.to_batches()[0])
+    answers = pa.Table.from_batches([run.push(rows.to_batches()[0]), run.finish()]).sort_by("time").to_pylist()
+    assert [row["amount_sum_10_seconds"] for row in answers] == [0.1, None, None, None, None]
+    if not by:
+        assert [row["count_10_seconds"] for row in answers] == [1, 2, 3, 4, 5]
+        assert [row["other_sum_10_seconds"] for row in answers] == [1, 3, 6, 10, 15]
     dropped = run.operator.take_metrics().dropped
     assert {reason: count for reason, count in dropped.items() if count} == {
         "value no number": 2, "value above 2^53 units": 1, "value no multiple of unit": 1,
     }  # fmt: skip
+
+
+def test_a_sum_is_known_again_when_what_cannot_be_added_has_left_the_window():
+    rows = pa.table(
+        {"t": pa.array([0, 5, 10, 11], pa.timestamp("s")), "number": range(4), "amount": [0.5, 2.0, 3.0, 4.0]}
+    )
+    query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"]}
+    with pytest.warns(UserWarning, match="^1 rows have a value that is no multiple of unit = 1, so that sums over"):
+        assert local.apply(rows, query)["amount_sum_10_seconds"].to_pylist() == [None, None, 5.0, 9.0]
+    with pytest.warns(UserWarning, match="no multiple"):
+        assert local.apply(rows, {**query, "before": True})["amount_sum_10_seconds"].to_pylist() == [0, None, None, 5.0]
+
+
+def test_sums_beyond_64_bits_are_right():
+    most = 2.0**53
+    for sign in (1, -1):
+        rows = pa.table({"t": pa.array(np.arange(3000), pa.timestamp("s")), "number": np.arange(3000)})
+        rows = rows.append_column("amount", pa.array(np.full(3000, sign * most)))
+        sums = local.apply(rows, QUERY | {"windows": ["1 hour"], "sums": ["amount"]})["amount_sum_1_hour"].to_pylist()
+        assert sums == [sign * most * count for count in range(1, 3001)]
 
 
 @pytest.mark.parametrize(
@@ -156,6 +190,7 @@ def test_values_that_cannot_be_added_up_are_left_out_and_counted():
         ("entries.time", [5, 4]),
         ("entries.time", [-(10**9), 4]),
         ("entries.sum.0", [2**60, 0]),
+        ("entries.sum.0", [-(2**53) - 1, 0]),
     ],
 )
 def test_a_state_that_no_rows_have_made_is_refused(name, values):
@@ -193,3 +228,13 @@ def test_what_has_no_answer_is_refused(keys, key, message):
     rows = stream(np.random.default_rng(0), 3).append_column("time", pa.array([1, 2, 3]))
     with pytest.raises(ConfigError, match=f"{key}: .*({message})"):
         local.LocalRun.start(QUERY | {"windows": ["5 seconds"]} | keys, rows.schema)
+
+
+@pytest.mark.parametrize("every", ["each row", "every event", "row"])
+def test_queries_that_answer_at_moments_point_to_this_one(every):
+    query = {"kind": "heavy-hitters", "time": "t", "object": "item", "k": 1, "windows": ["1 hour"], "every": every}
+    with pytest.raises(ConfigError, match=r"^every: must be .* take kind = 'row-features', of skyband-totals$"):
+        make_query(query)
+    with pytest.raises(ConfigError) as other:
+        make_query(query | {"every": "each hour or so"})
+    assert "row-features" not in str(other.value)

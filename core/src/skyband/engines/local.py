@@ -167,7 +167,8 @@ def apply(
     if dropped.get(BAD):
         message = 'rows could not be taken and were left out; bad_rows = "fail" tells what is wrong with the first'
         warnings.warn(f"{dropped[BAD]:,} {message}", stacklevel=2)
-    if metrics.rows_in and sum(dropped.values()) == metrics.rows_in:
+    left_out = [count for reason, count in dropped.items() if reason not in run.operator.query.answered_reasons]
+    if metrics.rows_in and sum(left_out) == metrics.rows_in:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in dropped.items())
         warnings.warn(f"all {metrics.rows_in:,} rows were left out: {reasons}", stacklevel=2)
     return in_order(run.operator.query, answers)

@@ -30,6 +30,8 @@ class Totals:
     """What `delay` would have had to be for the latest of them, in microseconds or rows."""
     dropped: dict[str, int] = field(factory=dict)
     """Rows left out, by reason."""
+    answered_reasons: tuple[str, ...] = ()
+    """Those of the reasons whose rows are answered, with nulls."""
     answers: int = 0
     retained: int = 0
     groups: int = 0
@@ -198,6 +200,8 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
 
 
 def _whither(reason: str, totals: Totals) -> str:
+    if reason in totals.answered_reasons:
+        return "answered with nulls"
     return f"in {totals.bad_rows_in}" if reason == BAD and totals.bad_rows_in is not None else "left out"
 
 
@@ -214,7 +218,8 @@ def _by(totals: Totals) -> str:
 
 def _warnings(totals: Totals) -> list[str]:
     """What is likely wrong with the rows or the job, where most rows or all were left out."""
-    lost = totals.rows_late + sum(totals.dropped.values())
+    left_out = (count for reason, count in totals.dropped.items() if reason not in totals.answered_reasons)
+    lost = totals.rows_late + sum(left_out)
     if totals.rows_in and totals.rows_late > totals.rows_in / 2:
         message = "most rows came later than the watermark: one row may have a time far ahead of all others"
         return [f'warning: {message}; ahead = "1 hour" leaves such rows out, and `delay` waits for late ones']

@@ -70,6 +70,7 @@ def _run(job: CheckedJob, host: Engine, reporter: Progress, savepoint: Path | No
     """Run it and sum it up, while its metrics are looked at."""
     totals = host.run(job, reporter, savepoint)
     totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
+    totals.answered_reasons = job.query.answered_reasons
     reporter.summary(totals, _where(job))
     return totals
 

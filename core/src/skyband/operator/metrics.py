@@ -16,7 +16,7 @@ class Metrics:
     late_by: int
     """Microseconds (or rows) that `delay` would have had to be for all of them, as far as they came now; 0 of none."""
     dropped: Mapping[str, int]
-    """Rows that no answer can come from, by reason: one of the query's `drop_reasons`."""
+    """Rows that no answer can come from, or no whole one, by reason: one of the query's `drop_reasons`."""
     retained: int
     groups: int
     seconds: float

@@ -1,7 +1,10 @@
 """The kinds of query that are installed, and how one is made from its keys."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
 
 from skyband.config.literals import literal
 from skyband.config.parameters import build
@@ -9,11 +12,15 @@ from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry import installed
 from skyband.registry.discovery import cause
 from skyband.registry.info import QueryInfo
+from skyband.registry.install_hints import each_row_hint
 from skyband.registry.module_import import import_plugin
 
 if TYPE_CHECKING:
     from skyband.queries.example import QueryExample
     from skyband.queries.query import Query
+
+_EACH_ROW = re.compile(r"(as it comes|always|row|((for )?(each|every)|per) (row|event|record))", re.IGNORECASE)
+"""What somebody may write as `every` who would have an answer for each row."""
 
 
 def kinds() -> dict[str, QueryInfo]:
@@ -96,7 +103,18 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
         raise ConfigError(Problem("distribution", f"must be the name of a distribution (got {literal(distribution)})"))
     cls = load_query(kind, distribution)
     with attributed(cls):
-        return build(cls, keys)
+        try:
+            return build(cls, keys)
+        except ConfigError as error:
+            raise ConfigError(*(_with_hint(problem, keys) for problem in error.problems)) from error
+
+
+def _with_hint(problem: Problem, keys: Mapping[str, Any]) -> Problem:
+    """A problem of a query, with the kind that does what was asked where another does."""
+    every = keys.get("every")
+    if problem.field != "every" or not isinstance(every, str) or not _EACH_ROW.fullmatch(" ".join(every.split())):
+        return problem
+    return evolve(problem, message=f"{problem.message}; {each_row_hint()}")
 
 
 def _keys(values: Any) -> dict[str, Any]:

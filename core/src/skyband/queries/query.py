@@ -84,6 +84,10 @@ class Query(ABC):
     drop_reasons: ClassVar[tuple[str, ...]] = ()
     """The reasons for which `encode_columns` or a processor may leave rows out; each is a metric."""
 
+    answered_reasons: ClassVar[tuple[str, ...]] = ()
+    """Those of the `drop_reasons` whose rows are answered all the same, with nulls where a value of theirs would count.
+    """
+
     compared_by: ClassVar[tuple[str, ...]] = ()
     """Columns of an answer, besides `by` and the moment, by which `skyband compare` pairs it with the exact one: all of
     them where there are none."""

@@ -78,6 +78,14 @@ FUNCTIONS = {"skyband.tables.kafka_sink": "skyband_lakes.kafka.sink"}
 """Functions that are called by a name of core's, each with the module that has it."""
 
 
+_EACH_ROW = "row-features"
+
+
+def each_row_hint() -> str:
+    """Which kind of query answers each row, for a query that answers at moments, as a sentence's end."""
+    return f"for an answer to each row as it comes take kind = {_EACH_ROW!r}, of {_HOMES[_EACH_ROW]}"
+
+
 def known_formats() -> tuple[str, ...]:
     """The formats that Skyband's own distributions bring, installed or not."""
     return tuple(_FORMATS)

@@ -49,8 +49,11 @@ def _in_python(kind: str, cls: Any) -> str:
 
 
 def _left_out(cls: Any) -> str:
-    reasons = [NULL_TIME, *cls.drop_reasons, "late"]
-    return f"These rows are not in the answers; each kind is counted: {', '.join(map(code, reasons))}."
+    reasons = [NULL_TIME, *(reason for reason in cls.drop_reasons if reason not in cls.answered_reasons), "late"]
+    text = f"These rows are not in the answers; each kind is counted: {', '.join(map(code, reasons))}."
+    if not cls.answered_reasons:
+        return text
+    return f"{text} These are, with nulls, and are counted too: {', '.join(map(code, cls.answered_reasons))}."
 
 
 def _example(example: JobExample) -> str:

@@ -72,7 +72,8 @@ class Exposition(Collector):
                     metric = family(f"skyband_{name}", text, labels=labels)
                     metric.add_metric(self._labels, value)
                     yield metric
-        dropped = CounterMetricFamily("skyband_dropped_rows", "rows left out, by reason", labels=[*labels, "reason"])
+        text = "rows left out, or answered with nulls, by reason"
+        dropped = CounterMetricFamily("skyband_dropped_rows", text, labels=[*labels, "reason"])
         for reason, count in self._dropped.items():
             dropped.add_metric((*self._labels, reason), count)
         yield dropped

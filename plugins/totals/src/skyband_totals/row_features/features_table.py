@@ -1,5 +1,6 @@
 """The rows of all groups that a row to come may be answered over, and the answers, made in columns."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.time_columns import moments
 
 from skyband_totals.row_features.features_kernels import features_of_rows
-from skyband_totals.row_features.query import distinct_column, sum_column
+from skyband_totals.row_features.query import NO_SUM, distinct_column, sum_column
 from skyband_totals.unit_worth import MOST, worth
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class FeaturesTable(SmallGroupsPerRow):
         self._carried, self._schema = len(query.carry), answers
         self._due = TIME_MAX
         """No window runs empty before this."""
+        self._dropped: Counter[str] = Counter()
         kinds: dict[str, npt.DTypeLike] = {"time": np.int64}
         kinds |= dict.fromkeys(self._sums, np.int64) | dict.fromkeys(self._distinct, np.uint64)
         super().__init__(SmallGroupEntries(kinds))
@@ -71,6 +73,7 @@ class FeaturesTable(SmallGroupsPerRow):
             {name: column[stays] for name, column in columns.items()},
         )
         self._due = min(self._due, int(last.min()) + self._span)
+        self._count_what_cannot_be_added(rows)
         answers = self._answers(rows, owners, columns, new)
         return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NOBODY, ())
 
@@ -86,11 +89,21 @@ class FeaturesTable(SmallGroupsPerRow):
         arrays: list[Any] = [moments(rows.times, self._schema.field("time").type)]
         for window in range(len(self._windows)):
             arrays.append(counts[window][new])
-            arrays += [worth(total[new], self._unit) for total in added[window]]
+            arrays += [pa.array(worth(total[new], self._unit), from_pandas=True) for total in added[window]]
             arrays += [number[new] for number in different[window]]
         kinds = self._schema.types[len(arrays) :]
         arrays += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
-        return pa.RecordBatch.from_arrays([pa.array(column) for column in arrays], schema=self._schema)
+        whole = [column if isinstance(column, pa.Array) else pa.array(column) for column in arrays]
+        return pa.RecordBatch.from_arrays(whole, schema=self._schema)
+
+    def _count_what_cannot_be_added(self, rows: Rows) -> None:
+        codes = np.array([np.abs(rows[name]) - MOST for name in self._sums]).reshape(-1, len(rows))
+        if (codes > 0).any():
+            self._dropped.update({why: int((codes == code).any(axis=0).sum()) for code, why in NO_SUM.items()})
+
+    def take_dropped(self) -> Mapping[str, int]:
+        dropped, self._dropped = self._dropped, Counter()
+        return dropped
 
     def advance(self, until: int) -> SmallGroupAnswers:
         answers = super().advance(until)
@@ -120,7 +133,7 @@ class FeaturesTable(SmallGroupsPerRow):
         last = self._ends()[owners] - self._span
         entries.require(bool((times > last - self._span).all()), "time", "must be in a window of the group's last row")
         for name in self._sums:
-            entries.column(name, np.int64, len(owners), at_least=-MOST, at_most=MOST)
+            entries.column(name, np.int64, len(owners), at_least=-MOST, at_most=MOST + max(NO_SUM))
         for name in self._distinct:
             entries.column(name, np.uint64, len(owners))
         self._due = TIME_MIN

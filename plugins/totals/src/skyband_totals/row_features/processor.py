@@ -28,6 +28,9 @@ class FeaturesProcessor(GroupProcessor):
     def finish(self, rows: Rows, latest: int) -> pa.RecordBatch | None:
         return self.advance(rows, int(rows.times[-1]) if len(rows) else latest)
 
+    def take_dropped(self) -> Mapping[str, int]:
+        return self._table.take_dropped()
+
     @property
     def next_at(self) -> int:
         return self._table.next_end

@@ -29,11 +29,12 @@ from skyband.queries.shared_keys import column_names
 from skyband_totals.unit_worth import MOST
 from skyband_totals.units import FINE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
-_VALUES = {
+NO_SUM = {
     NO_NUMBER: "value no number",
     TOO_LARGE: "value above 2^53 units",
     NO_MULTIPLE: "value no multiple of unit",
 }
+"""What is wrong with a value that cannot be added: MOST and its code in the place of its units say so."""
 NOTHING = 0
 """The hash that stands for null."""
 _ROW_BYTES = 8
@@ -63,8 +64,10 @@ class RowFeatures(Query):
     whole multiples of `unit`, which may be negative, and what fell out of the window leaves nothing behind. Rows of one
     time come in the order of a hash of what they carry.
 
-    A null value is in no sum and not counted as distinct; its row counts. Rows with a value that is no number or no
-    multiple of `unit` are left out and counted. No backend is asked: all rows of the longest window are kept.
+    A null value is in no sum and not counted as distinct; its row counts. A value that cannot be added, as it is no
+    number, no multiple of `unit` or above 2^53 units, makes the sum of its column null in every window that it is in:
+    what they add up to is not known. Its row is answered and counts, all else of it is as ever, and a warning says how
+    many there are. No backend is asked: all rows of the longest window are kept.
 
     A stream and a table of the past give the same rows: what a model was trained on is what it is asked with.
 
@@ -83,7 +86,8 @@ class RowFeatures(Query):
     _hashed_keys: ClassVar[tuple[str, ...]] = ("distinct",)
     roles: ClassVar[tuple[str, ...]] = ()
     answered_by: ClassVar[str | None] = "skyband_totals.row_features.execution:RowFeaturesExecution"
-    drop_reasons: ClassVar[tuple[str, ...]] = tuple(_VALUES.values())
+    drop_reasons: ClassVar[tuple[str, ...]] = tuple(NO_SUM.values())
+    answered_reasons: ClassVar[tuple[str, ...]] = drop_reasons
     refused_keys: ClassVar[Mapping[str, str]] = {
         "every": "row-features answers each row when it comes: drop this",
         "means": "a mean is a sum by a count of rows that have a value: give `sums`, and divide",
@@ -113,9 +117,16 @@ class RowFeatures(Query):
     def promises(self) -> Mapping[str, str]:
         if not self.sums:
             return {}
+        null = "so that sums over them are null"
         return {
-            _VALUES[NO_MULTIPLE]: f"rows have a value that is no multiple of unit = {self.unit:g} and have no "
-            "answer: take a smaller unit, such as 0.01 of prices, or round the values"
+            NO_SUM[
+                NO_MULTIPLE
+            ]: f"rows have a value that is no multiple of unit = {self.unit:g}, {null}: take a smaller "
+            "unit, such as 0.01 of prices, or round the values",
+            NO_SUM[NO_NUMBER]: f"rows have a value that is no number, {null}: make such values null in source.select, "
+            "and they are in no sum",
+            NO_SUM[TOO_LARGE]: f"rows have a value above 2^53 times unit = {self.unit:g}, {null}: take a larger unit, "
+            "or make such values null",
         }
 
     @property
@@ -148,27 +159,24 @@ class RowFeatures(Query):
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns = {}
-        wrong = np.zeros((len(self.sums), batch.num_rows), np.int8)
         for place, name in enumerate(self.sums):
             column = as_float64(name, batch.column(name))
             values: Float64 = column.fill_null(0.0).to_numpy(zero_copy_only=False)
-            units, wrong[place] = to_units(np.abs(values), self.unit)
-            columns[sum_column(place)] = pa.array(np.where(values < 0, -units, units))
+            units, wrong = to_units(np.abs(values), self.unit)
+            signed = np.where(values < 0, -units, units)
+            columns[sum_column(place)] = pa.array(np.where(wrong == FINE, signed, MOST + wrong.astype(np.int64)))
         for place, name in enumerate(self.distinct):
             column = batch.column(name)
             hashes = np.maximum(hash_column(column), NOTHING + 1)
             hashes[column.is_null().to_numpy(zero_copy_only=False)] = NOTHING
             columns[distinct_column(place)] = pa.array(hashes)
-        masks = (
-            {reason: (wrong == code).any(axis=0) for code, reason in _VALUES.items()} if (wrong != FINE).any() else {}
-        )
-        return columns | carry_columns(self.carry, batch), masks
+        return columns | carry_columns(self.carry, batch), {}
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_named(frame)
         check_whole(frame, *(distinct_column(place) for place in range(len(self.distinct))))
         for place in range(len(self.sums)):
-            check_numbers(frame, sum_column(place), at_least=-MOST, at_most=MOST)
+            check_numbers(frame, sum_column(place), at_least=-MOST, at_most=MOST + max(NO_SUM))
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         kinds = [pa.int64(), *[pa.float64()] * len(self.sums), *[pa.int64()] * len(self.distinct)]
