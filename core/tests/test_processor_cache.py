@@ -67,7 +67,7 @@ def active(cache):
 
 
 def test_those_used_last_stay_ready_while_they_take_few_bytes():
-    cache = ProcessorCache(Tally)
+    cache = ProcessorCache(lambda _: Tally())
     turn(cache, range(8))  # ten bytes each: as many stay as may, the first of a turn among them
     assert active(cache) == [0, 1, 2, 3, 4, 5]
     turn(cache, [9])
@@ -83,7 +83,7 @@ def test_those_used_last_stay_ready_while_they_take_few_bytes():
 
 
 def test_no_group_is_put_to_sleep_before_it_has_had_its_turn():
-    cache = ProcessorCache(Tally)
+    cache = ProcessorCache(lambda _: Tally())
     turn(cache, range(6))
     turn(cache, range(6), rows=30)  # the first has 310 bytes while the others wait for their turn
     assert cache.retained == 6 * 31
@@ -94,7 +94,7 @@ def test_no_group_is_put_to_sleep_before_it_has_had_its_turn():
 def test_nothing_tells_which_are_active():
     rng = np.random.default_rng(1)
     for _ in range(40):
-        cache, turns = ProcessorCache(Tally), {}
+        cache, turns = ProcessorCache(lambda _: Tally()), {}
         for _ in range(20):
             keys = np.sort(rng.choice(20, rng.integers(1, 12), replace=False)).astype(np.uint64)
             rows = int(rng.integers(0, 4))
@@ -104,7 +104,7 @@ def test_nothing_tells_which_are_active():
             if rng.random() < 0.3:
                 cache.rest()
             if rng.random() < 0.2:
-                state, cache = cache.dump_state(), ProcessorCache(Tally)
+                state, cache = cache.dump_state(), ProcessorCache(lambda _: Tally())
                 cache.load_state(state, changed=bool(rng.integers(2)))
             held = {key: count for key, count in turns.items() if count}
             assert cache.keys.tolist() == sorted(held)

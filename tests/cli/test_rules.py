@@ -65,6 +65,27 @@ def test_a_column_that_the_first_file_of_rules_lacks_counts_in_the_second(job, t
     assert [at for at, name, *_ in rows if name == "all"] == ["01:00", "02:00", "03:00"]
 
 
+def test_a_rule_for_a_group_names_its_values(job):
+    by = ("--set", 'query.by=["lot"]')
+    ended, rows = job([{**RULES[0], "group": ["17"]}, {**RULES[1], "group": None}], *by)
+    assert ended.exit_code == 0, ended.output
+    assert rows == [
+        ("01:00", "now", 1, 17),
+        ("02:00", "now", 1, 17),
+        *[("03:00", "late", 1, lot) for lot in (17, 23, 42)],
+        *[("03:00", "late", 2, lot) for lot in (17, 23)],
+    ]
+    for names, sets, why in (
+        (["17"], (), "of rule 'now' is given, and the query has no `by`: leave it out"),
+        (["seventeen"], by, "of rule 'now' must have a value of column 'lot', which is int64 (got 'seventeen')"),
+        (["17", "x"], by, "of rule 'now' must have a value for each column of `by`, 1 column (lot)"),
+        ([], by, "of rule 'now' must have a value for each column of `by`, 1 column (lot)"),
+    ):
+        ended, _ = job([{**RULES[0], "group": names}], *sets, command="check")
+        assert ended.exit_code == 1
+        assert f"query.rules: rules.group, row 0: {why}" in ended.output
+
+
 def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_path):
     wide = {"name": "wide", "window": "2 hours", "slide": "1 minute", "k": 1}
     ended, rows = job([*RULES, wide])

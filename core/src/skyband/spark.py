@@ -211,12 +211,12 @@ def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame |
     from skyband.operator.whole_table import WholeTable
 
     if getattr(rules, "isStreaming", False):
-        check_broadcast(plan.query, _arrow_schema(rules).empty_table())
+        check_broadcast(plan.query, _arrow_schema(rules).empty_table(), plan.schema)
         return plan, rules
     table = rules.toArrow() if hasattr(rules, "toArrow") else rules
     if not isinstance(table, pa.Table):
         raise InputError("rules", _no_dataframe(rules))
-    refused = check_broadcast(plan.query, table)
+    refused = check_broadcast(plan.query, table, plan.schema)
     if refused and plan.query.bad_rows == FAIL:
         raise refused[0][0]
     return evolve(plan, broadcast=WholeTable.of(table)), None

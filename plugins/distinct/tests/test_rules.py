@@ -1,117 +1,49 @@
 """Rules of distinct-count: windows that come, change and go while a stream runs, answered at once."""
 
-from itertools import pairwise
-
 import numpy as np
 import pyarrow as pa
 import pytest
-from rules_oracle import Rule, random_rules, rules_table, versions_of, windows_of
+from rules_oracle import LONGEST, SECOND, Rule, RulesFrame, length_text, random_times, rules_table, windows_of
 from skyband.arrays import TIME_MAX
-from skyband.engines.local import LocalRun, apply
-from skyband.errors import ConfigError, InputError, SkybandError
+from skyband.engines.local import apply
+from skyband.errors import ConfigError, InputError
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband.rules import rules_in_force as rules_module
+from skyband.rules import rules_in_force
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 
-SECOND = 1_000_000
-LONGEST = 12
 KEYS = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": [], "every": "3 seconds"}
 LIMITS = {"longest": f"{LONGEST} seconds"}
 RANGES = {"value": "ms", "ranges": [[0, 2], [2, 5]]}
 
 
-def table_of(rows):
-    times, who, ms, groups = zip(*rows, strict=True)
-    ts = pa.array(np.array(times) * SECOND, pa.timestamp("us"))
-    return pa.table({"ts": ts, "who": who, "ms": ms, "place": groups})
+class Frame(RulesFrame):
+    keys, limits, role = KEYS, LIMITS, "sketch"
+    columns = ("ts", "who", "ms", "place")
+    answer_columns = ("rule", "window", "range", "count")
 
+    def random_rows(self, random, count):
+        columns = random.integers(0, 8, count), random.integers(0, 5, count) + 0.0, random.integers(0, 2, count)
+        return list(zip(random_times(random, count), *(column.tolist() for column in columns), strict=True))
 
-def batch_of(rows):
-    return table_of(rows).combine_chunks().to_batches()[0]
-
-
-def random_rows(random, count):
-    steps = random.choice([0, 0, 1, 1, 2, 5, LONGEST + 3], count, p=[0.3, 0.2, 0.2, 0.15, 0.1, 0.04, 0.01])
-    who, ms, place = random.integers(0, 8, count), random.integers(0, 5, count) + 0.0, random.integers(0, 2, count)
-    return list(zip(np.cumsum(steps).tolist(), who.tolist(), ms.tolist(), place.tolist(), strict=True))
-
-
-def started(by=("place",), backend="exact", **changes):
-    query = make_query({**KEYS, **LIMITS, "by": list(by), **changes})
-    schema = table_of([(0, 0, 0.0, 0)]).schema
-    return LocalRun(Operator(query, bind(query, schema, {"sketch": backend}), schema))
-
-
-def resumed(run):
-    operator = run.operator
-    other = Operator(operator.query, operator.bindings, operator.schema)
-    other.restore(operator.snapshot())
-    assert other.snapshot() == operator.snapshot()
-    again = LocalRun(other)
-    again._latest = run._latest
-    return again
-
-
-def scenario(seed, count=40):
-    """Rows in micro-batches, and the rules that come before some of them."""
-    random = np.random.default_rng(seed)
-    rows = random_rows(random, count)
-    cuts = [0, *sorted(random.choice(np.arange(1, count), 5, replace=False).tolist()), count]
-    answered, live, later, steps = None, set(), set(), []
-    for batch in (rows[start:stop] for start, stop in pairwise(cuts)):
-        now = 0 if answered is None else answered
-        come = random_rules(random, now, live, later, LONGEST, 1) if random.random() < 0.7 else []
-        steps.append((answered, come, batch))
-        answered = batch[-1][0]
-    return rows, steps
-
-
-def played(steps, by=("place",), kill=(), **changes):
-    run, pieces = started(by, **changes), []
-    for number, (_, rules, batch) in enumerate(steps):
-        if rules:
-            run.broadcast(rules_table(rules, k=False))
-        run = resumed(run) if number in kill else run
-        pieces.append(run.push(batch_of(batch)))
-        run = resumed(run) if number in kill else run
-    return plain(pa.Table.from_batches([*pieces, run.finish()]), by)
-
-
-def plain(table, by=("place",)):
-    at = (table["at"].cast(pa.int64()).to_numpy() // SECOND).tolist()
-    groups = table[by[0]].to_pylist() if by else [0] * len(table)
-    names = [name for name in ("rule", "window", "range", "count") if name in table.column_names]
-    return list(zip(groups, at, *(table[name].to_pylist() for name in names), strict=True))
-
-
-def expected(rows, steps, by=("place",), ranges=()):
-    """Up to the first moment of each rule after the last row of any group."""
-    versions = versions_of([(answered, rules) for answered, rules, _ in steps if rules])
-    latest, found = max(row[0] for row in rows), set()
-    rows = [(*row[:3], row[3] if by else 0) for row in rows]
-    for version in versions:
-        last = latest + version[1].slide - latest % version[1].slide
-        for group, at, name, rule, inside in windows_of(rows, [version], last):
-            length = f"{rule.window} second{'s' if rule.window > 1 else ''}"
+    def answers_of(self, windows, ranges=()):
+        found = set()
+        for group, at, name, rule, inside in windows:
             newest = {row[1]: row[2] for row in sorted(inside, key=lambda row: (row[0], row[2]))}
+            label = group, at, name, length_text(rule.window)
             if not ranges:
-                found.add((group, at, name, length, float(len(newest))))
+                found.add((*label, float(len(newest))))
             for low, high in ranges:
                 count = sum(low <= ms < high for ms in newest.values())
-                found.add((group, at, name, length, f"[{low}, {high})", float(count)))
-    return found
+                found.add((*label, f"[{low}, {high})", float(count)))
+        return found
 
 
-def checked(seed, by=("place",), bounds=(), **options):
-    rows, steps = scenario(seed)
-    got = played(steps, by, **options)
-    assert len(got) == len(set(got)), f"seed {seed}: an answer was given twice"
-    assert set(got) == expected(rows, steps, by, bounds), f"seed {seed}"
-    return len(got)
+FRAME = Frame()
+checked, started, batch_of, table_of = FRAME.checked, FRAME.started, FRAME.batch_of, FRAME.table_of
 
 
 @pytest.mark.parametrize("backend", ["exact", "k-skb"])
@@ -122,7 +54,12 @@ def test_rules_answer_what_they_would_have_answered_for_ever(by, backend):
 
 
 def test_ranges_of_values_are_asked_by_rules_too():
-    assert sum(checked(seed, bounds=RANGES["ranges"], **RANGES) for seed in range(6)) > 200
+    assert sum(checked(seed, options={"ranges": RANGES["ranges"]}, **RANGES) for seed in range(6)) > 200
+
+
+def test_a_rule_for_one_group_is_answered_there_alone():
+    for seed in range(20, 26):
+        checked(seed, kill=[seed % 6], size={"filtered": True})
 
 
 def test_a_run_that_is_killed_goes_on_with_its_rules():
@@ -132,7 +69,7 @@ def test_a_run_that_is_killed_goes_on_with_its_rules():
 
 def test_shards_give_what_one_gives():
     for seed in range(60, 66):
-        rows, steps = scenario(seed)
+        rows, steps = FRAME.scenario(seed)
         query = started(()).operator.query
         schema = table_of(rows).schema
         shards = [Operator(query, bind(query, schema, {"sketch": "exact"}), schema, shared=True) for _ in range(3)]
@@ -146,7 +83,7 @@ def test_shards_give_what_one_gives():
             pieces += [shard.step(frame.progress) for shard in shards]
         pieces += [shard.finish(max(row[0] for row in rows) * SECOND) for shard in shards]
         merged = execution_of(query).merge(pa.Table.from_batches(pieces))
-        assert set(plain(merged, ())) == expected(rows, steps, ())
+        assert set(FRAME.plain(merged, ())) == FRAME.expected(rows, steps, ())
         assert merged.schema == query.result_schema(schema)
 
 
@@ -168,23 +105,18 @@ def test_a_rule_gives_the_estimates_of_a_query_of_its_window(backend):
 
 
 def test_windows_of_the_query_hold_for_ever_and_may_change_at_once():
-    rows = random_rows(np.random.default_rng(3), 60)
-    run = started(windows=["7 seconds"], every="2 seconds")
-    run.push(batch_of(rows[:30]))
-    changed = make_query({**KEYS, **LIMITS, "by": ["place"], "windows": ["12 seconds", "5 seconds"]})
-    operator = Operator(changed, run.operator.bindings, run.operator.schema)
-    operator.restore(run.operator.snapshot())
-    got = plain(pa.Table.from_batches([LocalRun(operator).push(batch_of(rows[30:]))]))
+    rows = FRAME.random_rows(np.random.default_rng(3), 60)
+    before, after = {"windows": ["7 seconds"], "every": "2 seconds"}, {"windows": ["12 seconds", "5 seconds"]}
+    got = FRAME.changed_at_once(before, after, rows)
     versions = [(f"{window} seconds", Rule("", window, 3), rows[29][0], 10**9) for window in (5, 12)]
-    asked = windows_of(rows, versions, rows[-1][0])
     assert got
-    assert set(got) == {(*one[:3], one[2], float(len({row[1] for row in one[4]}))) for one in asked}
+    assert set(got) == FRAME.answers_of(windows_of(rows, versions, rows[-1][0]))
 
 
 def test_a_rule_without_a_slide_has_that_of_the_query():
     rows = [(second, second % 3, 0.0, 0) for second in range(20)]
     table = pa.table({"name": ["r"], "window": ["4 seconds"]})
-    got = plain(apply(table_of(rows), {**KEYS, **LIMITS, "offset": "1 second"}, rules=table), ())
+    got = FRAME.plain(apply(table_of(rows), {**KEYS, **LIMITS, "offset": "1 second"}, rules=table), ())
     assert [at for _, at, *_ in got] == [1, 4, 7, 10, 13, 16, 19, 22]
 
 
@@ -240,27 +172,19 @@ ANSWERS = RulesProcessor._answers_of
 MUTANTS = [
     (RulesProcessor, "_answers_of", longer),
     (RulesProcessor, "_answers_of", also_empty),
-    (rules_module.Rules, "next_at", TIME_MAX),
-    (rules_module.Rules, "at_the_end", lambda self, moments, latest: moments),
+    (rules_in_force.Rules, "next_at", TIME_MAX),
+    (rules_in_force.Rules, "at_the_end", lambda self, moments, latest: moments),
 ]
 
 
 @pytest.mark.parametrize(("owner", "name", "wrong"), MUTANTS, ids=["longer", "also empty", "no turns", "no end"])
 def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
     monkeypatch.setattr(owner, name, wrong)
-
-    def fails(seed):
-        try:
-            checked(seed)
-        except (AssertionError, SkybandError):
-            return True
-        return False
-
-    assert any(map(fails, range(8)))
+    assert FRAME.seen(range(8))
 
 
 @pytest.mark.slow
 def test_two_thousand_random_streams_are_never_wrong():
-    assert (
-        sum(checked(seed, kill=[seed % 6], backend=["exact", "k-skb"][seed % 2]) for seed in range(1000, 3000)) > 10**5
-    )
+    seeds, backends = range(1000, 3000), ["exact", "k-skb"]
+    size = {"filtered": True}
+    assert sum(checked(seed, kill=[seed % 6], backend=backends[seed % 2], size=size) for seed in seeds) > 10**5

@@ -1,117 +1,48 @@
 """Rules of heavy-hitters: windows and k that come, change and go while a stream runs, answered at once."""
 
-from itertools import pairwise
-
 import numpy as np
 import pyarrow as pa
 import pytest
-from rules_oracle import Rule, random_rules, rules_table, versions_of, windows_of
-from skyband.engines.local import LocalRun, apply
-from skyband.errors import ConfigError, InputError, SkybandError
-from skyband.operator.bind_backends import bind
-from skyband.operator.operator import Operator
+from rules_oracle import LONGEST, MOST, SECOND, Rule, RulesFrame, length_text, random_times, rules_table, windows_of
+from skyband.engines.local import apply
+from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
 from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
 
-SECOND = 1_000_000
-LONGEST, MOST = 12, 4
 KEYS = {"kind": "heavy-hitters", "time": "ts", "object": "what", "windows": [], "every": "1 second"}
 LIMITS = {"longest": f"{LONGEST} seconds", "most": MOST}
 SUM = {"total": "sum", "weight": "points"}
 
 
-def table_of(rows):
-    times, objects, points, groups = zip(*rows, strict=True)
-    ts = pa.array(np.array(times) * SECOND, pa.timestamp("us"))
-    return pa.table({"ts": ts, "what": objects, "points": points, "place": groups})
+class Frame(RulesFrame):
+    keys, limits, role, most = KEYS, LIMITS, "total-ranker", MOST
+    columns = ("ts", "what", "points", "place")
+    answer_columns = ("rule", "window", "rank", "object", "total", "share", "low", "high")
+
+    def random_rows(self, random, count):
+        columns = random.integers(0, 8, count), random.integers(0, 5, count) + 0.0, random.integers(0, 2, count)
+        return list(zip(random_times(random, count), *(column.tolist() for column in columns), strict=True))
+
+    def answers_of(self, windows, weighed=False):
+        found = set()
+        for group, at, name, rule, inside in windows:
+            totals = {}
+            for _, what, points, _ in inside:
+                totals[what] = totals.get(what, 0.0) + (points if weighed else 1.0)
+            grand = sum(totals.values())
+            best = sorted((-total, what) for what, total in totals.items() if total)[: rule.k]
+            for rank, (total, what) in enumerate(best, 1):
+                label = group, at, name, length_text(rule.window), rank, what
+                found.add((*label, -total, -total / grand, -total, -total))
+        return found
 
 
-def batch_of(rows):
-    return table_of(rows).combine_chunks().to_batches()[0]
-
-
-def started(by=("place",), backend="exact", **changes):
-    query = make_query({**KEYS, **LIMITS, "by": list(by), **changes})
-    schema = table_of([(0, 0, 0.0, 0)]).schema
-    return LocalRun(Operator(query, bind(query, schema, {"total-ranker": backend}), schema))
-
-
-def resumed(run):
-    operator = run.operator
-    other = Operator(operator.query, operator.bindings, operator.schema)
-    other.restore(operator.snapshot())
-    assert other.snapshot() == operator.snapshot()
-    again = LocalRun(other)
-    again._latest = run._latest
-    return again
-
-
-def scenario(seed, count=40):
-    """Rows in micro-batches, and the rules that come before some of them."""
-    random = np.random.default_rng(seed)
-    steps = random.choice([0, 0, 1, 1, 2, 5, LONGEST + 3], count, p=[0.3, 0.2, 0.2, 0.15, 0.1, 0.04, 0.01])
-    objects, points, place = random.integers(0, 8, count), random.integers(0, 5, count), random.integers(0, 2, count)
-    columns = (np.cumsum(steps), objects, points + 0.0, place)
-    rows = list(zip(*(column.tolist() for column in columns), strict=True))
-    cuts = [0, *sorted(random.choice(np.arange(1, count), 5, replace=False).tolist()), count]
-    answered, live, later, steps = None, set(), set(), []
-    for batch in (rows[start:stop] for start, stop in pairwise(cuts)):
-        now = 0 if answered is None else answered
-        come = random_rules(random, now, live, later, LONGEST, MOST) if random.random() < 0.7 else []
-        steps.append((answered, come, batch))
-        answered = batch[-1][0]
-    return rows, steps
-
-
-def played(steps, by=("place",), kill=(), **changes):
-    run, pieces = started(by, **changes), []
-    for number, (_, rules, batch) in enumerate(steps):
-        if rules:
-            run.broadcast(rules_table(rules))
-        run = resumed(run) if number in kill else run
-        pieces.append(run.push(batch_of(batch)))
-        run = resumed(run) if number in kill else run
-    return plain(pa.Table.from_batches([*pieces, run.finish()]), by)
-
-
-def plain(table, by=("place",)):
-    at = (table["at"].cast(pa.int64()).to_numpy() // SECOND).tolist()
-    groups = table[by[0]].to_pylist() if by else [0] * len(table)
-    names = ("rule", "window", "rank", "object", "total", "share", "low", "high")
-    return list(zip(groups, at, *(table[name].to_pylist() for name in names), strict=True))
-
-
-def answered_by(windows, weighed):
-    """The answers of each (group, at, name, rule, rows)."""
-    found = set()
-    for group, at, name, rule, inside in windows:
-        totals = {}
-        for _, what, points, _ in inside:
-            totals[what] = totals.get(what, 0.0) + (points if weighed else 1.0)
-        grand, length = sum(totals.values()), f"{rule.window} second{'s' if rule.window > 1 else ''}"
-        best = sorted((-total, what) for what, total in totals.items() if total)[: rule.k]
-        for rank, (total, what) in enumerate(best, 1):
-            found.add((group, at, name, length, rank, what, -total, -total / grand, -total, -total))
-    return found
-
-
-def expected(rows, steps, by=("place",), weighed=False):
-    """Up to the first moment of each rule after the last row of any group."""
-    versions = versions_of([(answered, rules) for answered, rules, _ in steps if rules])
-    latest, found = max(row[0] for row in rows), set()
-    rows = [(*row[:3], row[3] if by else 0) for row in rows]
-    for version in versions:
-        last = latest + version[1].slide - latest % version[1].slide
-        found |= answered_by(windows_of(rows, [version], last), weighed)
-    return found
+FRAME = Frame()
+started, batch_of, table_of = FRAME.started, FRAME.batch_of, FRAME.table_of
 
 
 def checked(seed, by=("place",), weighed=False, **options):
-    rows, steps = scenario(seed)
-    got = played(steps, by, **(SUM if weighed else {}), **options)
-    assert len(got) == len(set(got)), f"seed {seed}: an answer was given twice"
-    assert set(got) == expected(rows, steps, by, weighed), f"seed {seed}"
-    return len(got)
+    return FRAME.checked(seed, by, options={"weighed": weighed}, **(SUM if weighed else {}), **options)
 
 
 @pytest.mark.parametrize("backend", ["exact", "k-skb", "misra-gries"])
@@ -120,6 +51,11 @@ def test_rules_answer_what_they_would_have_answered_for_ever(backend, weighed):
     """Of so few objects all rankers are exact."""
     for by in ((), ("place",)):
         assert sum(checked(seed, by, weighed, backend=backend) for seed in range(5)) > 200
+
+
+def test_a_rule_for_one_group_is_answered_there_alone():
+    for seed in range(20, 26):
+        checked(seed, kill=[seed % 6], size={"filtered": True})
 
 
 def test_a_run_that_is_killed_goes_on_with_its_rules():
@@ -150,23 +86,19 @@ def test_a_rule_gives_what_a_query_of_its_window_and_k_gives():
 
 
 def test_windows_and_k_of_the_query_hold_for_ever_and_may_change_at_once():
-    rows, _ = scenario(3, 60)
-    run = started(windows=["7 seconds"], k=2)
-    run.push(batch_of(rows[:30]))
-    changed = make_query({**KEYS, **LIMITS, "by": ["place"], "windows": ["12 seconds", "5 seconds"], "k": 3})
-    operator = Operator(changed, run.operator.bindings, run.operator.schema)
-    operator.restore(run.operator.snapshot())
-    got = plain(pa.Table.from_batches([LocalRun(operator).push(batch_of(rows[30:]))]))
+    rows = FRAME.random_rows(np.random.default_rng(3), 60)
+    before, after = {"windows": ["7 seconds"], "k": 2}, {"windows": ["12 seconds", "5 seconds"], "k": 3}
+    got = FRAME.changed_at_once(before, after, rows)
     versions = [(f"{window} seconds", Rule("", window, 1, 3), rows[29][0], 10**9) for window in (5, 12)]
     assert got
-    assert set(got) == answered_by(windows_of(rows, versions, rows[-1][0]), weighed=False)
+    assert set(got) == FRAME.answers_of(windows_of(rows, versions, rows[-1][0]))
 
 
 def test_a_rule_without_slide_and_k_has_those_of_the_query():
     rows = [(second, second % 3, 0.0, 0) for second in range(20)]
     table = pa.table({"name": ["r"], "window": ["4 seconds"]})
     keys = {**KEYS, **LIMITS, "every": "2 seconds", "offset": "1 second", "k": 1}
-    got = plain(apply(table_of(rows), keys, rules=table), ())
+    got = FRAME.plain(apply(table_of(rows), keys, rules=table), ())
     assert [(at, rank) for _, at, _, _, rank, *_ in got] == [(at, 1) for at in range(1, 23, 2)]
 
 
@@ -234,15 +166,7 @@ TOP = RulesProcessor._top
 @pytest.mark.parametrize("wrong", [longer, whatever_k])
 def test_the_oracle_sees_what_is_wrong(monkeypatch, wrong):
     monkeypatch.setattr(RulesProcessor, "_top", wrong)
-
-    def fails(seed):
-        try:
-            checked(seed)
-        except (AssertionError, SkybandError):
-            return True
-        return False
-
-    assert any(map(fails, range(8)))
+    assert FRAME.seen(range(8))
 
 
 @pytest.mark.slow
@@ -250,5 +174,9 @@ def test_two_thousand_random_streams_are_never_wrong():
     backends = ["exact", "k-skb"]
     seeds = range(1000, 3000)
     assert (
-        sum(checked(seed, weighed=seed % 3 == 0, kill=[seed % 6], backend=backends[seed % 2]) for seed in seeds) > 10**5
+        sum(
+            checked(seed, weighed=seed % 3 == 0, kill=[seed % 6], backend=backends[seed % 2], size={"filtered": True})
+            for seed in seeds
+        )
+        > 10**5
     )

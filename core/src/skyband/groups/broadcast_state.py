@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from skyband.arrays import Array
+from skyband.arrays import Array, UInt64
 from skyband.errors import InputError
 
 RefusedRows: TypeAlias = Sequence[tuple[InputError, str]]
@@ -26,6 +26,9 @@ class BroadcastState(ABC):
     def schema(self) -> pa.Schema:
         """The columns that rows may have, each of its usual type."""
 
+    def group_by(self, by: pa.Schema) -> None:  # noqa: B027 - rows may be for all groups
+        """The columns that groups are named by, none without `by`. Called on a fresh one."""
+
     @abstractmethod
     def take(self, rows: pa.Table, watermark: int | None) -> RefusedRows:
         """Take in rows, which came together, every moment up to `watermark` being answered. Returns those refused.
@@ -37,6 +40,10 @@ class BroadcastState(ABC):
     @abstractmethod
     def next_at(self) -> int:
         """The next moment at which any group may have an answer; TIME_MAX where there is none."""
+
+    def due(self, groups: UInt64, until: int) -> UInt64:
+        """Those of these groups, ascending, that may have an answer at a moment at most `until`."""
+        return groups if self.next_at <= until else groups[:0]
 
     @abstractmethod
     def pass_to(self, watermark: int) -> None:

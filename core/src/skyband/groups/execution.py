@@ -112,15 +112,19 @@ def execution_of(query: Query) -> Execution[Any]:
     return _AnsweredByItself(query) if place is None else _load(place, query.kind)(query)
 
 
-def check_broadcast(query: Query, rows: pa.Table) -> RefusedRows:
+def check_broadcast(query: Query, rows: pa.Table, schema: pa.Schema | None) -> RefusedRows:
     """Those of the rows of a query's second table, none having come before, that cannot be taken.
 
+    schema: the source's, where it is known; else groups may be named by any values.
     Raises ConfigError where the query takes no such table, InputError where it has not its columns.
     """
     state = execution_of(query).broadcast_state()
     if state is None:
         message = f"{query.kind}, as it is asked here, takes no second table: see its page for what it needs"
         raise ConfigError(Problem(query.broadcast or "rules", message))
+    there = schema is not None and {*query.by} <= {*schema.names}
+    fields = query.group_fields(schema) if there else [pa.field(name, pa.string()) for name in query.by]
+    state.group_by(pa.schema(fields))
     return state.take(rows, None)
 
 

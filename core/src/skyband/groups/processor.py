@@ -48,10 +48,11 @@ class GroupProcessor(ABC):
         windows are counted in rows, `since` is the number of a row of the group.
         """
 
-    def listen(self, broadcast: BroadcastState) -> None:  # noqa: ARG002
+    def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:  # noqa: ARG002
         """Answer as the rows of the query's second table say, which change `broadcast`. Called on a fresh processor.
 
-        Its `next_at` need not know of the moments of `BroadcastState.next_at`: at those every group has a turn.
+        group: the key of its group; None where it stands for none. Its `next_at` need not know of the moments that the
+        second table asks for: where `BroadcastState.due` says so it has a turn.
         """
         raise PluginError(f"{type(self).__name__} answers to no second table")
 

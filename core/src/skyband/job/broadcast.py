@@ -47,8 +47,13 @@ def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source
     return build(Source, {"stream": stream, **value})
 
 
-def broadcast_problems(source: Source, query: "Query | None", engine: Engine, zone: str | None) -> list[Problem]:
-    """What is wrong with the second source, and with the rows of one that is no stream; fields as seen from its key."""
+def broadcast_problems(
+    source: Source, query: "Query | None", engine: Engine, zone: str | None, schema: "pa.Schema | None"
+) -> list[Problem]:
+    """What is wrong with the second source, and with the rows of one that is no stream; fields as seen from its key.
+
+    schema: of the first source, where it could be read.
+    """
     source = as_read(source, engine)
     whole = source if query is None else all_columns(source, query)
     if whole is not source and not _is_empty(source):
@@ -58,7 +63,7 @@ def broadcast_problems(source: Source, query: "Query | None", engine: Engine, zo
         return of_second(problems)
     try:
         table = None if source.stream or opened.rows is None else read_broadcast(source, query)
-        return rows_problems(query, opened.schema.empty_table() if table is None else table)
+        return rows_problems(query, opened.schema.empty_table() if table is None else table, schema)
     except ConfigError as error:
         return list(error.problems)
     except InputError as error:  # a row that cannot be read
@@ -86,13 +91,15 @@ def all_columns(source: Source, query: "Query") -> Source:
     return evolve(source, schema=ddl_of(state.schema))
 
 
-def rows_problems(query: "Query", rows: "pa.Table") -> list[Problem]:
-    """Why a query cannot have this second table: its columns, and rows that would end the run."""
+def rows_problems(query: "Query", rows: "pa.Table", schema: "pa.Schema | None") -> list[Problem]:
+    """Why a query cannot have this second table beside a source of this schema: its columns, and rows that would end
+    the run.
+    """
     from skyband.groups.execution import check_broadcast
     from skyband.queries.query import FAIL
 
     try:
-        refused = check_broadcast(query, rows)
+        refused = check_broadcast(query, rows, schema)
     except ConfigError as error:
         return [evolve(one, field="") for one in error.problems]
     except InputError as error:

@@ -125,7 +125,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     broadcast = placed(broadcast, folder) if broadcast else None
     misplaced = []
     if broadcast is not None and source is not None:
-        theirs = broadcast_problems(broadcast, query, engine, zone)
+        theirs = broadcast_problems(broadcast, query, engine, zone, findings.source.schema)
         misplaced += [one.within(f"query.{second}") for one in theirs]
         if aside[bad_rows.BAD] is not None and not engine.in_process:
             message = f'a place for bad rows of {second} is one of the local engine: use --engine local, or "count"'

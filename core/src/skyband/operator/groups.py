@@ -51,7 +51,7 @@ class Groups:
     """All groups of an operator. A turn costs what its rows and answers do, not what all groups would."""
 
     def __init__(
-        self, by: pa.Schema, make: Callable[[], GroupProcessor], small_groups: SmallGroups | None,
+        self, by: pa.Schema, make: Callable[[int], GroupProcessor], small_groups: SmallGroups | None,
         broadcast: BroadcastState | None = None,
     ) -> None:  # fmt: skip
         self._by = by
@@ -113,10 +113,11 @@ class Groups:
         return self._finished(turn)
 
     def _due(self, until: int) -> UInt64:
-        """The groups with a moment to answer at most `until`, ascending: all, where a second table asks them."""
-        if self._broadcast is not None and self._broadcast.next_at <= until:
-            return self._processors.keys
-        return self._processors.due(until)
+        """The groups with a moment to answer at most `until`, ascending, by themselves or as a second table asks."""
+        due = self._processors.due(until)
+        if self._broadcast is None or self._broadcast.next_at > until:
+            return due
+        return distinct(due, self._broadcast.due(self._processors.keys, until))
 
     def _feed_processors(self, turn: "_MicroBatch", keys: UInt64, spans: Int64, rows: Rows) -> None:
         """Rows to the processors of their groups, and a turn to those with a moment due.

@@ -71,7 +71,10 @@ class OperatorState:
 
     @broadcast.default
     def _nothing_said(self) -> BroadcastState | None:
-        return self.bound.execution.broadcast_state()
+        state = self.bound.execution.broadcast_state()
+        if state is not None:
+            state.group_by(pa.schema(self.bound.query.group_fields(self.bound.schema)))
+        return state
 
     @groups.default
     def _no_groups(self) -> Groups:
@@ -93,11 +96,11 @@ class OperatorState:
         """The parts that joined the checkpoint, each with the watermark then."""
         return {part: watermark for part, watermark in self.joined_at.items() if watermark is not None}
 
-    def fresh_processor(self) -> GroupProcessor:
-        """That of a group without rows."""
+    def fresh_processor(self, group: int | None = None) -> GroupProcessor:
+        """That of a group without rows, by its key; None: of any."""
         processor = self.bound.processor(self._joined)
         if self.broadcast is not None:
-            processor.listen(self.broadcast)
+            processor.listen(self.broadcast, group)
         return processor
 
     # Into a snapshot and back. A state is of one query, its backends and their parameters: `check_fits` comes first.

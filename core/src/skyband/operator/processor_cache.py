@@ -29,7 +29,8 @@ _AT_ONCE = 4096
 class ProcessorCache:
     """Every group that has a processor. An inactive one costs nothing until it has a row or an answer."""
 
-    def __init__(self, make: Callable[[], GroupProcessor]) -> None:
+    def __init__(self, make: Callable[[int], GroupProcessor]) -> None:
+        """make: a fresh processor of a group, by its key."""
         self._make = make
         self._active: OrderedDict[int, GroupProcessor] = OrderedDict()
         """Those used last are at the end."""
@@ -82,7 +83,7 @@ class ProcessorCache:
             for key in some.tolist():
                 processor = self._active.pop(key, None)
                 if processor is None:
-                    processor = self._activated(states.pop(key)) if key in states else self._make()
+                    processor = self._activated(key, states.pop(key)) if key in states else self._make(key)
                 self._active[key] = processor
                 yield key, processor
                 if processor.empty:
@@ -168,8 +169,8 @@ class ProcessorCache:
         for _, processor in self.each(self._inactive.keys if changed else self._inactive.keys[:1]):
             processor.take_dropped()
 
-    def _activated(self, state: bytes) -> GroupProcessor:
-        processor = self._make()
+    def _activated(self, key: int, state: bytes) -> GroupProcessor:
+        processor = self._make(key)
         try:
             processor.load_state(*snapshot.unpack(state))
         except SnapshotError:

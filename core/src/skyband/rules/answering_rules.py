@@ -29,6 +29,7 @@ class AnsweringRules(ScheduledProcessor):
     """
 
     _rules = Rules((), _NO_LIMITS)
+    _group: int | None = None
     _latest: int | None = None
     """The last time of any group, where the input has ended."""
 
@@ -36,9 +37,9 @@ class AnsweringRules(ScheduledProcessor):
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
         """Take in rows, and write down the answers of these moments, each from the rows before it."""
 
-    def listen(self, broadcast: BroadcastState) -> None:
+    def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:
         assert isinstance(broadcast, Rules)
-        self._rules = broadcast
+        self._rules, self._group = broadcast, group
 
     def start_from(self, since: Mapping[str, int]) -> None:
         """Rules answer over all that is kept, whenever they came."""
@@ -66,10 +67,10 @@ class AnsweringRules(ScheduledProcessor):
         while begin < until:
             end = min(begin + span, until)
             stop = len(times) if end == until else int(np.searchsorted(times, end))
-            self._ask(times[start:stop], rows.slice(start, stop), self._rules.moments(begin, end))
+            self._ask(times[start:stop], rows.slice(start, stop), self._rules.moments(begin, end, self._group))
             begin, start = end, stop
         if start < len(times):
-            self._ask(times[start:], rows.slice(start, len(times)), self._rules.moments(until, until))
+            self._ask(times[start:], rows.slice(start, len(times)), self._rules.moments(until, until, self._group))
 
     def clock(self) -> dict[str, Any]:
         """Where the processor stands, for its `dump_state`."""
@@ -84,7 +85,7 @@ class AnsweringRules(ScheduledProcessor):
 
     def _span(self) -> int:
         """Time in which there are about as many moments as are asked at once."""
-        rate = self._rules.rate
+        rate = self._rules.rate(self._group)
         return max(int(min(_MOST_MOMENTS / rate, 2.0**62)), 1) if rate else 2**62
 
     def _ask(self, times: Int64, rows: Rows, moments: Moments) -> None:

@@ -11,11 +11,13 @@ from skyband.arrays import TIME_MAX
 from skyband.config.durations import Duration, length_text, parse
 from skyband.errors import InputError, suggest
 from skyband.groups.broadcast_state import RefusedRows
+from skyband.rules.rule_groups import GROUP_TYPE, GroupNames, group_column, group_keys, group_problem
 
 _COLUMNS = {"name": "text", "window": "text", "slide": "text", "k": "a whole number", "phase": "text",
-            "after": "a timestamp", "until": "a timestamp"}  # fmt: skip
+            "group": "a list of texts", "after": "a timestamp", "until": "a timestamp"}  # fmt: skip
 """The columns of a table of rules, and what each holds."""
-_TYPES = {"text": pa.string(), "a whole number": pa.int64(), "a timestamp": pa.timestamp("us", "UTC")}
+_TYPES = {"text": pa.string(), "a whole number": pa.int64(), "a timestamp": pa.timestamp("us", "UTC"),
+          "a list of texts": GROUP_TYPE}  # fmt: skip
 
 
 @frozen
@@ -59,6 +61,8 @@ class Version:
     phase: int
     after: int
     until: int
+    group: GroupNames | None = None
+    """The one that it is for; None: all."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -73,19 +77,29 @@ class _RefusedError(Exception):
 
 
 def read_rules(
-    table: pa.Table, limits: Limits, answered: int, fixed: Collection[str], before: Mapping[tuple[str, int], Version]
+    table: pa.Table,
+    limits: Limits,
+    by: pa.Schema,
+    answered: int,
+    fixed: Collection[str],
+    before: Mapping[tuple[str, int], Version],
 ) -> tuple[dict[tuple[str, int], Version], RefusedRows]:
     """The versions there are with those of the table, by name and time, and the rows that say none.
 
-    answered: no version begins before this, where moments are answered. fixed: names that no rule may take.
-    before: versions that came before. Of two for one time the later one holds; in one table both are refused.
+    by: the columns that groups are named by. answered: no version begins before this, where moments are answered.
+    fixed: names that no rule may take. before: versions that came before. Of two for one time the later one holds; in
+    one table both are refused.
     """
     refused: dict[int, _RefusedError] = {}
     places: dict[tuple[str, int], list[int]] = {}
     came: dict[tuple[str, int], Version] = {}
     lengths: dict[str, Duration | str] = {}
-    for place, row in enumerate(_rows(_columns(table, limits))):
+    rows = [*_rows(_columns(table, limits))]
+    wrong_groups = _wrong_groups(by, [row["group"] for row in rows])
+    for place, row in enumerate(rows):
         try:
+            if place in wrong_groups:
+                raise _RefusedError("group", f"of rule {row['name']!r} {wrong_groups[place]}")
             version = _version(row, limits, answered, fixed, lengths)
         except _RefusedError as error:
             refused[place] = error
@@ -145,6 +159,8 @@ def _column(name: str, column: pa.Array) -> pa.Array:
     if types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type
     expected = _COLUMNS[name]
+    if name == "group":
+        return group_column(name, column)
     try:
         if expected == "text" and (
             types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) or types.is_null(kind)
@@ -158,6 +174,19 @@ def _column(name: str, column: pa.Array) -> pa.Array:
     except pa.ArrowException as error:
         raise InputError(f"rules.{name}", f"must be {expected}: {error}") from error
     raise InputError(f"rules.{name}", f"must be {expected} (it is {kind})")
+
+
+def _wrong_groups(by: pa.Schema, groups: list[list[str | None] | None]) -> dict[int, str]:
+    """What is wrong with the groups that rows name, by their places; all at once where nothing is."""
+    named = {place: tuple(names) for place, names in enumerate(groups) if names is not None}
+    try:
+        if all(len(names) == len(by) > 0 for names in named.values()):
+            group_keys(by, [*named.values()])
+            return {}
+    except pa.ArrowException:  # which one it is, is told below
+        pass
+    problems = ((place, group_problem(by, names)) for place, names in named.items())
+    return {place: problem for place, problem in problems if problem is not None}
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
@@ -197,7 +226,8 @@ def _version(
     if until <= after:
         message = f"of rule {name!r} is not later than the moment from which it would hold: it would answer nothing"
         raise _RefusedError("until", f"{message}; leave it out, or say a later one")
-    return Version(name, window, slide, k or 0, begin % slide, after, until)
+    group = None if row["group"] is None else tuple(row["group"])
+    return Version(name, window, slide, k or 0, begin % slide, after, until, group)
 
 
 def _length(row: Mapping[str, Any], key: str, rule: str, lengths: dict[str, Duration | str], least: int = 1) -> int:

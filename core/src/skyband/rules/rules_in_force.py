@@ -5,19 +5,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve, frozen
+from attrs import asdict, evolve, field, frozen
 
-from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, length_text
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
+from skyband.kernels.sorted_arrays import among, distinct
+from skyband.rules.rule_groups import GROUP_TYPE, group_keys, group_problem
 from skyband.rules.rule_rows import Limits, Version, read_rules, row_schema
 from skyband.state_validation import StateReader
 
 _NUMBERS = ("window", "slide", "k", "phase", "after", "until")
 _SCHEMA = pa.schema([pa.field("name", pa.string()), *(pa.field(name, pa.int64()) for name in _NUMBERS)])
+_GROUPS = pa.schema([pa.field("group", GROUP_TYPE)])
 _MOST = 2**62
 
 
@@ -50,8 +53,8 @@ class Moments(NamedTuple):
 class _InForce:
     """Versions that have moments to come, as arrays in order of rule: each answers later than `begin`, up to `end`."""
 
-    names: pa.Array
-    window_names: pa.Array
+    rule: Int64
+    """The place of each in `Rules.names`."""
     window: Int64
     slide: Int64
     k: Int64
@@ -67,6 +70,74 @@ class _InForce:
         first = least + 1 + (self.phase - least - 1) % self.slide
         return np.where(reachable & (first <= self.end), first, TIME_MAX)
 
+    @property
+    def rate(self) -> float:
+        """Moments in a unit of time, at most."""
+        return float((1 / self.slide).sum())
+
+    def pick(self, places: Int64) -> "_InForce":
+        """Those at these places, ascending."""
+        return evolve(self, **{name: column[places] for name, column in asdict(self, recurse=False).items()})
+
+    def moments(self, begin: int, end: int) -> Moments:
+        """The answers due later than `begin`, up to `end`."""
+        first = self.first_after(begin)
+        last = np.minimum(self.end, end)
+        counts = np.where(first <= last, (last - np.where(first <= last, first, last)) // self.slide + 1, 0)
+        place = np.repeat(np.arange(len(counts)), counts)
+        number = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+        at = first[place] + number * self.slide[place]
+        order = np.lexsort((place, at))
+        at, place = at[order], place[order]
+        return Moments(at, self.rule[place], at - self.window[place], self.k[place])
+
+
+@frozen(eq=False)
+class _Table:
+    """The versions in force, those for all groups apart from those for one."""
+
+    names: pa.Array
+    windows: pa.Array
+    every: _InForce
+    """All of them."""
+    common: _InForce
+    group: UInt64
+    """uint64[v]: the group that each is for, where it is for one."""
+    own: Array
+    """bool[v]: whether it is."""
+    places: dict[int, Int64]
+    """Of each group with rules of its own where these are."""
+    _of_groups: dict[int, _InForce] = field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, versions: Sequence[tuple[Version, int]], by: pa.Schema) -> "_Table":
+        """Versions, each with the moment up to which it holds. O(v log v)."""
+        numbers = {
+            name: np.array([getattr(one, name) for one, _ in versions], np.int64)
+            for name in ("window", "slide", "k", "phase", "after")
+        }
+        begins, ends = numbers.pop("after"), np.array([end for _, end in versions], np.int64)
+        every = _InForce(np.arange(len(versions)), **numbers, begin=begins, end=ends)
+        windows = pa.array([length_text(length, False) for length in numbers["window"].tolist()], pa.string())
+        own = np.array([one.group is not None for one, _ in versions], bool)
+        group = np.zeros(len(versions), np.uint64)
+        group[own] = group_keys(by, [one.group for one, _ in versions if one.group is not None])
+        places = np.flatnonzero(own)
+        places = places[np.argsort(group[places], kind="stable")]
+        keys, starts = np.unique(group[places], return_index=True)
+        by_group = dict(zip(keys.tolist(), np.split(places, starts[1:]), strict=False))
+        names = pa.array([one.name for one, _ in versions], pa.string())
+        return cls(names, windows, every, every.pick(np.flatnonzero(~own)), group, own, by_group)
+
+    def of_group(self, group: int | None) -> _InForce:
+        """What is in force in a group; None: in one that no rule names."""
+        if group is None or group not in self.places:
+            return self.common
+        if group not in self._of_groups:
+            both = np.concatenate([np.flatnonzero(~self.own), self.places[group]])
+            self._of_groups[group] = self.every.pick(np.sort(both))
+        return self._of_groups[group]
+
 
 class Rules(BroadcastState):
     """What a query asks for ever, and the rules that came, which hold for moments later than `after` up to `until`.
@@ -81,7 +152,8 @@ class Rules(BroadcastState):
         self._limits = limits
         self._versions: dict[tuple[str, int], Version] = {}
         self._answered = TIME_MIN
-        self._in_force: _InForce | None = None
+        self._by = pa.schema([])
+        self._in_force: _Table | None = None
         self._next: int | None = None
         self._span: tuple[int, int] | None = None
         self._due = _NOTHING
@@ -90,10 +162,13 @@ class Rules(BroadcastState):
     def schema(self) -> pa.Schema:
         return row_schema(self._limits)
 
+    def group_by(self, by: pa.Schema) -> None:
+        self._by = by
+
     @property
     def windows(self) -> pa.Array:
         """The window of each rule in force as text, in the order of `names`."""
-        return self._active.window_names
+        return self._active.windows
 
     @property
     def names(self) -> pa.Array:
@@ -105,16 +180,24 @@ class Rules(BroadcastState):
         """Every moment up to here is answered."""
         return self._answered
 
-    @property
-    def rate(self) -> float:
-        """Moments in a unit of time, at most."""
-        return float((1 / self._active.slide).sum())
+    def rate(self, group: int | None = None) -> float:
+        """Moments of a group in a unit of time, at most."""
+        return self._active.of_group(group).rate
 
     @property
     def next_at(self) -> int:
         if self._next is None:
-            self._next = int(self._active.first_after(self._answered).min(initial=TIME_MAX))
+            self._next = int(self._active.every.first_after(self._answered).min(initial=TIME_MAX))
         return self._next
+
+    def due(self, groups: UInt64, until: int) -> UInt64:
+        if self.next_at > until:
+            return groups[:0]
+        table = self._active
+        due = table.every.first_after(self._answered) <= until
+        if (due & ~table.own).any():
+            return groups
+        return groups[among(groups, distinct(table.group[due]))]
 
     def pass_to(self, watermark: int) -> None:
         self._answered = max(self._answered, watermark)
@@ -125,36 +208,53 @@ class Rules(BroadcastState):
         self.pass_to(TIME_MIN if watermark is None else watermark)
         before = {**self._versions}
         fixed = {version.name for version in self._fixed}
-        versions, refused = read_rules(rows, self._limits, self._answered, fixed, before)
+        versions, refused = read_rules(rows, self._limits, self._by, self._answered, fixed, before)
         self._versions = versions
         self._in_force = self._next = self._span = None
         return refused
 
-    def moments(self, begin: int, end: int) -> Moments:
-        """The answers due later than `begin`, up to `end`. Those of the last span asked stay at hand."""
+    def moments(self, begin: int, end: int, group: int | None = None) -> Moments:
+        """The answers due later than `begin`, up to `end`, of a group; those for all groups of the last span stay at
+        hand.
+        """
+        rules = self._active.of_group(group)
+        if rules is not self._active.common:
+            return rules.moments(begin, end)
         if self._span != (begin, end):
-            self._due, self._span = self._moments(begin, end), (begin, end)
+            self._due, self._span = rules.moments(begin, end), (begin, end)
         return self._due
 
     def last_moment(self, latest: int) -> int:
         """The last moment that an input has whose last row is at `latest`: of each rule the first later one."""
-        moments = self._active.first_after(latest)
+        moments = self._active.every.first_after(latest)
         return int(moments[moments < TIME_MAX].max(initial=latest + 1))
 
     def at_the_end(self, moments: Moments, latest: int) -> Moments:
         """Of these moments those of an input whose last row is at `latest`."""
-        due = moments.at - self._active.slide[moments.rule] <= latest
+        due = moments.at - self._active.every.slide[moments.rule] <= latest
         return Moments(*(column[due] for column in moments))
 
     def dump_state(self) -> Mapping[str, Array]:
         remaining = [one for one, end in _with_ends(self._versions.values()) if end > self._answered]
         names = pa.array([one.name for one in remaining], pa.string())
         numbers = [pa.array([getattr(one, name) for one in remaining], pa.int64()) for name in _NUMBERS]
-        return state_arrays.frame_to_array("rules", pa.RecordBatch.from_arrays([names, *numbers], schema=_SCHEMA))
+        groups = pa.array([one.group for one in remaining], GROUP_TYPE)
+        if groups.null_count == len(groups):
+            groups = groups[:0]
+        return {
+            **state_arrays.frame_to_array("rules", pa.RecordBatch.from_arrays([names, *numbers], schema=_SCHEMA)),
+            **state_arrays.frame_to_array("groups", pa.RecordBatch.from_arrays([groups], schema=_GROUPS)),
+        }
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
-        empty = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in _SCHEMA.types], schema=_SCHEMA)
-        frame = state_arrays.frame_from_array("rules", arrays, empty)
+        parts = {
+            name: {key: values for key, values in arrays.items() if key.split(" ")[0] == name}
+            for name in ("rules", "groups")
+        }
+        frame, named = (
+            state_arrays.frame_from_array(name, part, _no_rows(schema))
+            for (name, part), schema in zip(parts.items(), (_SCHEMA, _GROUPS), strict=True)
+        )
         columns = {name: frame.column(name).to_numpy() for name in _NUMBERS}
         state = StateReader(columns)
         k = self._limits.most or 0
@@ -162,43 +262,29 @@ class Rules(BroadcastState):
             ("window", 0, self._limits.longest), ("slide", 1, _MOST), ("k", 0, k), ("phase", 0, _MOST),
         ):  # fmt: skip
             state.column(name, np.int64, len(frame), at_least=least, at_most=most)
-        versions = [Version(**row) for row in frame.to_pylist()]
+        groups = [None if names is None else tuple(names) for names in named.column("group").to_pylist()]
+        if groups and len(groups) != len(frame):
+            raise SnapshotError(f"groups: must be one for each of {len(frame)} rules, where there are any")
+        if any(names is not None and group_problem(self._by, names) for names in groups):
+            raise SnapshotError("groups: must be named by the values of `by`")
+        versions = [
+            Version(**row, group=group)
+            for row, group in zip(frame.to_pylist(), groups or [None] * len(frame), strict=True)
+        ]
         self._versions = {(one.name, one.after): one for one in versions}
         if len(self._versions) != len(versions) or any(one.name is None for one in versions):
             raise SnapshotError("rules: must have one version of a name at a time")
         self._in_force = self._next = self._span = None
 
     @property
-    def _active(self) -> _InForce:
+    def _active(self) -> _Table:
         """As of now: a version whose moments have passed goes when rules come."""
         if self._in_force is None:
             remaining = {one.key: one for one, end in _with_ends(self._versions.values()) if end > self._answered}
             self._versions = remaining
             both = [*((one, TIME_MAX) for one in self._fixed), *_with_ends(remaining.values())]
-            both = [(one, end) for one, end in both if one.window]
-            window, slide, k, phase, begin = (
-                np.array([getattr(one, name) for one, _ in both], np.int64)
-                for name in ("window", "slide", "k", "phase", "after")
-            )
-            names, ends = (
-                pa.array([one.name for one, _ in both], pa.string()),
-                np.array([end for _, end in both], np.int64),
-            )
-            windows = pa.array([length_text(length, False) for length in window.tolist()], pa.string())
-            self._in_force = _InForce(names, windows, window, slide, k, phase, begin, ends)
+            self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by)
         return self._in_force
-
-    def _moments(self, begin: int, end: int) -> Moments:
-        rules = self._active
-        first = rules.first_after(begin)
-        last = np.minimum(rules.end, end)
-        counts = np.where(first <= last, (last - np.where(first <= last, first, last)) // rules.slide + 1, 0)
-        rule = np.repeat(np.arange(len(counts)), counts)
-        place = np.arange(len(rule)) - np.repeat(np.cumsum(counts) - counts, counts)
-        at = first[rule] + place * rules.slide[rule]
-        order = np.lexsort((rule, at))
-        at, rule = at[order], rule[order]
-        return Moments(at, rule, at - rules.window[rule], rules.k[rule])
 
 
 _NONE = np.empty(0, np.int64)
@@ -211,6 +297,10 @@ def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits:
     k = limits.k or 0
     fixed = [Version(str(one), one.length, slide, k, phase, TIME_MIN, TIME_MAX) for one in dict.fromkeys(windows)]
     return Rules(fixed, evolve(limits, every=(slide, phase)))
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def _with_ends(versions: Any) -> list[tuple[Version, int]]:

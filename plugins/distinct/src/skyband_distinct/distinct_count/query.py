@@ -70,10 +70,10 @@ class DistinctCount(Query):
 
     With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
     none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
-    with a name, a window, perhaps a slide and phase, else `every` and `offset`, and the times `after` which and `until`
-    which they hold, as top-k-workload has them. A rule answers at its moments what it would have answered had it been
-    there for ever, as long as its own window holds a row. The columns of answers are then at, rule, window, …: the name
-    of the rule, of one of `windows` its length. The backend must have `any-since`.
+    with a name, a window, perhaps a slide and phase, else `every` and `offset`, perhaps a `group`, and the times
+    `after` which and `until` which they hold, as top-k-workload has them. A rule answers at its moments what it would
+    have answered had it been there for ever, as long as its own window holds a row. The columns of answers are then at,
+    rule, window, …: the name of the rule, of one of `windows` its length. The backend must have `any-since`.
 
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
     of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.

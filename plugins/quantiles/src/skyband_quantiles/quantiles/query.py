@@ -55,10 +55,10 @@ class Quantiles(Query):
 
     With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
     none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
-    with a name, a window, perhaps a slide and phase, else `every` and `offset`, and the times `after` which and `until`
-    which they hold, as top-k-workload has them. A rule answers at its moments what it would have answered had it been
-    there for ever, as long as its own window holds a row. The columns of answers are then at, rule, window, …: the name
-    of the rule, of one of `windows` its length.
+    with a name, a window, perhaps a slide and phase, else `every` and `offset`, perhaps a `group`, and the times
+    `after` which and `until` which they hold, as top-k-workload has them. A rule answers at its moments what it would
+    have answered had it been there for ever, as long as its own window holds a row. The columns of answers are then at,
+    rule, window, …: the name of the rule, of one of `windows` its length.
 
     With `emit = "state"` the columns are at, state: one row a moment, the sketch itself, which is asked later for any
     quantile, share and window up to the longest, alone or united with others. With `emit = "changed-state"` a group has

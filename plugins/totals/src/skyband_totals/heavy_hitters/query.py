@@ -113,11 +113,11 @@ class HeavyHitters(Query):
 
     With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
     none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
-    with a name, a window, perhaps a slide and phase, else `every` and `offset`, and the times `after` which and `until`
-    which they hold, as top-k-workload has them; with `most` also a k up to this, else `k`. Windows and slides are whole
-    numbers of times `every`. A rule answers at its moments what it would have answered had it been there for ever, as
-    long as its own window holds a row. The columns of answers are then at, rule, window, …: the name of the rule, of
-    one of `windows` its length.
+    with a name, a window, perhaps a slide and phase, else `every` and `offset`, perhaps a `group`, and the times
+    `after` which and `until` which they hold, as top-k-workload has them; with `most` also a k up to this, else `k`.
+    Windows and slides are whole numbers of times `every`. A rule answers at its moments what it would have answered had
+    it been there for ever, as long as its own window holds a row. The columns of answers are then at, rule, window, …:
+    the name of the rule, of one of `windows` its length.
 
     With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
     share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot

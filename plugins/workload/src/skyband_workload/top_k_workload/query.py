@@ -72,12 +72,13 @@ class TopKWorkload(Query):
     Queries may then change between runs as they like, and rules come while it runs, rows of a second source: in a job
     `rules = { path = "rules/", format = "json" }`, in a program `apply(…, rules=…)`, beside a stream of Spark a stream,
     on the local engine `LocalRun.broadcast`. They are rows with a name, window, slide and k, perhaps a phase, and the
-    times `after` which and `until` which the rule holds. At its moments later than `after` and at most `until` a rule
-    answers what it would have answered had it been there for ever. Without `after`, or where that has passed, it holds
-    from the watermark reached when it came, which is in the state. A row of the same name replaces the rule from its
-    time on, and one without a window ends it. A rule longer than `longest`, of a k above `most`, or that is wrong
-    otherwise, is a bad row: see `bad_rows`. The backend must have `any-subquery`, as paneband does; it retains about
-    k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are.
+    times `after` which and `until` which the rule holds. With `by`, one that is for a single group has its values of
+    `by` as a list of texts in a column `group`, `["DE", "3"]`; null is for all. At its moments later than `after` and
+    at most `until` a rule answers what it would have answered had it been there for ever. Without `after`, or where
+    that has passed, it holds from the watermark reached when it came, which is in the state. A row of the same name
+    replaces the rule from its time on, and one without a window ends it. A rule longer than `longest`, of a k above
+    `most`, or that is wrong otherwise, is a bad row: see `bad_rows`. The backend must have `any-subquery`, as paneband
+    does; it retains about k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are.
 
     Where objects are not integers, the name of every object of the longest window is kept, not only of those that
     may still be answered: number them where there are millions.
