@@ -182,6 +182,9 @@ RANKINGS = [
     heavy("rows", ["this week in Europe/Paris"], k=3, every="1 day in Europe/Paris", part=HIGH),
     heavy("rows", ["20 seconds", "7 seconds"], k=3, half_life="3 seconds", offset="1 second"),
     heavy("sum", ["40 seconds"], at_least=0.25, half_life="1 second", carry=["words"]),
+    top_k("latest", "sum", "20 seconds") | {"half_life": "3 seconds", "offset": "1 second", "carry": ["words"]},
+    top_k("mean", "max", "12 seconds") | {"half_life": "1 minute", "object": ["object", "side"], "order": "smallest"},
+    top_k("smallest", "mean", "9 seconds") | {"half_life": "2 seconds"},
 ]
 DAYS = {"window": "1 day in Europe/Paris", "every": "1 day in Europe/Paris"}
 TODAY = {"window": "today in Europe/Paris", "every": "5 hours", "offset": "1 hour"}

@@ -13,8 +13,8 @@ from in_process_shards import on_shards
 from skyband import ConfigError, SnapshotError
 from skyband.engines.local import LocalRun, apply
 from skyband.queries import make_query
+from skyband.windows.half_lives import left_after
 from skyband_totals.heavy_hitters.decayed_totals import DecayedTotals
-from skyband_totals.heavy_hitters.half_lives import left_after
 
 EVERY = 5
 CLOSE = 1e-9

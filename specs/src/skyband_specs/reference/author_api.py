@@ -90,6 +90,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
         "skyband.windows.empty_windows", "skyband.queries.pair_columns", "skyband.windows.previous_windows",
+        "skyband.windows.half_lives",
         "skyband.windows.window_parameters", "skyband.rules.rule_limits", "skyband.expressions.expression",
         "skyband.expressions.syntax",
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
-from skyband.groups import top_k_merging
+from skyband.groups import small_groups, top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups, most_entries
@@ -22,7 +22,7 @@ class TopKExecution(Execution[TopK]):
     """How top-k is answered."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        return RankingProcessor(self.query, bindings["object-ranker"], answers)
+        return RankingProcessor(self.query, bindings.get("object-ranker"), answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
@@ -32,13 +32,14 @@ class TopKExecution(Execution[TopK]):
         """
         query = self.query
         parameters = query.backend_parameters("object-ranker")
-        most = most_entries(bindings["object-ranker"], parameters)
+        ranker, fades = bindings.get("object-ranker"), query.half_life
+        most = small_groups.MOST_ENTRIES if ranker is None else most_entries(ranker, parameters)
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         if not most or (callable(query.aggregate) and len(query.streams) > _MOST_STREAMS_OF_A_FUNCTION):
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
-            return RankingProcessor(query, bindings["object-ranker"], answers).begin_with(last, rows)
+            return RankingProcessor(query, ranker, answers).begin_with(last, rows)
 
         from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
 
@@ -47,7 +48,7 @@ class TopKExecution(Execution[TopK]):
         table = SmallTopK(
             most, query.schedule, query.window.length, parameters, answers, processor,
             mirrored=query.order == SMALLEST, carry=carry, which=query.row_of_object,
-            several=len(several(query.object)),
+            several=len(several(query.object)), half_life=0 if fades is None else fades.length,
         )  # fmt: skip
         return SmallRowWindows(table) if query.rows else table
 

@@ -16,8 +16,10 @@ from skyband.groups.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
 from skyband.registry import Binding
-from skyband.roles import ObjectRanker
+from skyband.roles import Backend, ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS
+
+from skyband_incomplete.top_k.decayed_ranker import DecayedRanker
 
 if TYPE_CHECKING:
     from skyband_incomplete.top_k.query import TopK
@@ -31,8 +33,10 @@ class RankingProcessor(BatchedProcessor):
         {"stream": np.empty(0, np.int32), "object": np.empty(0, np.int64), "value": np.empty(0)},
     )
 
-    def __init__(self, query: "TopK", ranker: Binding, answers: pa.Schema) -> None:
+    def __init__(self, query: "TopK", ranker: Binding | None, answers: pa.Schema) -> None:
+        """ranker: None with `half_life`, whose scores none has."""
         self._binding = ranker
+        self._lengths = query.every.length, 0 if query.half_life is None else query.half_life.length
         self._backend_parameters = query.backend_parameters("object-ranker")
         self._schema = answers
         self._repeated = 0
@@ -44,10 +48,15 @@ class RankingProcessor(BatchedProcessor):
         super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:
-        self._ranker = cast(ObjectRanker, self._binding.create(**self._backend_parameters))
+        self._ranker = cast(ObjectRanker, self._new_ranker())
         self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
         self._counted = 0
         self._ranked_rows = RankedRows(self._carry, self._which)
+
+    def _new_ranker(self) -> "Backend | DecayedRanker":
+        if self._binding is None:
+            return DecayedRanker(self._backend_parameters, *self._lengths)
+        return self._binding.create(**self._backend_parameters)
 
     def begin_with(self, last: int, rows: Rows) -> "RankingProcessor":
         """Go on from the reports of a small group, the moments up to the last row's time being answered."""

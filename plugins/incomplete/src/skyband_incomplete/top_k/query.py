@@ -42,6 +42,7 @@ from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import SMALLEST, as_names, check_names, column_name, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
+from skyband.windows.half_lives import half_life_parameter, half_life_problems
 from skyband.windows.schedule import Schedule
 from skyband.windows.window_parameters import (
     anew_schedule_of,
@@ -80,6 +81,12 @@ class TopK(Query):
     `order = "smallest"` ranks the smallest score first; ties go to the same objects. A stream that an object has no
     value in counts as 0, in whatever order and whatever the sign of others: where only what is there should count, let
     all rows be of one stream.
+
+    With `half_life = "1 hour"` a value is worth half as much at a moment for each hour since it came, that is
+    value · 2^(-age / half-life) but for the rounding of float64, and the score is the aggregate of what values are
+    worth. A value below 0 rises towards 0 as it ages, and 0 stays as it is. What is largest or smallest of an object's
+    reports is so by what they are worth. No ranker is asked: kept is the latest report of an object and stream where
+    that counts, else all of the window, and each answer weighs them anew.
 
     `object` may name several columns, which tell objects apart together: the answers then have these in the place of
     `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
@@ -134,6 +141,7 @@ class TopK(Query):
         help="further columns of an object's row to give with it: of its latest row, or where `repeats` is largest or "
         "smallest of the row of that value"
     )
+    half_life: Duration | None = half_life_parameter("values are worth")
 
     def __attrs_post_init__(self) -> None:
         problems = problems_of(self.every, self.offset, {"window": self.window})
@@ -147,6 +155,7 @@ class TopK(Query):
         problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
         if self.order == SMALLEST:
             problems += self._largest_only()
+        problems += self._decay_problems()
         if problems:
             raise ConfigError(*problems)
 
@@ -162,6 +171,27 @@ class TopK(Query):
                 Problem("repeats", f"a promise {message} choose one of {names} (got {literal(self.repeats)})")
             )
         return problems
+
+    def _decay_problems(self) -> list[Problem]:
+        """What `half_life` does not go with."""
+        if self.half_life is None:
+            return []
+        problems = half_life_problems(self.half_life, self.rows, self.every, self.window)
+        if callable(self.aggregate):
+            message = "is a function, which `half_life` would call for all objects at each moment: name an aggregate"
+            problems.append(Problem("aggregate", f"{message}, or drop one of the two"))
+        if self.repeats not in REDUCTIONS:
+            message = f"is a promise, and goes with no `half_life`: choose one of {', '.join(REDUCTIONS)}"
+            problems.append(Problem("repeats", f"{message} (got {literal(self.repeats)})"))
+        if self.carry and self.repeats in ("largest", "smallest"):
+            message = "is of the latest row with `half_life`: drop this, or let the latest or the mean count"
+            problems.append(Problem("carry", f"{message} (repeats is {literal(self.repeats)})"))
+        return problems
+
+    @property
+    def asked_roles(self) -> tuple[str, ...]:
+        """None with `half_life`: no ranker's scores are of values that fade."""
+        return self.roles if self.half_life is None else ()
 
     @property
     def rows(self) -> bool:
@@ -313,4 +343,6 @@ class TopK(Query):
     @property
     def row_of_object(self) -> Which:
         """Whose columns an object carries."""
+        if self.half_life is not None:
+            return "latest"
         return "largest" if self.repeats == "largest" else "smallest" if self.repeats == "smallest" else "latest"

@@ -15,6 +15,7 @@ from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTa
 from skyband.queries.time_columns import moments
 from skyband.roles.object_ranker import REDUCTIONS
 from skyband.state_validation import StateReader
+from skyband.windows.half_lives import powers_of_two
 from skyband.windows.schedule import Schedule
 
 from skyband_incomplete.score_kernels import BY_MAX, BY_MIN, BY_SUM
@@ -49,10 +50,12 @@ class SmallTopK(SmallGroupTable):
         carry: Sequence[pa.Field] = (),
         which: Which = "latest",
         several: int = 0,
+        half_life: int = 0,
     ) -> None:
         """mirrored: the parameters are of the negatives of the values, so that the smallest ranks first.
 
-        several: how many of the columns to carry name an object, where one does not.
+        several: how many of the columns to carry name an object, where one does not. half_life: in the unit of the
+        times, 0 where values do not fade; where they do, all reports of a cell are kept but for the latest.
         """
         repeats, aggregate, streams = parameters["repeats"], parameters["aggregate"], parameters["streams"]
         self._repeats = REDUCTIONS.index(repeats) if repeats in REDUCTIONS else NEVER if repeats == "never" else SUM
@@ -71,6 +74,7 @@ class SmallTopK(SmallGroupTable):
         self._processor = processor
         self._mirrored = mirrored
         self._several = several
+        self._half_life = half_life
         self._kind = pa.int64() if several else answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
         super().__init__(schedule, most, answers, named, at_once=self._promise, carry=carry, which=which)
@@ -89,7 +93,7 @@ class SmallTopK(SmallGroupTable):
             read_only(self.signed(step.rows["value"])),
             asked.at, self.schedule.slides_with_longest_window, self._repeats, self._occurrences, self._by,
             self._weights, self._divisor,
-            min(self._k, self.most), self._window, self.most,
+            min(self._k, self.most), self._window, self.most, self._half_life, *powers_of_two(),
         )  # fmt: skip
         self._repeated += repeated
         session, number, ranks, objects, scores, vectors = answers

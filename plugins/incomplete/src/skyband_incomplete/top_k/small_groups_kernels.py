@@ -4,6 +4,7 @@
 The reports of a group stand by object and stream, those of one cell (object and stream) in order of arrival.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numba import njit
 from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
+from skyband.windows.half_lives import LN_2, STEPS
 
 from skyband_incomplete.score_kernels import score_of
 
@@ -110,6 +112,17 @@ def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: in
 
 
 @nested_njit
+def _left_after(age: Any, half_life: Any, coarse: Any, fine: Any) -> Any:
+    """As `skyband.windows.half_lives.left_after`, to the last bit."""
+    whole = -age // half_life
+    fraction = (-age - whole * half_life) / half_life
+    step = min(int(fraction * STEPS**2), STEPS**2 - 1)
+    rest = (fraction - step / STEPS**2) * LN_2
+    series = 1 + rest * (1 + rest * (1 / 2 + rest * (1 / 6)))
+    return math.ldexp(coarse[step // STEPS] * fine[step % STEPS] * series, max(whole, -2000))
+
+
+@nested_njit
 def _rank(
     object_: Any, stream: Any, time: Any, value: Any, size: int, since: Any,
     repeats: int, kind: int, weights: Any, divisor: float, k: int, values: Any, best_object: Any, best_score: Any,
@@ -155,7 +168,8 @@ def _rank(
 @njit(cache=True)
 def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     sessions: SessionSpans, held: Any, times: Any, objects: Any, streams: Any, given_values: Any, at: Any, slides: Any,
-    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, most: int
+    repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, most: int,
+    half_life: int, coarse: Any, fine: Any
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments, session by session.
 
@@ -163,10 +177,13 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     as it had more than `most` (-1: never); the columns of all reports; of each row of the answers the session, the
     moment's number, the rank from 1, object and score, and with BY_CALL, where neither is known yet, its values; and
     how many rows broke the promise. O(rows · reports of a group) and, for each answer, O(reports of the group · k).
+
+    half_life: by which values fade, 0 where they do not; coarse, fine: the powers of two.
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     held_object, held_stream, held_time, held_value = held
     promise = repeats in (SUM, NEVER)
+    stays = half_life > 0 and repeats != LATEST  # what is less may fade less, below 0
     session_count, repeated = len(firsts), 0
     new_size, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     room = len(held_time) + len(times)
@@ -182,6 +199,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     object_, stream = np.empty(most + 1, np.int64), np.empty(most + 1, np.int32)
     time, value = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
     best_object, best_score = np.empty(most + 1, np.int64), np.empty(most + 1, np.float64)
+    worth = np.empty(most + 1, np.float64)
     values = np.empty(len(weights), np.float64)
     given, written = 0, 0
     for number in range(session_count):
@@ -209,7 +227,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                 begin = end
                 new = given_values[row] + 0.0
                 while begin > 0 and object_[begin - 1] == objects[row] and stream[begin - 1] == streams[row]:
-                    if not _superseded(value[begin - 1], new, repeats):
+                    if stays or not _superseded(value[begin - 1], new, repeats):
                         break
                     begin -= 1
                 shift = begin + 1 - end  # 1: no report goes
@@ -240,8 +258,12 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                     for place in range(len(weights)):
                         larger[entry, place] = vectors[entry, place]
                 vectors = larger
+            for entry in range(size):
+                worth[entry] = value[entry]
+                if half_life > 0:
+                    worth[entry] *= _left_after(at[moment] - time[entry], half_life, coarse, fine)
             found = _rank(
-                object_, stream, time, value, size, at[moment] - window,
+                object_, stream, time, worth, size, at[moment] - window,
                 repeats, kind, weights, divisor, min(k, most), values, best_object, best_score, vectors[given:],
             )  # fmt: skip
             if given + found > room:

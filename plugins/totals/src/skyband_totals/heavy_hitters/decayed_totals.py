@@ -11,8 +11,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from skyband.arrays import Array, Float64, Int64
 from skyband.errors import SnapshotError
+from skyband.windows.half_lives import left_after
 
-from skyband_totals.heavy_hitters.half_lives import left_after
 from skyband_totals.ranker_parameters import pane_of
 from skyband_totals.top import Tops
 

@@ -9,8 +9,8 @@ from skyband.config.literals import literal
 from skyband.errors import Problem
 from skyband.queries.output_modes import ALL
 from skyband.rules.rule_limits import limit_problems
+from skyband.windows.half_lives import half_life_problems
 from skyband.windows.previous_windows import only_with_against, previous_problems
-from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
 
@@ -104,13 +104,7 @@ def decay_problems(query: RankingKeys) -> list[Problem]:
     """What `half_life` does not go with."""
     if query.half_life is None:
         return []
-    problems = []
-    if query.rows or query.half_life.rows:
-        message = "is a time, and goes with windows in time: give both so"
-        problems.append(Problem("half_life", f"{message} (got {query.half_life})"))
-    elif of_calendar(query.every, *query.windows):
-        message = 'goes with windows and `every` of one length: take "24 hours" for a day'
-        problems.append(Problem("half_life", f"{message} (got {query.half_life})"))
+    problems = half_life_problems(query.half_life, query.rows, query.every, *query.windows)
     if query.total == "distinct":
         message = "counts values, which weigh nothing: rank by rows or a sum, or drop `half_life`"
         problems.append(Problem("total", f"{message} (got {literal(query.total)})"))

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 from attrs import define
-from attrs.converters import optional
 from skyband.arrays import Array
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
@@ -14,7 +13,7 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.state_frame_checks import check_finite, check_named, check_numbers, check_whole
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
-from skyband.config.durations import Duration, duration, parsed
+from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag, integer, number
 from skyband.errors import ConfigError, Problem, SnapshotError
@@ -47,6 +46,7 @@ from skyband.roles import Backend
 from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
+from skyband.windows.half_lives import half_life_parameter
 from skyband.windows.previous_windows import against_parameter, with_previous
 from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
@@ -198,10 +198,7 @@ class HeavyHitters(Query):
 
     empty: str | None = empty_parameter()
     against: str | None = against_parameter()
-    half_life: Duration | None = duration(
-        None, at_least=1, kw_only=True, converter=optional(parsed),
-        help="rows weigh half as much for each such time since they came, as in \"1 hour\"",
-    )  # fmt: skip
+    half_life: Duration | None = half_life_parameter("rows weigh")
 
     longest: Duration | None = longest_parameter()
     most: int | None = integer(

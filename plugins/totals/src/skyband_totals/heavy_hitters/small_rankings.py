@@ -16,9 +16,9 @@ from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
+from skyband.windows.half_lives import left_after
 
 from skyband_totals.heavy_hitters.decayed_totals import ranked_totals
-from skyband_totals.heavy_hitters.half_lives import left_after
 from skyband_totals.heavy_hitters.movers import mover_columns, movers_of
 from skyband_totals.heavy_hitters.object_places import answer_of
 from skyband_totals.heavy_hitters.parts import part_columns, parts_of
