@@ -21,6 +21,27 @@ BIDS = """ts,lot,price
 """
 RULES = [*map(json.loads, re.search(r"```json\n(.*?)```", README, re.DOTALL)[1].splitlines())]
 
+EVER = """
+[source]
+format = "csv"
+path = "names.csv"
+options = { header = true, inferSchema = true }
+
+[query]
+kind = "distinct-count"
+time = "ts"
+item = "name"
+windows = ["ever"]
+every = "1 hour"
+
+[backends]
+sketch = "exact"
+
+[sink]
+format = "json"
+path = "answers"
+"""
+
 
 @pytest.fixture
 def job(tmp_path, monkeypatch):
@@ -140,3 +161,15 @@ def test_a_check_prices_what_the_state_is_kept_for(job, tmp_path, sets, groups):
     assert text in ended.output
     assert f"{groups * kept * 32:,.0f} bytes" in ended.output
     assert "as its first 601 rows come" in ended.output
+
+
+def test_a_check_says_what_a_window_ever_will_take(job, tmp_path):
+    """2000 names, all of which a sketch that is exact keeps: twice as many after twice the rows."""
+    lines = [f"2026-06-20 09:{row // 60 % 60:02}:{row % 60:02},{row}" for row in range(2000)]
+    (tmp_path / "names.csv").write_text("ts,name\n" + "\n".join(lines) + "\n")
+    (tmp_path / "job.toml").write_text(EVER)
+    ended, _ = job([], command="check")
+    found = re.search(r"takes ([\d,]+) bytes after the first 1,000 rows, and ([\d,]+) after 2,000", ended.output)
+    assert found is not None, ended.output
+    half, whole = (int(text.replace(",", "")) for text in found.groups())
+    assert 1.6 * half < whole < 2.4 * half

@@ -13,7 +13,8 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
 
     The columns are checked too where the source is on this machine, and whether its first 100,000 rows keep what the
     query promises of them, such as repeats = "never". A query that is kept for others to come, as by `longest` and
-    `most`, says how many rows and bytes that will take. Starts neither Spark nor Java.
+    `most`, says how many rows and bytes that will take; of a window "ever" what it takes after the first rows. Starts
+    neither Spark nor Java.
 
     Of a file or folder of data instead of a job it prints a job to begin with: its columns, how it is read, and a query
     that fits. `skyband check requests.csv > job.toml` writes it down.
@@ -24,7 +25,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     from skyband.job.engines import engine_named
     from skyband.job.first_job import first_job, is_data
     from skyband.job.promise_sample import broken_promises
-    from skyband.job.state_estimate import state_estimate
+    from skyband.job.state_estimate import state_estimate, state_growth
     from skyband.text_tables import visible
 
     if is_data(job):
@@ -47,7 +48,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     except ConfigError as error:
         raise JobError(job, *error.problems) from error
     click.echo(f"{job}: fine ({checked.query.kind} on {checked.source.format}; {columns})", err=True)
-    if (estimate := state_estimate(checked)) is not None:
-        click.echo(f"{job}: {estimate}", err=True)
+    for text in filter(None, [state_estimate(checked), state_growth(checked)]):
+        click.echo(f"{job}: {text}", err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)

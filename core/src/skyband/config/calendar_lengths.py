@@ -11,7 +11,10 @@ from skyband.config.literals import literal
 from skyband.config.time_zone_conversion import time_zone
 
 UTC = "UTC"
-SO_FAR = 'or of a zone "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo"'
+EVER = "ever"
+ALWAYS = 2**60
+"""Microseconds: all times of rows in such a window are less than this before or after 1970."""
+SO_FAR = 'or of a zone "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo", or "ever"'
 """What a window may be besides, for its help."""
 _DAY = 86_400_000_000
 _UNITS = {"day": 1, "week": 7, "month": 31, "year": 366}
@@ -40,7 +43,14 @@ class CalendarLength:
     @property
     def length(self) -> int:
         """No such window is longer, in microseconds."""
+        if self.ever:
+            return 2 * ALWAYS
         return (self.count * _UNITS[self.unit] + 1) * _DAY
+
+    @property
+    def ever(self) -> bool:
+        """Whether all rows there have been are in it: it begins before any, and never anew."""
+        return self.unit == EVER
 
     def __str__(self) -> str:
         return self.text
@@ -52,6 +62,11 @@ Length = Duration | CalendarLength
 def zone_of(length: Length) -> str:
     """The zone of its calendar; UTC of a length that is the same in all."""
     return length.zone if isinstance(length, CalendarLength) else UTC
+
+
+def is_ever(length: Length) -> bool:
+    """Whether it holds all rows there have been."""
+    return isinstance(length, CalendarLength) and length.ever
 
 
 def parse_length(text: Any) -> Length:
@@ -74,6 +89,10 @@ def parse_length(text: Any) -> Length:
 
 
 def _so_far(what: str, zone: str, text: str) -> CalendarLength | None:
+    if what.lower() == EVER:
+        if text.lower() != EVER:
+            raise ValueError(f'begins before any row, in every zone: write "{EVER}" (got {literal(text)})')
+        return CalendarLength(EVER, 1, so_far=True, text=text)
     if what.lower() in _BEGUN:
         return CalendarLength(_BEGUN[what.lower()], 1, zone, so_far=True, text=text)
     since = _SINCE.fullmatch(what)

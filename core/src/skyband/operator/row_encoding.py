@@ -11,7 +11,7 @@ from skyband.arrays import Int64
 from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import COPY, GROUP, NAME, TIME, by_column, decoded, own_count, with_one_zero
-from skyband.config.calendar_lengths import UTC, zone_of
+from skyband.config.calendar_lengths import ALWAYS, UTC, is_ever, zone_of
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, suggest
 from skyband.instants import instant
@@ -121,13 +121,20 @@ def hashed_columns(query: Query) -> tuple[str, ...]:
 
 
 def check_years(query: Query, times: Int64) -> None:
-    """Raise InputError where the calendar of the query's zone is not known."""
-    if not len(times) or not any(zone_of(length) != UTC for length in query.lengths.values()):
+    """Raise InputError where the calendar of the query's zone is not known, or a window "ever" does not reach."""
+    lengths = query.lengths.values()
+    if not len(times) or not any(zone_of(length) != UTC or is_ever(length) for length in lengths):
         return
-    outside = (times < YEARS[0]) | (times >= YEARS[1])
+    if any(zone_of(length) != UTC for length in lengths):
+        earliest, end = YEARS
+        limits = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}"
+    else:
+        earliest, end = -ALWAYS, ALWAYS
+        limits = 'a window "ever" begins 36,500 years before 1970, and ends as long after it'
+    outside = (times < earliest) | (times >= end)
     if outside.any():
         row = int(outside.argmax())
-        message = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}: correct such rows or filter them"
+        message = f"{limits}: correct such rows or filter them"
         got = instant(int(times[row]))
         raise InputError(query.time, f"{message} (got {got})", row, rows=np.flatnonzero(outside), reason=message)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from skyband.arrays import Array, Int64
-from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.config.calendar_lengths import ALWAYS, CalendarLength, Length
 from skyband.config.durations import Duration
 from skyband.config.time_zone_conversion import time_zone
 from skyband.windows.schedule import Moments, Regular, Schedule, united
@@ -71,6 +71,22 @@ class Boundaries:
         return np.where(at_boundary, self.shown(number), self._zone.clock(moments))
 
 
+class Never:
+    """The boundaries of a window that begins before any row and never anew: "ever"."""
+
+    def last(self, times: Int64) -> Int64:
+        """int64[n]: before any time there is."""
+        return np.full(times.shape, -ALWAYS)
+
+    def after(self, times: Int64) -> Int64:
+        """int64[n]: after any time there is."""
+        return np.full(times.shape, TIME_MAX)
+
+    def within(self, begin: int, end: int) -> Int64:  # noqa: ARG002
+        """None."""
+        return np.empty(0, np.int64)
+
+
 class CalendarSchedule(Schedule):
     """One query, asked at the multiples of `every` or the boundaries of the calendar that it names.
 
@@ -85,7 +101,7 @@ class CalendarSchedule(Schedule):
         self._regular = isinstance(every, Duration)
         self._every: Any = Regular(every.length, 1, offset) if self._regular else Boundaries(every, offset)  # type: ignore[arg-type]
         self._starts_anew = [
-            Boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
+            _boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
         ]
 
     def after(self, time: Any) -> Any:
@@ -170,7 +186,7 @@ class AnewSchedule(CalendarSchedule):
 
     def __init__(self, every: Length, window: CalendarLength, offset: int) -> None:
         super().__init__(every, [window], offset)
-        self._begins = Boundaries(window, 0 if window.so_far else offset)
+        self._begins = _boundaries(window, 0 if window.so_far else offset)
 
     def empty_at(self, last: Any) -> Any:
         moments = self._begins.after(np.atleast_1d(np.asarray(last, np.int64)))
@@ -181,6 +197,10 @@ class AnewSchedule(CalendarSchedule):
 
     def starts_at(self, at: Int64) -> Int64:
         return self._begins.last(at - 1)[:, None]
+
+
+def _boundaries(window: CalendarLength, offset: int = 0) -> Boundaries | Never:
+    return Never() if window.ever else Boundaries(window, offset)
 
 
 def _earlier(clock_times: Int64, length: CalendarLength, sign: int = 1) -> Int64:

@@ -55,4 +55,4 @@ class EndlessRegular(_Endless, Regular):
 
 
 class EndlessCalendar(_Endless, CalendarSchedule):
-    """At moments of the calendar."""
+    """At moments of the calendar; also over all rows there have been, which are never none again."""

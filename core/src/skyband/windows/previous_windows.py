@@ -28,7 +28,8 @@ def previous_problems(windows: Mapping[str, Length]) -> list[Problem]:
     for key, window in windows.items():
         if isinstance(window, CalendarLength) and window.so_far:
             message = "has none of its length before it: compare whole ones with `against`, such as"
-            problems.append(Problem(key, f'{message} "1 {window.unit} in {window.zone}" (got {window})'))
+            unit = "day" if window.ever else window.unit
+            problems.append(Problem(key, f'{message} "1 {unit} in {window.zone}" (got {window})'))
         elif isinstance(window, CalendarLength):
             pass
         elif window.length > MOST // 2:

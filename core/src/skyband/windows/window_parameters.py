@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from skyband.config.calendar_lengths import UTC, CalendarLength, Length, length
+from skyband.config.calendar_lengths import UTC, CalendarLength, Length, is_ever, length
 from skyband.config.durations import Duration, duration
 from skyband.errors import Problem
 from skyband.windows.calendar_schedule import AnewSchedule, CalendarSchedule
@@ -39,7 +39,8 @@ def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) 
     if offset.length and offset.rows != first.rows:
         problems.append(Problem("offset", f"must be in {unit}, as the {be} (got {offset})"))
     if isinstance(every, CalendarLength) and every.so_far:
-        message = f'is a window: say how often, such as "10 minutes" or "1 {every.unit} in {every.zone}"'
+        unit = "day" if every.ever else every.unit
+        message = f'is a window: say how often, such as "10 minutes" or "1 {unit} in {every.zone}"'
         problems.append(Problem("every", f"{message} (got {every})"))
     for key, window in windows.items():
         if isinstance(window, CalendarLength) and not window.so_far:
@@ -94,7 +95,8 @@ def of_calendar(every: Length, *windows: Length) -> bool:
 def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, empty: str | None = None) -> Schedule:
     """When to answer, where the backend answers since any moment; `empty` as `skyband.windows.empty_windows` has it."""
     if of_calendar(every, *windows):
-        return (CalendarSchedule if empty is None else EndlessCalendar)(every, windows, offset.length)
+        ends = empty is None and not any(map(is_ever, windows))
+        return (CalendarSchedule if ends else EndlessCalendar)(every, windows, offset.length)
     lengths = [window.length for window in windows]
     return (Regular if empty is None else EndlessRegular)(every.length, max(lengths), offset.length, lengths)
 

@@ -3,7 +3,7 @@
 import math
 from functools import reduce
 
-from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.config.calendar_lengths import ALWAYS, CalendarLength, Length, is_ever
 from skyband.config.durations import Duration
 from skyband.windows.window_parameters import of_calendar, schedule_of
 
@@ -16,6 +16,8 @@ def sketch_lengths(every: Length, windows: tuple[Length, ...], offset: Duration)
 
     Where windows are of the calendar it has one that holds each, and `every` divides the moments at which each begins.
     """
+    if all(map(is_ever, windows)):
+        return 2 * ALWAYS, ALWAYS, 0
     if not of_calendar(every, *windows):
         step = reduce(math.gcd, (window.length for window in windows), every.length)
         return max(window.length for window in windows), step, offset.length % step

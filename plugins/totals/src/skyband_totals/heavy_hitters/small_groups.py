@@ -11,7 +11,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
-from skyband.config.calendar_lengths import CalendarLength
+from skyband.config.calendar_lengths import ALWAYS, CalendarLength
 from skyband.config.durations import Duration
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
@@ -21,6 +21,7 @@ from skyband.state_validation import StateReader
 
 from skyband_totals.heavy_hitters.rest_rows import shares, spread
 from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals
+from skyband_totals.ranker_lengths import ever
 from skyband_totals.shares import least_of, most_objects
 from skyband_totals.unit_worth import MOST, worth
 from skyband_totals.units import to_units, weights_of
@@ -58,7 +59,7 @@ class SmallTotals(SmallGroupTable):
         apart = [length.length for length in lengths if isinstance(length, Duration)]
         if calendar:  # the clocks of zones differ by whole seconds
             apart += [*calendar, query.offset.length, _SECOND]
-        self._pane = reduce(gcd, apart)
+        self._pane = ALWAYS if ever(query.windows) else reduce(gcd, apart)
         self._phase = 0 if calendar else query.offset.length % query.every.length
         parameters = query.backend_parameters("total-ranker")
         self._k = most if parameters["k"] is None else min(parameters["k"], most)
