@@ -59,7 +59,7 @@ def answers(folder, engine, *sets):
     return sorted(({**row, "at": datetime.datetime.fromisoformat(row["at"])} for row in rows), key=repr)
 
 
-@pytest.mark.parametrize(("suffix", "text", "job"), PAGE, ids=["csv", "geojson", "log"])
+@pytest.mark.parametrize(("suffix", "text", "job"), PAGE, ids=["csv", "geojson", "log", "zones"])
 def test_a_job_of_the_page_answers_the_same_on_all_engines(session, tmp_path, suffix, text, job):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / f"a.{suffix}").write_text(text, "utf-8")

@@ -75,6 +75,7 @@ FUNCTIONS: Mapping[str, Function | None] = {
     "split": patterns.split,
     **{name: times.field(name) for name in times.FIELDS},
     "date_trunc": times.truncate,
+    "from_utc_timestamp": times.from_utc,
     "to_timestamp": times.to_timestamp,
     "to_date": times.to_date,
     "timestamp_seconds": times.since_1970("timestamp_seconds", 1_000_000),

@@ -6,6 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from skyband.arrays import Int64
+from skyband.config.calendar_lengths import UTC
+from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS, time_zone
 from skyband.expressions.bound import Bound, EvaluationError, call, expect, text_of
 from skyband.expressions.casts import cast_to
 from skyband.expressions.spark_types import INSTANT, is_integer, is_time, name_of
@@ -67,6 +70,41 @@ def truncate(arguments: Sequence[Bound]) -> Bound:
         return pa.array(floors.view(np.int64), mask=nulls).cast(INSTANT)
 
     return call(INSTANT, kernel, instant(arguments[1], "date_trunc"), can_fail=True)
+
+
+def from_utc(arguments: Sequence[Bound]) -> Bound:
+    """`from_utc_timestamp(time, zone)`: what the clock of each row's zone shows, as if it were UTC."""
+    expect(range(2, 3), arguments, "from_utc_timestamp")
+    zone = arguments[1]
+    if zone.type not in (pa.string(), pa.null()):
+        raise UnknownExpressionError(f"from_utc_timestamp has the name of a zone second, not {name_of(zone.type)}")
+
+    def kernel(column: pa.Array, names: pa.Array) -> pa.Array:
+        valid = pc.and_(pc.is_valid(column), pc.is_valid(names))
+        whole = pc.if_else(valid, names, None).cast(pa.string()).dictionary_encode()
+        moments = pc.fill_null(column.cast(pa.int64()), 0).to_numpy()
+        codes = whole.indices.fill_null(-1).to_numpy()
+        clock_times = np.zeros(len(moments), np.int64)
+        for code, name in enumerate(whole.dictionary.to_pylist()):
+            rows = np.flatnonzero(codes == code)
+            clock_times[rows] = _shown(moments[rows], name)
+        return pa.array(clock_times, mask=codes < 0).cast(INSTANT)
+
+    return call(INSTANT, kernel, instant(arguments[0], "from_utc_timestamp"), zone, can_fail=True)
+
+
+def _shown(moments: Int64, name: str) -> Int64:
+    """int64[n]: what the clock of a zone shows at moments. Raises EvaluationError where that is not known here."""
+    try:
+        zone = time_zone(name)
+    except ValueError as error:
+        raise EvaluationError(f"{error}; names that are not of the tz database are for Spark only") from error
+    outside = (moments < YEARS[0]) | (moments >= YEARS[1])
+    if name != UTC and outside.any():
+        micros = int(moments[outside.argmax()])
+        message = f"the clocks of zones are known here from {FIRST_YEAR} to {LAST_YEAR}, and others to Spark only"
+        raise EvaluationError(f"{message} (got {micros} microseconds since 1970)")
+    return zone.clock(moments)
 
 
 def _floor(
