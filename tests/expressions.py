@@ -306,7 +306,7 @@ _FORMS = {
         "date_trunc('minute', ts)",
         "date_trunc('second', tt)",
         "from_utc_timestamp({time}, 'America/St_Johns')",
-        "from_utc_timestamp({time}, CASE row % 4 WHEN 0 THEN 'Asia/Kolkata' WHEN 1 THEN 'Europe/Dublin' WHEN 2 THEN 'No' END)",
+        "from_utc_timestamp({time}, CASE row % 3 WHEN 0 THEN 'Asia/Kolkata' WHEN 1 THEN 'Africa/Cairo' ELSE 'No' END)",
         "timestamp_seconds({int})",
         "timestamp_millis({long})",
         "timestamp_micros({long})",
