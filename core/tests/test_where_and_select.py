@@ -38,6 +38,12 @@ def test_columns_are_chosen_renamed_and_made():
     assert schema.field("less").type == pa.decimal128(3, 2), "as on Spark"
 
 
+def test_a_whole_number_has_its_own_digits_beside_a_decimal_and_a_cast_one_those_of_its_type():
+    shape = Shape.parse(None, ["n + (-3) AS plain", "n + CAST((-3) AS INT) AS made", "CAST(7 AS INT) * n AS times"])
+    types = shape.schema(pa.schema([("n", pa.decimal128(9, 2))])).types
+    assert types == [pa.decimal128(10, 2), pa.decimal128(13, 2), pa.decimal128(20, 2)], "as on Spark"
+
+
 INTEGERS = pa.table(
     {
         "row": pa.array(range(5), pa.int64()),

@@ -150,7 +150,7 @@ def _decimals(one: Bound, other: Bound) -> tuple[Bound, Bound]:
         kind = argument.type
         if kind == pa.null():
             kind = (other if argument is one else one).type
-        elif argument.is_literal and isinstance(argument.literal, int) and is_integer(kind):
+        elif argument.is_literal and argument.digits_count and isinstance(argument.literal, int) and is_integer(kind):
             kind = pa.decimal128(len(str(abs(argument.literal))), 0)
         pair.append(cast_to(argument, as_decimal(kind)))
     return pair[0], pair[1]

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from skyband.columns.keyed_frames import decoded
 from skyband.expressions.bound import Bound, Rows, expect, literal
@@ -55,7 +56,7 @@ class _Binder:
         if isinstance(tree, Literal):
             return _literal(tree.value)
         if isinstance(tree, Cast):
-            return cast_to(self.bind(tree.argument), tree.type, tree.safe)
+            return evolve(cast_to(self.bind(tree.argument), tree.type, tree.safe), digits_count=False)
         if isinstance(tree, Lambda):
             raise UnknownExpressionError("a lambda stands only in filter and transform")
         return self._call(tree)

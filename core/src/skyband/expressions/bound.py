@@ -56,6 +56,8 @@ class Bound:
     can_fail: bool = False
     """Whether `evaluate` may raise, so that it is asked only of the rows in which Spark would."""
     literal: Any = _NO_LITERAL
+    digits_count: bool = True
+    """Whether a whole number that is a literal has, as a decimal, as many digits as it is written with."""
 
     @property
     def is_literal(self) -> bool:
