@@ -164,7 +164,7 @@ def longer(self, moments, place):
 
 
 def also_empty(self, moments, place):
-    at, rule, since, _ = moments.at_place(place)
+    at, rule, since, _ = moments.row(place)
     return [(at, rule, rule, *self._sketch.estimate_with_bounds(since))]
 
 

@@ -44,8 +44,8 @@ class Moments(NamedTuple):
             start = stop
         yield start, len(times), range(0)
 
-    def at_place(self, place: int) -> tuple[int, int, int, int]:
-        """at, rule, since and k of one."""
+    def row(self, place: int) -> tuple[int, int, int, int]:
+        """at, rule, since and k of the answer at a place."""
         return tuple(int(column[place]) for column in self)  # type: ignore[return-value]
 
 

@@ -27,7 +27,7 @@ class RulesProcessor(AnsweringRules, CountingProcessor):
             self._sketch.forget(self._sketch.now + 1 - self._horizon)
 
     def _answers_of(self, moments: Moments, place: int) -> "Iterable[tuple[float, ...]]":
-        at, rule, since, _ = moments.at_place(place)
+        at, rule, since, _ = moments.row(place)
         if self._sketch.now is None or self._sketch.now < since:
             return []
         if self._ranges is None:

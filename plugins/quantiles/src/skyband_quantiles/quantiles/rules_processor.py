@@ -26,7 +26,7 @@ class RulesProcessor(AnsweringRules, QuantilesProcessor):
 
     def _answer(self, answers: Answers, moments: Moments, place: int) -> None:
         """The answer of one rule at one moment, every row before it being taken in."""
-        at, _, since, _ = moments.at_place(place)
+        at, _, since, _ = moments.row(place)
         self._sketch.advance(at)
         if self._asks:
             answers.rows[place, 0] = int(self._sketch.count(since)[0])

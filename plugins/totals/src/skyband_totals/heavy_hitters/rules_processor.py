@@ -36,7 +36,7 @@ class RulesProcessor(AnsweringRules, TotalsProcessor):
 
     def _top(self, moments: Moments, place: int) -> Top | None:
         """The answer of one rule at one moment, every row before it being taken in; None where its window is empty."""
-        at, _, since, k = moments.at_place(place)
+        at, _, since, k = moments.row(place)
         self._ranker.advance(at - self._phase)
         last = self._ranker.latest
         if last is None or last < since - self._phase:
