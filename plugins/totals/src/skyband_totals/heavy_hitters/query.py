@@ -3,45 +3,34 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
-import numpy as np
 import pyarrow as pa
 from attrs import define
-from skyband.arrays import Array
-from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
-from skyband.columns.numbers import as_float64, is_number
-from skyband.columns.state_frame_checks import check_finite, check_named, check_numbers, check_whole
+from skyband.columns.numbers import is_number
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag, integer, number
-from skyband.errors import ConfigError, Problem, SnapshotError
+from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
     TIE,
-    carry_columns,
-    carry_fields,
     carry_inputs,
     carry_parameter,
     name_problems,
 )
 from skyband.queries.composite_ids import (
     Columns,
-    columns_of,
     identity,
-    identity_fields,
     identity_inputs,
     identity_names,
-    missing,
     several,
-    to_keys,
 )
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
-from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
 from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
 from skyband.states.state import State
@@ -51,27 +40,20 @@ from skyband.windows.previous_windows import against_parameter, with_previous
 from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
+from skyband_totals.heavy_hitters import answer_columns, frame_columns
+from skyband_totals.heavy_hitters.answer_columns import COMPARED, PARTS
+from skyband_totals.heavy_hitters.frame_columns import WEIGHTS
 from skyband_totals.heavy_hitters.key_problems import against_problems, decay_problems, part_problems, rule_problems
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
-from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in, rows_that_meet
-from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
+from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in
+from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
 from skyband_totals.shares import least_of
-from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
+from skyband_totals.units import NO_MULTIPLE
 
-PARTS = ("part", "low", "high", "matching")
-"""The columns of answers that are ranked by the part that meets a condition, before total and share."""
-COMPARED = ("previous", "difference", "ratio", "low", "high")
-"""The columns of answers that are compared with the window before, after the total and before the status."""
 _AT_LEAST = "write at_least = 20 for the objects whose total is 20 or more, share = 0.05 for a part of all"
-_WEIGHTS = {
-    NO_NUMBER: "no weight",
-    NEGATIVE: "negative weight",
-    TOO_LARGE: "weight above 2^53 units",
-    NO_MULTIPLE: "weight no multiple of unit",
-}
 
 
 @define(eq=True)
@@ -162,7 +144,7 @@ class HeavyHitters(Query):
         "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`",
         **dict.fromkeys(("threshold", "minimum", "min_total", "min_count", "min_rows", "having"), _AT_LEAST),
     }
-    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *_WEIGHTS.values())
+    drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *WEIGHTS.values())
 
     object: Columns = identity(help="the column that names the object a row is about, or several that do together")
     windows: tuple[Length, ...] = lengths(
@@ -258,7 +240,7 @@ class HeavyHitters(Query):
         if self.total != "sum":
             return {}
         return {
-            _WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is no multiple of unit = {self.unit:g} and count in no "
+            WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is no multiple of unit = {self.unit:g} and count in no "
             "answer: take a smaller unit, such as 0.01 of prices, or round the weights"
         }
 
@@ -347,64 +329,16 @@ class HeavyHitters(Query):
         return problems if wrong is None else [Problem("part", wrong)]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects = [batch.column(name) for name in columns_of(self.object)]
-        ids, keys, names = to_keys(objects)
-        columns = {"object": pa.array(ids), "key": pa.array(keys)}
-        columns |= carry_columns((*several(self.object), *self.carry), batch)
-        masks = {"null object": missing(objects)}
-        if names is not None:
-            columns["name"] = names
-        if self.weight is not None:
-            given = as_float64(self.weight, batch.column(self.weight)).fill_null(np.nan)
-            weights = given.to_numpy(zero_copy_only=False)
-            _, codes = to_units(weights, self.unit)
-            columns["weight"] = pa.array(weights)
-            masks |= {reason: codes == code for code, reason in _WEIGHTS.items()} if (codes != FINE).any() else {}
-        if self.value is not None:
-            values = batch.column(self.value)
-            columns["value"] = pa.array(hash_column(values))
-            masks |= _nulls("null value", values)
-        if self.part is not None:
-            columns["meets"] = pa.array(rows_that_meet(self.part, batch))
-        return columns, masks
+        return frame_columns.encode(self, batch)
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
-        check_whole(frame, "object", "key", *([] if self.value is None else ["value"]))
-        check_named(frame)
-        if self.part is not None:
-            check_numbers(frame, "meets", at_least=0, at_most=1)
-        if self.weight is not None:
-            _, codes = to_units(check_finite(frame, "weight"), self.unit)
-            for code in codes[codes != FINE][:1].tolist():
-                raise SnapshotError(f"contradicts itself: it holds rows with {_WEIGHTS[code]}, which are left out")
+        frame_columns.check(self, frame)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        if self.emit is not None:
-            return [at_field(self, schema), state_field(schema.field(columns_of(self.object)[0]).type)]
-        numbers = [pa.field(name, pa.float64()) for name in self._number_columns]
-        numbers += [] if self.against is None else [pa.field("status", pa.string())]
-        labels = ["window"] if self.longest is None else ["rule", "window"]
-        ranked = [*(pa.field(name, pa.string()) for name in labels), pa.field("rank", pa.int64())]
-        ranked += [*identity_fields("object", self.object, schema), *numbers]
-        counts = [pa.field(OBJECTS, pa.int64())] if self.rest else []
-        return [at_field(self, schema), *ranked, *counts, *carry_fields(self.carry, schema)]
-
-    @property
-    def _number_columns(self) -> tuple[str, ...]:
-        if self.against is not None:
-            return ("total", *COMPARED)
-        if self.half_life is not None:
-            return ("total", "low", "high")
-        return ("total", "share", "low", "high") if self.part is None else (*PARTS, "total", "share")
+        return answer_columns.answer_fields(self, schema)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        """A shard also tells its grand total, in a row of rank 0 without an object, as it may have no other.
-
-        With `against` and `half_life` none asks for it.
-        """
-        without = self.gives_states or self.against is not None or self.half_life is not None
-        grands = [] if without else [pa.field(name, pa.float64()) for name in GRANDS]
-        return [*self.answer_fields(schema), *grands]
+        return answer_columns.shard_fields(self, schema)
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         every, windows = ranker_lengths(self.every, self.spans, self.offset)
@@ -480,7 +414,3 @@ class HeavyHitters(Query):
 def _is_any(_: pa.DataType) -> bool:
     """What a condition compares is looked at by itself."""
     return True
-
-
-def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:
-    return {reason: column.is_null().to_numpy(zero_copy_only=False)} if column.null_count else {}

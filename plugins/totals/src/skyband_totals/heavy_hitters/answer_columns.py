@@ -1,0 +1,47 @@
+"""The columns of heavy-hitters' answers."""
+
+from typing import Any
+
+import pyarrow as pa
+from skyband.queries.carried_columns import carry_fields
+from skyband.queries.composite_ids import columns_of, identity_fields
+from skyband.queries.time_columns import at_field
+
+from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_field
+
+PARTS = ("part", "low", "high", "matching")
+"""The columns of answers that are ranked by the part that meets a condition, before total and share."""
+COMPARED = ("previous", "difference", "ratio", "low", "high")
+"""The columns of answers that are compared with the window before, after the total and before the status."""
+
+
+def answer_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
+    """The columns of answers after `by`."""
+    if query.emit is not None:
+        return [at_field(query, schema), state_field(schema.field(columns_of(query.object)[0]).type)]
+    numbers = [pa.field(name, pa.float64()) for name in _number_columns(query)]
+    numbers += [] if query.against is None else [pa.field("status", pa.string())]
+    labels = ["window"] if query.longest is None else ["rule", "window"]
+    ranked = [*(pa.field(name, pa.string()) for name in labels), pa.field("rank", pa.int64())]
+    ranked += [*identity_fields("object", query.object, schema), *numbers]
+    counts = [pa.field(OBJECTS, pa.int64())] if query.rest else []
+    return [at_field(query, schema), *ranked, *counts, *carry_fields(query.carry, schema)]
+
+
+def _number_columns(query: Any) -> tuple[str, ...]:
+    """Those of numbers after the object."""
+    if query.against is not None:
+        return ("total", *COMPARED)
+    if query.half_life is not None:
+        return ("total", "low", "high")
+    return ("total", "share", "low", "high") if query.part is None else (*PARTS, "total", "share")
+
+
+def shard_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
+    """Those of a shard's answers, with its grand total, in a row of rank 0 without an object, as it may have no other.
+
+    With `against` and `half_life` none asks for it.
+    """
+    without = query.gives_states or query.against is not None or query.half_life is not None
+    grands = [] if without else [pa.field(name, pa.float64()) for name in GRANDS]
+    return [*answer_fields(query, schema), *grands]
