@@ -1,16 +1,12 @@
 """The checks see a wrong turn in quantile sketches' kernels: a copy of the plugin with it fails those it names."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
-from shutil import copytree
 
 import pytest
-import skyband_quantiles
+from mutants.plugin_copies import copy_plugin, take_wrong_turn, tried
 
 pytestmark = pytest.mark.slow
-PLUGIN = Path(skyband_quantiles.__file__).parent
+PLUGIN = "skyband_quantiles"
 TRIAL = """
 import sys, warnings
 import numpy as np
@@ -390,12 +386,9 @@ CONTROLS = {
 @pytest.mark.parametrize("kind", MUTANTS)
 def test_a_check_sees_it(kind, tmp_path):
     backend, file, turn, wrong, *checks = MUTANTS[kind]
-    copy_plugin(tmp_path)
-    place = tmp_path / "skyband_quantiles" / file
-    text = place.read_text("utf-8")
-    assert text.count(turn) >= 1, "the turn is not there any more"
-    place.write_text(text.replace(turn, wrong), "utf-8")
-    ran = tried(tmp_path, backend, checks)
+    copy_plugin(PLUGIN, tmp_path)
+    take_wrong_turn(tmp_path / PLUGIN / file, turn, wrong)
+    ran = tried(tmp_path, TRIAL, backend, *checks)
     assert ran.stdout.startswith("begun"), f"{kind}: was not tried: {ran.stderr}"
     assert ran.returncode != 0 or "failed" in ran.stdout, f"{kind}: came through {ran.stdout}"
 
@@ -403,25 +396,10 @@ def test_a_check_sees_it(kind, tmp_path):
 @pytest.mark.parametrize("backend", CONTROLS)
 def test_a_copy_without_a_wrong_turn_comes_through(backend, tmp_path):
     """What fails above fails for its turn: not for the copy, the environment or the check."""
-    copy_plugin(tmp_path)
-    ran = tried(tmp_path, backend, CONTROLS[backend])
+    copy_plugin(PLUGIN, tmp_path)
+    ran = tried(tmp_path, TRIAL, backend, *CONTROLS[backend])
     assert ran.returncode == 0, ran.stdout + ran.stderr
     begun, *outcomes = ran.stdout.splitlines()
     assert begun == "begun"
     if backend != "tests":
         assert sorted(outcomes) == [f"{check} passed" for check in CONTROLS[backend]]
-
-
-def copy_plugin(folder):
-    copytree(PLUGIN, folder / "skyband_quantiles", ignore=lambda *_: ["__pycache__"])
-
-
-def tried(folder, backend, checks):
-    env = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", TRIAL, str(folder), backend, *checks],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )

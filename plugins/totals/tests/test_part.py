@@ -192,3 +192,18 @@ def test_windows_in_rows():
         wanted = expected(numbered, query, by=False, of_rows=True)
         found = answered(local.apply(rows, query), by=False, of_rows=True)
         assert list(found.values()) == list(wanted.values())
+
+
+@pytest.mark.parametrize("by", [[], ["group"]], ids=["alone", "small group"])
+def test_a_value_meets_the_condition_by_its_latest_row_that_does(by):
+    rows = pa.table(
+        {
+            "t": pa.array([0, 1, 2, 8, 9], pa.timestamp("s")), "key": [1] * 5, "page": [5, 6, 5, 6, 6],
+            "failed": [False, True, True, True, False], "group": [0] * 5,
+        }
+    )  # fmt: skip
+    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "k": 1, "part": "failed", **KINDS["distinct"]}
+    found = local.apply(rows, query | {"windows": ["7 seconds"], "every": "5 seconds", "by": by})
+    assert found.select(["matching", "total"]).to_pylist() == [
+        {"matching": 2.0, "total": 2.0}, {"matching": 1.0, "total": 1.0},
+    ]  # fmt: skip

@@ -119,7 +119,7 @@ def _left_after(age: Any, half_life: Any, coarse: Any, fine: Any) -> Any:
     step = min(int(fraction * STEPS**2), STEPS**2 - 1)
     rest = (fraction - step / STEPS**2) * LN_2
     series = 1 + rest * (1 + rest * (1 / 2 + rest * (1 / 6)))
-    return math.ldexp(coarse[step // STEPS] * fine[step % STEPS] * series, max(whole, -2000))
+    return math.ldexp(coarse[step // STEPS] * fine[step % STEPS] * series, int(max(whole, -2000)))
 
 
 @nested_njit
