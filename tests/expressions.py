@@ -314,12 +314,18 @@ _FORMS = {
         "TRY_CAST({text} AS TIMESTAMP)",
         "CAST(dt AS TIMESTAMP)",
         "timestamp_seconds(l)",
+        "timestamp_seconds({double})",
+        "timestamp_seconds(f)",
+        "timestamp_seconds({decimal})",
+        "timestamp_seconds(CAST(l AS DECIMAL(38, 6)) / 1000)",
         "to_timestamp('2026-03-01')",
         "to_timestamp({text}, 'yyyy-MM-dd HH:mm:ss')",
         "to_timestamp({date}, 'dd/MMM/yyyy:HH:mm:ss Z')",
         "to_timestamp({date}, 'M/d/yyyy H:mm')",
         "to_timestamp({date}, \"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\")",
         "to_timestamp({date}, 'yyyy.MM.dd')",
+        "to_timestamp({date}, {letters})",
+        "to_timestamp(if(i > 0, {date}, NULL), {letters})",
     ],
     "date": [
         "'05/Jan/2026:23:59:59 +0130'",
@@ -331,6 +337,25 @@ _FORMS = {
         "'29/Feb/2023:00:00:00 +0000'",
         "'13/1/2026 9:05'",
         "'01/01/0001 24:00'",
+        "'1/31/2026 12:05:00 AM'",
+        "'1/31/26 0:05:00 pm'",
+        "'11/3/2026 12:00:59 pM'",
+        "'31-JAN-2026 7:05'",
+        "'20260131'",
+        "'20260131235959'",
+        "'Jan 5, 2026'",
+        "'5.1.2026 9:05:07.5'",
+    ],
+    "letters": [
+        "'M/d/yyyy h:mm:ss a'",
+        "'MM/dd/yyyy hh:mm:ss a'",
+        "'M/d/yy h:mm:ss a'",
+        "'d-MMM-yyyy H:mm'",
+        "'yyyyMMdd'",
+        "'yyyyMMddHHmmss'",
+        "'MMM d, yyyy'",
+        "'d.M.yyyy H:m:s.S'",
+        "'d/M/yyyy H:mm'",
     ],
     "list": [
         "xs",
@@ -396,7 +421,9 @@ def random_expression(rng: random.Random, kind: str | None = None, depth: int = 
             inner = form[place + 1 : end]
             text = random_expression(rng, inner, depth - 1)
             parts.append(
-                text if inner in ("place", "size", "solid", "pattern", "date") or text.isidentifier() else f"({text})"
+                text
+                if inner in ("place", "size", "solid", "pattern", "date", "letters") or text.isidentifier()
+                else f"({text})"
             )
             place = end + 1
         else:

@@ -83,10 +83,37 @@ def test_a_number_too_far_from_1970_is_told_with_its_row(unit, name, sign):
         shape.apply(rows, shape.schema(rows.schema))
 
 
+FRACTIONS = [
+    (pa.array([1.5, None, float("nan"), float("-inf"), -1.0000019, 1e300, -1e300]),
+     [1_500_000, None, None, None, -1_000_001, 2**63 - 1, -(2**63)]),
+    (pa.array([0.5, None, -0.25], pa.float32()), [500_000, None, -250_000]),
+    (pa.array([Decimal("1.5"), None, Decimal("-0.000001")], pa.decimal128(38, 7)), [1_500_000, None, -1]),
+    (pa.array([Decimal("9223372036854.775807"), Decimal("-9223372036854.775808")], pa.decimal128(20, 6)),
+     [2**63 - 1, -(2**63)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("seconds", "micros"), FRACTIONS, ids=lambda column: str(getattr(column, "type", "")))
+def test_seconds_with_fractions_become_times(seconds, micros):
+    rows = pa.record_batch({"n": seconds})
+    shape = Shape.parse(None, ["timestamp_seconds(n) AS ts"])
+    made, _ = shape.apply(rows, shape.schema(rows.schema))
+    assert made.schema.types == [pa.timestamp("us", "UTC")]
+    assert made.column(0).cast(pa.int64()).to_pylist() == micros
+
+
+@pytest.mark.parametrize("number", ["0.0000001", "9223372036854.775808", "-9223372036855", "1" * 30])
+def test_a_decimal_that_is_no_time_in_microseconds_is_told_with_its_row(number):
+    rows = pa.record_batch({"n": pa.array([Decimal(1), Decimal(number)], pa.decimal128(38, 7))})
+    shape = Shape.parse(None, ["timestamp_seconds(n) AS ts"])
+    with pytest.raises(InputError, match=r"row 1: .* seconds since 1970 are no time in microseconds"):
+        shape.apply(rows, shape.schema(rows.schema))
+
+
 @pytest.mark.parametrize("kind", [pa.float64(), pa.string(), pa.uint64(), pa.decimal128(5, 2)])
 def test_what_a_function_does_not_take_here_is_left_to_spark(kind):
     with pytest.raises(OnlySparkError, match=r"select\[0\]: .*; use --engine spark"):
-        Shape.parse(None, ["timestamp_seconds(n) AS ts"]).schema(pa.schema([("n", kind)]))
+        Shape.parse(None, ["timestamp_millis(n) AS ts"]).schema(pa.schema([("n", kind)]))
     with pytest.raises(ConfigError, match="no column 'm'"):
         Shape.parse(None, ["timestamp_seconds(m) AS ts"]).schema(pa.schema([("n", kind)]))
 

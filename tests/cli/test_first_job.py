@@ -1,7 +1,6 @@
 """`skyband check` of data without a job: it prints one that runs."""
 
 import bz2
-import datetime
 import gzip
 import json
 import tomllib
@@ -9,18 +8,10 @@ import tomllib
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from first_job_forms import FORMS, ROWS
 
-START = datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC)
 LATEST = 10
 """Seconds by which the rows come late that do."""
-ROWS = [
-    (
-        START + datetime.timedelta(seconds=7 * number - (number % 5 == 4) * 17),
-        f"c{number * number % 11}",
-        number % 97 / 2,
-    )
-    for number in range(600)
-]
 TIMES = {"iso": lambda time: time.isoformat(), "plain": lambda time: time.strftime("%Y-%m-%d %H:%M:%S")}
 
 
@@ -77,6 +68,51 @@ def test_the_job_that_is_proposed_answers_and_so_do_the_others(folder, monkeypat
         assert " late" not in ran.stderr, "the delay is that of the rows"
         kinds.append(tomllib.loads(one)["query"]["kind"])
     assert kinds == sorted({"distinct-count", "heavy-hitters", "quantiles", "top-k-workload"})
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_job_over_a_raw_form_runs_as_it_is_printed_and_says_what_was_guessed(folder, monkeypatch, name):
+    (folder.home / name).write_bytes(FORMS[name].content)
+    monkeypatch.chdir(folder.home)
+    told = folder.call("check", name)
+    assert told.exit_code == 0, told.output
+    for text in FORMS[name].said:
+        assert text in told.stderr
+    (folder.home / "first.toml").write_text(told.stdout)
+    ran = folder.call("run", folder.home / "first.toml", "--engine", "local")
+    assert ran.exit_code == 0, ran.output
+    assert ran.stderr.split()[:3] == ["rows", "in", "600"], "all rows are read"
+    assert " late" not in ran.stderr, "the delay is that of the rows"
+
+
+def test_folders_are_columns(folder, monkeypatch):
+    for day in (1, 2):
+        path = folder.home / "days" / f"day=2026-03-0{day}"
+        path.mkdir(parents=True)
+        (path / "a.csv").write_text(csv_text())
+    job = first_job(folder, monkeypatch, "days")
+    assert tomllib.loads(job)["source"]["schema"] == "when TIMESTAMP, `the client` STRING, ms DOUBLE, day DATE"
+    (folder.home / "first.toml").write_text(job)
+    ran = folder.call("run", folder.home / "first.toml", "--engine", "local")
+    assert ran.exit_code == 0, ran.output
+    assert ran.stderr.split()[:3] == ["rows", "in", "1,200"]
+
+
+def test_a_large_file_of_one_object_is_read_to_its_end(folder, monkeypatch):
+    feature = {"properties": {"time": 1_767_225_600_000, "text": "x" * 1000, "who": "a"}}
+    features = [json.loads(json.dumps(feature)) for _ in range(5_000)]
+    for number, one in enumerate(features):
+        one["properties"] |= {"time": 1_767_225_600_000 + 1000 * number, "who": f"w{number % 7}"}
+    (folder.home / "large.geojson").write_text(json.dumps({"features": features}, indent=1))
+    assert "5,000 rows" in folder.call("check", folder.home / "large.geojson").stdout
+
+
+def test_a_job_without_its_suffix_is_a_job(folder):
+    (folder.home / "nightly").write_text(folder.job.read_text())
+    assert "fine" in folder.call("check", folder.home / "nightly", "--engine", "local").stderr
+    (folder.home / "nightly").write_text(folder.job.read_text() + "a b c\n")
+    assert folder.call("check", folder.home / "nightly").exit_code == 1
+    assert "line " in folder.call("check", folder.home / "nightly").output, "it is told as a job"
 
 
 def test_it_says_what_the_columns_are(folder, monkeypatch):
@@ -152,7 +188,7 @@ def test_columns_of_any_type(folder, monkeypatch):
         ran = folder.call("run", folder.home / f"odd{number}.toml", "--engine", "local")
         assert ran.exit_code == 0, ran.output
     pq.write_table(pa.table(columns).slice(0, 0), folder.home / "empty.parquet")
-    assert "has a first question for its columns" in folder.call("check", "empty.parquet").output
+    assert "'empty.parquet' holds no rows" in folder.call("check", "empty.parquet").output
 
 
 def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
@@ -168,6 +204,7 @@ def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
+        ("words.txt", "hello world\nthis is nothing\n", "'words.txt' holds no column of times: one of text such as"),
         ("no_times.csv", "a,b\n1,x\n2,y\n", "holds no column of times"),
         ("empty.csv", "", "is empty"),
         ("broken.json", '{"a": \n', "broken.json"),

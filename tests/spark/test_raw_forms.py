@@ -6,6 +6,7 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from first_job_forms import FORMS as FIRST
 from raw_forms import FORMS
 from skyband.cli.commands import group
 from skyband.errors import ConfigError
@@ -68,3 +69,15 @@ def test_a_job_of_the_page_answers_the_same_on_all_engines(session, tmp_path, su
     assert len(local) == 2
     assert answers(tmp_path, "spark") == local
     assert answers(tmp_path, "spark", *STREAM) == local
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_first_job_as_check_prints_it_answers_the_same_on_spark(session, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(FIRST[name].content)
+    printed = CliRunner().invoke(group, ["check", name])
+    assert printed.exit_code == 0, printed.output
+    (tmp_path / "job.toml").write_text(printed.stdout, "utf-8")
+    local = answers(tmp_path, "local", "sink.format=json")
+    assert len(local) > 5
+    assert answers(tmp_path, "spark", "sink.format=json") == local

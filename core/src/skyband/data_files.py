@@ -9,8 +9,8 @@ from pathlib import Path
 from skyband.errors import ConfigError, Problem
 
 SUFFIXES = {
-    ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json",
-    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow",
+    ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".geojson": "json",
+    ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".log": "text", ".txt": "text",
 }  # fmt: skip
 """The format of files by how their names end, before `.gz` and the like."""
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".xz")

@@ -30,9 +30,12 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
 
     if is_data(job):
         try:
-            click.echo(visible(first_job(job), keep="\n\t"), nl=False)
+            proposed = first_job(job)
         except (ConfigError, InputError) as error:
             raise click.ClickException(str(error).removeprefix("path: ")) from error
+        click.echo(visible(proposed.text, keep="\n\t"), nl=False)
+        for note in proposed.notes:
+            click.echo(visible(f"{job}: {note}"), err=True)
         click.echo(f"{job}: data, and above a job to begin with: skyband check {job} > job.toml", err=True)
         return
     try:

@@ -11,9 +11,10 @@ from skyband.config.calendar_lengths import UTC
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS, time_zone
 from skyband.expressions.bound import Bound, EvaluationError, call, expect, text_of
 from skyband.expressions.casts import cast_to
-from skyband.expressions.spark_types import INSTANT, is_integer, is_time, name_of
+from skyband.expressions.spark_types import INSTANT, is_float, is_integer, is_time, name_of
 from skyband.expressions.syntax import UnknownExpressionError
 
+_SECOND = 1_000_000
 _UNITS = {
     "YEAR": "Y", "YYYY": "Y", "YY": "Y", "MONTH": "M", "MON": "M", "MM": "M", "DAY": "D", "DD": "D", "HOUR": "h",
     "MINUTE": "m", "SECOND": "s", "MILLISECOND": "ms", "MICROSECOND": "us", "WEEK": "W", "QUARTER": "Q",
@@ -120,10 +121,14 @@ def _floor(
 
 
 def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
-    """`timestamp_seconds`, `timestamp_millis` and `timestamp_micros`: `unit` microseconds each."""
+    """`timestamp_seconds`, `timestamp_millis`, `timestamp_micros`: `unit` microseconds each, of seconds parts too."""
 
     def bind(arguments: Sequence[Bound]) -> Bound:
         expect(range(1, 2), arguments, name)
+        if unit == _SECOND and is_float(arguments[0].type):
+            return call(INSTANT, _of_floats, arguments[0])
+        if unit == _SECOND and pa.types.is_decimal(arguments[0].type):
+            return call(INSTANT, _of_decimals, arguments[0], can_fail=True)
         if not is_integer(arguments[0].type):
             raise UnknownExpressionError(f"{name} is of whole numbers here, not of {name_of(arguments[0].type)}")
         least, most = -(2**63 // unit), (2**63 - 1) // unit
@@ -139,6 +144,32 @@ def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
         return call(INSTANT, kernel, arguments[0], can_fail=unit > 1)
 
     return bind
+
+
+def _of_floats(column: pa.Array) -> pa.Array:
+    """Seconds cut to microseconds; null of NaN and infinity. Beyond 64 bits they are the last time there is."""
+    nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
+    micros = pc.fill_null(column, 0).cast(pa.float64()).to_numpy() * _SECOND
+    nulls |= ~np.isfinite(pc.fill_null(column, 0).to_numpy())
+    inside = np.abs(micros) < 2.0**63
+    ends = np.where(micros > 0, np.int64(2**63 - 1), np.int64(-(2**63)))
+    whole = np.where(inside, np.where(inside, micros, 0).astype(np.int64), ends)
+    return pa.array(whole, mask=nulls).cast(INSTANT)
+
+
+def _of_decimals(column: pa.Array) -> pa.Array:
+    """Seconds. Raises EvaluationError where they have parts of microseconds, or are too far away."""
+    micros = pc.multiply(
+        column.cast(pa.decimal256(38, column.type.scale)), pa.scalar(_SECOND, pa.int64()).cast(pa.decimal256(19, 0))
+    )
+    wide = pa.decimal256(76, column.type.scale)
+    whole = pc.round(micros, 0, "towards_zero")
+    ends = [pa.scalar(end, pa.decimal256(19, 0)).cast(wide) for end in (-(2**63), 2**63 - 1)]
+    beyond = pc.or_(pc.not_equal(micros, whole), pc.or_(pc.less(whole, ends[0]), pc.greater(whole, ends[1])))
+    if pc.any(beyond).as_py():
+        number = column[pc.index(beyond, True).as_py()].as_py()
+        raise EvaluationError(f"{number} seconds since 1970 are no time in microseconds")
+    return whole.cast(pa.decimal256(76, 0)).cast(pa.int64()).cast(INSTANT)
 
 
 def until_now(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
