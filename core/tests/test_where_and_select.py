@@ -102,6 +102,24 @@ def test_seconds_with_fractions_become_times(seconds, micros):
     assert made.column(0).cast(pa.int64()).to_pylist() == micros
 
 
+def test_a_calendar_knows_years_beyond_16_bits():
+    """As Spark does, of the last time there is."""
+    rows = pa.record_batch({"n": pa.array([2**63 - 1, None, -(2**63)], pa.int64())})
+    names = ("year", "month", "day", "hour", "dayofyear", "weekofyear", "weekday")
+    shape = Shape.parse(None, [f"{name}(timestamp_micros(n)) AS {name}_" for name in names])
+    made, _ = shape.apply(rows, shape.schema(rows.schema))
+    last, none, first = (tuple(row.values()) for row in made.to_pylist())
+    assert last == (294247, 1, 10, 4, 10, 1, 6)
+    assert none == (None,) * 7
+    assert first[:4] == (-290308, 12, 21, 19)
+
+
+@pytest.mark.parametrize(("text", "word"), [("explode(values) AS v", "values"), ("upper(when) AS w", "when")])
+def test_a_column_that_is_called_like_a_word_of_sql_is_told_how_to_write(text, word):
+    with pytest.raises(ConfigError, match=f"of a column {word}, write `{word}` in backquotes"):
+        Shape.parse(None, [text])
+
+
 @pytest.mark.parametrize("number", ["0.0000001", "9223372036854.775808", "-9223372036855", "1" * 30])
 def test_a_decimal_that_is_no_time_in_microseconds_is_told_with_its_row(number):
     rows = pa.record_batch({"n": pa.array([Decimal(1), Decimal(number)], pa.decimal128(38, 7))})

@@ -85,6 +85,20 @@ def test_the_job_over_a_raw_form_runs_as_it_is_printed_and_says_what_was_guessed
     assert " late" not in ran.stderr, "the delay is that of the rows"
 
 
+def test_numbers_that_rise_order_rows_without_times_and_lists_have_a_query_of_their_own(folder, monkeypatch):
+    baskets = [[number % 5, number % 7] for number in range(600)]
+    pq.write_table(pa.table({"seq": pa.array(range(600)), "items": baskets}), folder.home / "baskets.parquet")
+    job = first_job(folder, monkeypatch, "baskets.parquet")
+    assert tomllib.loads(job)["query"] == {
+        "kind": "near-duplicates", "time": "seq", "id": "seq", "tokens": "items", "threshold": 0.8, "window": "10 rows",
+        "matches": 1,
+    }  # fmt: skip
+    (folder.home / "first.toml").write_text(job)
+    ran = folder.call("run", folder.home / "first.toml", "--engine", "local")
+    assert ran.exit_code == 0, ran.output
+    assert ran.stderr.split()[:3] == ["rows", "in", "600"]
+
+
 def test_folders_are_columns(folder, monkeypatch):
     for day in (1, 2):
         path = folder.home / "days" / f"day=2026-03-0{day}"
@@ -205,7 +219,7 @@ def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
     ("name", "text", "said"),
     [
         ("words.txt", "hello world\nthis is nothing\n", "'words.txt' holds no column of times: one of text such as"),
-        ("no_times.csv", "a,b\n1,x\n2,y\n", "holds no column of times"),
+        ("no_times.csv", "a,b\n2,x\n1,y\n", "holds no column of times"),
         ("empty.csv", "", "is empty"),
         ("broken.json", '{"a": \n', "broken.json"),
         ("only_times.csv", "ts\n2026-01-01\n2026-01-02\n", "has a first question for its columns (ts)"),

@@ -17,7 +17,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     neither Spark nor Java.
 
     Of a file or folder of data instead of a job it prints a job to begin with: its columns, how it is read, and a query
-    that fits. `skyband check requests.csv > job.toml` writes it down.
+    that fits; on stderr, what was seen and what was guessed. `skyband check requests.csv > job.toml` writes it down.
     """
     from skyband.cli.commands import Failure
     from skyband.errors import ConfigError, InputError

@@ -1,5 +1,6 @@
 """Text to the tree of an expression: Spark's grammar by sqlglot, which is imported when there is something to read."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from functools import cache
@@ -76,7 +77,7 @@ def _parsed(text: str) -> Any:
     except RecursionError as error:
         raise UnknownExpressionError(_TOO_DEEP) from error
     except SqlglotError as error:
-        raise UnknownExpressionError(f"cannot be read{_place(error, text)}") from error
+        raise UnknownExpressionError(f"cannot be read{_place(error, text)}{_backquotes(text)}") from error
     parts = {name for node in statements if node is not None for name, value in node.args.items() if value}
     one = len(statements) == 1 and parts == {"expressions"} and len(statements[0].expressions) == 1
     if not one:
@@ -101,6 +102,25 @@ def _place(error: Any, text: str) -> str:
     if not details or details[0].get("line") != 1 or not details[0].get("highlight"):
         return ""
     return f" near {details[0]['highlight']!r}" if details[0]["highlight"] in text else ""
+
+
+_SHORT = 500
+"""Characters of a text that is read some more times to say what is wrong with it."""
+
+
+def _backquotes(text: str) -> str:
+    """What to write where a column is called like a word of SQL, such as `values`."""
+    from sqlglot.errors import SqlglotError
+
+    words = re.findall(r"\b[A-Za-z_]+\b(?!\s*[('`])", text[:_SHORT]) if len(text) <= _SHORT else []
+    for word in dict.fromkeys(words):
+        quoted = re.sub(r"(?<!`)\b" + word + r"\b(?!`)", f"`{word}`", text)
+        try:
+            _dialect().parse(f"SELECT {quoted}")
+        except (SqlglotError, RecursionError):
+            continue
+        return f"; of a column {word}, write `{word}` in backquotes"
+    return ""
 
 
 @cache

@@ -13,6 +13,7 @@ from skyband.expressions.bound import Bound, EvaluationError, call, expect, text
 from skyband.expressions.casts import cast_to
 from skyband.expressions.spark_types import INSTANT, is_float, is_integer, is_time, name_of
 from skyband.expressions.syntax import UnknownExpressionError
+from skyband.instants import CYCLE, CYCLE_YEARS
 
 _SECOND = 1_000_000
 _UNITS = {
@@ -43,14 +44,25 @@ def field(name: str) -> Callable[[Sequence[Bound]], Bound]:
     def bind(arguments: Sequence[Bound]) -> Bound:
         expect(range(1, 2), arguments, name)
         kernel = _FIELDS[name]
-        wall = call(pa.timestamp("us"), _wall_clock, instant(arguments[0], name))
-        return call(pa.int32(), lambda column: kernel(column).cast(pa.int32()), wall)
+
+        def evaluate(column: pa.Array) -> pa.Array:
+            micros = column.cast(pa.int64())
+            if not len(micros) or pc.max(pc.abs(pc.fill_null(pc.divide(micros, _FAR), 0))).as_py() == 0:
+                return kernel(micros.cast(pa.timestamp("us"))).cast(pa.int32())
+            nulls = pc.is_null(micros).to_numpy(zero_copy_only=False)
+            cycles, near = np.divmod(pc.fill_null(micros, 0).to_numpy(), CYCLE)  # the same days of the week, too
+            values = kernel(pa.array(near, mask=nulls).cast(pa.timestamp("us"))).cast(pa.int64())
+            if name == "year":
+                values = pc.add(values, pa.array(cycles * CYCLE_YEARS))
+            return values.cast(pa.int32())
+
+        return call(pa.int32(), evaluate, instant(arguments[0], name))
 
     return bind
 
 
-def _wall_clock(column: pa.Array) -> pa.Array:
-    return column.cast(pa.int64()).cast(pa.timestamp("us"))
+_FAR = 10_000 * 366 * 86_400 * _SECOND
+"""Microseconds from 1970 within which Arrow knows the calendar: it has 16 bits for years."""
 
 
 def truncate(arguments: Sequence[Bound]) -> Bound:
@@ -149,7 +161,8 @@ def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
 def _of_floats(column: pa.Array) -> pa.Array:
     """Seconds cut to microseconds; null of NaN and infinity. Beyond 64 bits they are the last time there is."""
     nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
-    micros = pc.fill_null(column, 0).cast(pa.float64()).to_numpy() * _SECOND
+    with np.errstate(over="ignore"):  # which is beyond 64 bits as well
+        micros = pc.fill_null(column, 0).cast(pa.float64()).to_numpy() * _SECOND
     nulls |= ~np.isfinite(pc.fill_null(column, 0).to_numpy())
     inside = np.abs(micros) < 2.0**63
     ends = np.where(micros > 0, np.int64(2**63 - 1), np.int64(-(2**63)))

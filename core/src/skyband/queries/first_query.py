@@ -27,7 +27,7 @@ class SourceSample:
     rows: int
     time: str
     window: str
-    """A length over which a handful of answers come from these rows, such as "1 hour"."""
+    """A length over which a handful of answers come from these rows, such as "1 hour", or "1000 rows" without times."""
     delay: str
     """How late rows came among them, rounded up, such as "10 seconds"."""
     columns: tuple[ColumnSample, ...]
@@ -45,10 +45,23 @@ class SourceSample:
         measured = [one for one in self.columns if is_number(one.type) and one.distinct > 2]
         return [one.name for one in sorted(measured, key=lambda one: pa.types.is_integer(one.type))]
 
+    @property
+    def lists(self) -> list[str]:
+        """Columns of lists of text or whole numbers."""
+        kinds = {one.name: one.type for one in self.columns if pa.types.is_list(one.type)}
+        return [name for name, kind in kinds.items() if _is_name(plain_type(kind.value_type))]
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of text or whole numbers that have another value in each row."""
+        return [one.name for one in self.columns if _is_name(one.type) and one.distinct == self.rows]
+
     def _is_label(self, column: ColumnSample) -> bool:
-        kind = plain_type(column.type)
-        named = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-        return named and 1 < column.distinct <= max(2, (self.rows - column.nulls) * 3 // 4)
+        return _is_name(plain_type(column.type)) and 1 < column.distinct <= max(2, (self.rows - column.nulls) * 3 // 4)
+
+
+def _is_name(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind))
 
 
 @frozen

@@ -12,7 +12,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.job.first_job.csv_form import quoted
 from skyband.job.first_job.first_rows import ROWS
 from skyband.job.first_job.raw_files import RawFiles, candidates
-from skyband.job.first_job.times import Times, times_in, value_of
+from skyband.job.first_job.times import Times, order_in, times_in, value_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,8 @@ def first_job(path: str | Path) -> FirstJob:
         if writer is not None:
             return FirstJob(writer.text(), writer.notes)
     assert raw is not None  # which is raised otherwise
-    message = "holds no column of times: one of text such as 2026-01-31 09:30:00, or of seconds since 1970, is needed"
+    message = "holds no column of times: one of text such as 2026-01-31 09:30:00, of seconds since 1970, or of numbers"
+    message += " that rise is needed, or source.select that makes one: see `skyband queries` for what can be asked"
     columns = ", ".join(f"{field.name} {field.type}" for field in raw.rows.schema)
     raise ConfigError(Problem("path", f"{str(path)!r} {message} (it has {columns:.500})"))
 
@@ -74,7 +75,7 @@ def _writer(path: Path, raw: RawFiles) -> "_Writer | None":
 
         rows = rows if raw.source.explode is None else elements(rows, raw.source.explode)
         columns = leaf_columns(rows.schema)
-    times = times_in(rows, columns)
+    times = times_in(rows, columns) or order_in(rows, columns)
     return None if times is None else _shaped(path, evolve(raw, rows=rows), columns, times)
 
 
@@ -172,6 +173,8 @@ class _Writer:
         delays = [name for name, length in _LENGTHS.items() if length >= late] or [f"{late // _SECOND + 1} seconds"]
         columns = tuple(one for one in samples if one.name != self.times.name)
         window = suited[-1] if suited else "1 second" if covered else "1 hour"
+        if self.times.in_rows:
+            window = f"{10 ** max(1, len(str(len(self.rows) // _ANSWERS)) - 1)} rows"
         return SourceSample(len(self.rows), self.times.name, window, delays[0] if late else "0 seconds", columns)
 
     def _queries(self, samples: "list[ColumnSample]") -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
@@ -185,7 +188,8 @@ class _Writer:
                 first = load_query(kind).first_query(sample)
                 if first is None:
                     continue
-                keys = {"time": sample.time, **first.keys, "delay": sample.delay}
+                delay = {} if self.times.in_rows else {"delay": sample.delay}
+                keys = {"time": sample.time, **first.keys, **delay}
                 if problems := make_query({"kind": kind, **keys}).check(self.rows.schema):
                     raise ConfigError(*problems)
             except (Exception, SystemExit) as error:  # a guest's own code; the other kinds are there

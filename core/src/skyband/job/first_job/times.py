@@ -36,6 +36,8 @@ class Times:
     """How it is written, for people."""
     other: str = ""
     """Another pattern that all of it has too; empty where there is none."""
+    in_rows: bool = False
+    """Whether it says no more than the order, so that windows are counted in rows."""
 
 
 def value_of(expression: str, rows: "pa.Table") -> "pa.ChunkedArray":
@@ -62,6 +64,23 @@ def times_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
         if _moments(expression, probe) is not None and (moments := _moments(expression, rows)) is not None:
             other = _other(expression, form, rows)
             return Times(expression, name, moments, form, other)
+    return None
+
+
+def order_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
+    """The first column of whole numbers that rise all through, for data without times; None where there is none."""
+    import numpy as np
+    import pyarrow as pa
+
+    for name, expression in columns.items():
+        values = value_of(expression, rows)
+        if not pa.types.is_integer(values.type) or values.null_count or len(values) < 2:
+            continue
+        numbers = values.cast(pa.int64()).to_numpy()
+        steps = np.diff(numbers)
+        if steps.min() >= 0 and numbers[-1] > numbers[0]:
+            form = "numbers that rise: windows are counted in rows; for others make a time of it in select"
+            return Times(expression, name, numbers, form, in_rows=True)
     return None
 
 
@@ -95,7 +114,7 @@ def _candidates(
     yield from _of_calendar(columns, kinds)
     for name in numbers:
         yield from _of_numbers(columns[name], name, kinds[name])
-    yield from ((f"CAST({columns[name]} AS TIMESTAMP)", name, "a day") for name in days)
+    yield from ((columns[name], name, "a day") for name in days)
     for name in texts:
         for pattern in _patterns_of(_first(columns[name], rows), [one for one in _PATTERNS if one not in patterns]):
             yield f"to_timestamp({columns[name]}, '{pattern}')", name, pattern

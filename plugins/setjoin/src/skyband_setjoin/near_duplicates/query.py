@@ -21,6 +21,7 @@ from skyband.queries.composite_ids import (
     identity_names,
     several,
 )
+from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, is_name
@@ -146,6 +147,14 @@ class NearDuplicates(Query):
             for name, answer_name in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
             if answer_name in reserved or answer_name in self.carry
         ]
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.lists:
+            return None
+        name, tokens = (sample.names or [sample.time])[0], sample.lists[0]
+        keys = {"id": name, "tokens": tokens, "threshold": 0.8, "window": sample.window, "matches": 1}
+        return FirstQuery(f"which row's {tokens} are like those of an earlier one within {sample.window}", keys)
 
     @property
     def rows(self) -> bool:
