@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from skyband.errors import InputError
+from skyband.errors import ConfigError, InputError
 from skyband.job.model import Source
 from skyband.job.sources.source_files import open_files
 
@@ -49,6 +49,16 @@ def test_a_column_has_the_narrowest_type_of_its_values(tmp_path, kind):
     files = files_of(tmp_path, "parquet")
     assert str(files.schema.field("key").type) == kind
     assert len(rows_of(files, "key", "n")) == len(VALUES[kind]) + 1
+
+
+@pytest.mark.parametrize("format", ["parquet", "csv"])
+def test_folders_with_other_keys_are_refused(tmp_path, format):
+    put(tmp_path / "day=2026-01-01", format)
+    put(tmp_path / "day=2026-01-02" / "hour=3", format)
+    with pytest.raises(
+        ConfigError, match=r"hour=3: the columns of its folders are day, hour, and of .*=2026-01-01 day: "
+    ):
+        files_of(tmp_path, format)
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv", "json"])

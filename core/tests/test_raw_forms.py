@@ -144,3 +144,25 @@ def test_elements_of_an_array_have_a_line_each():
     text = np.frombuffer(b'[{"a":\n[1,2]},\r\n{"]":"\\"],"}]\n', np.uint8).copy()
     assert json_elements(text, 0) == (14, 0)
     assert text.tobytes() == b' {"a": [1,2]}\n  {"]":"\\"],"}  '
+
+
+def test_a_separator_of_several_characters_needs_a_control_character_that_is_free(tmp_path):
+    stand_ins = [31, 30, 29, 28, *range(1, 9)]
+    lines = "".join(f"x{chr(code)}||{code}\n" for code in stand_ins)
+    (tmp_path / "a.csv").write_text(f"a||b\n{lines[:-7]}", newline="")
+    source = Source(format="csv", path=str(tmp_path / "a.csv"), options={"header": True, "sep": "||"})
+    files = open_files(source)
+    assert sum(map(len, files.batches(["a", "b"]))) == len(stand_ins) - 1
+    (tmp_path / "a.csv").write_text(f"a||b\n{lines}", newline="")
+    with pytest.raises(
+        ConfigError, match=r"holds each control character, .*: write it with a separator of one character"
+    ):
+        open_files(source)
+
+
+def test_columns_stand_in_another_order_in_each_file(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,x\n")
+    (tmp_path / "b.csv").write_text("b,c,a\ny,9,2\n")
+    files = open_files(Source(format="csv", path=str(tmp_path), options={"header": True}, schema="a INT, b STRING"))
+    rows = [tuple(row.values()) for batch in files.batches(["a", "b"]) for row in batch.to_pylist()]
+    assert sorted(rows) == [(1, "x"), (2, "y")]

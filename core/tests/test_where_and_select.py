@@ -355,6 +355,32 @@ def test_a_bad_row_is_told_by_its_place_in_the_file(tmp_path):
     assert f"row {first}: must be at most 10" in ran.stderr
 
 
+@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize(
+    ("key", "value", "place"),
+    [("where", "100 / (status - 404) > 0", "source.where"),
+     ("select", ["*", "100 DIV (status - 404) AS part"], "source.select.part")],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "query", [{"kind": "distinct-count", "item": "part"}, {"kind": "quantiles", "value": "part", "at": [0.5]}]
+)
+def test_check_names_the_row_in_which_an_expression_fails(tmp_path, engine, key, value, place, query):
+    """Whether its query promises anything or not; and nothing is run."""
+    statuses = [200] * 5 + [404] + [200] * 5
+    times = pa.array(range(11), pa.timestamp("s", "UTC"))
+    pq.write_table(pa.table({"ts": times, "status": statuses, "part": [1.0] * 11}), tmp_path / "rows.parquet")
+    shape = f"{key} = {json.dumps(value)}" if key == "where" else 'select = ["ts", "100 DIV (status - 404) AS part"]'
+    keys = "".join(f"{name} = {json.dumps(entry)}\n" for name, entry in query.items())
+    (tmp_path / "job.toml").write_text(
+        f'[source]\nformat = "parquet"\npath = "rows.parquet"\n{shape}\n[query]\ntime = "ts"\n{keys}'
+        'windows = ["5 seconds"]\nevery = "5 seconds"\n[sink]\nformat = "console"\n'
+    )
+    told = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml"), "--engine", engine])
+    assert told.exit_code == 1
+    assert f"{place}: " in told.output
+    assert "row 5: division by zero" in told.output
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [

@@ -81,3 +81,13 @@ def test_a_first_job_as_check_prints_it_answers_the_same_on_spark(session, tmp_p
     local = answers(tmp_path, "local", "sink.format=json")
     assert len(local) > 5
     assert answers(tmp_path, "spark", "sink.format=json") == local
+    if name in ("iso.csv", "quakes.geojson"):  # one file is a stream, too
+        assert answers(tmp_path, "spark", "sink.format=json", *STREAM) == local
+
+
+def test_one_file_is_a_stream_of_sparks_own_reader_too(session, tmp_path):
+    (tmp_path / "a-1.csv").write_bytes(FIRST["iso.csv"].content)
+    job = CliRunner().invoke(group, ["check", str(tmp_path / "a-1.csv")]).stdout
+    (tmp_path / "job.toml").write_text(job, "utf-8")
+    local = answers(tmp_path, "local", "sink.format=json")
+    assert answers(tmp_path, "spark", "sink.format=json", "source.reader=spark", *STREAM) == local

@@ -11,10 +11,10 @@ from skyband.cli.options import job_options
 def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     """Check a job without running it, and report every problem at once.
 
-    The columns are checked too where the source is on this machine, and whether its first 100,000 rows keep what the
-    query promises of them, such as repeats = "never". A query that is kept for others to come, as by `longest` and
-    `most`, says how many rows and bytes that will take; of a window "ever" what it takes after the first rows. Starts
-    neither Spark nor Java.
+    The columns are checked too where the source is on this machine, whether `where` and `select` have a value for each
+    of its first rows, and whether the first 100,000 keep what the query promises of them, such as repeats = "never". A
+    query that is kept for others to come, as by `longest` and `most`, says how many rows and bytes that will take; of a
+    window "ever" what it takes after the first rows. Starts neither Spark nor Java.
 
     Of a file or folder of data instead of a job it prints a job to begin with: its columns, how it is read, and a query
     that fits; on stderr, what was seen and what was guessed. `skyband check requests.csv > job.toml` writes it down.

@@ -87,7 +87,7 @@ def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
     refused: list[InputError] = []
     refuse = None if query.bad_rows == FAIL else lambda some: refused.extend(error for error, _ in some)
     try:
-        if isinstance(opened.rows, Files) and opened.rows.layout is None:
+        if isinstance(opened.rows, Files) and (opened.rows.layout is None or not opened.rows.shape.is_plain):
             batches = iter(opened.rows.batches(query.columns, refuse=refuse))
             if next(batches, None) is None and refused:
                 return [_blamed(refused[0])]

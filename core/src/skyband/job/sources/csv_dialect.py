@@ -63,7 +63,8 @@ class Dialect:
             return ord(self.separator)
         free = next((byte for byte in _STAND_INS if byte not in data), None)
         if free is None:
-            raise ValueError(f"holds each control character, none of which can stand for {self.separator!r}")
+            message = f"holds each control character, none of which can stand for {self.separator!r} while it is read"
+            raise ValueError(f"{message}: write it with a separator of one character")
         return free
 
     def separated(self, data: bytes, times: int = 1) -> bytes:

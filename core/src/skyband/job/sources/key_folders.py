@@ -32,10 +32,19 @@ def key_fields(paths: Iterable[Path], base: Path) -> list[pa.Field]:
     """The columns of all folders, each in the narrowest type that has its values, as Spark would find it.
 
     Those are int, bigint, decimal, double, date, timestamp and string. O(folders).
+
+    Raises InputError where folders have other keys than others: Spark would read such files in part only.
     """
     columns: dict[str, set[str | None]] = {}
+    first = None
     for folder in dict.fromkeys(path.parent for path in paths):
-        for key, value in keys_of(folder / "file", base).items():
+        keys = keys_of(folder / "file", base)
+        first = first or (folder, list(keys))
+        if list(keys) != first[1]:
+            has, had = (", ".join(names) or "none" for names in (keys, first[1]))
+            message = f"the columns of its folders are {has}, and of {first[0]} {had}"
+            raise InputError(str(folder), f"{message}: name all alike, or let source.path name one of them")
+        for key, value in keys.items():
             columns.setdefault(key, set()).add(value)
     return [pa.field(key, _type_of(values)) for key, values in columns.items()]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from skyband.config.parameters import build
-from skyband.data_files import data_files
+from skyband.data_files import data_files, is_pattern
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.job.model import SHAPING, Source, absolute, local_path, option_text
@@ -91,6 +91,19 @@ def choose_reader(
         message = f"Spark's own reader does not know {strange.suffix} ({strange.name}), and is taken as {why}"
         raise ConfigError(Problem("source.reader", f"{message}: compress with gzip, or let Python read it"))
     return Choice(None, source, why)
+
+
+def loaded_path(source: Source) -> str:
+    """The path of a source that has one; of a stream of one file a pattern that no other matches, as Spark's streams
+    take folders and patterns only."""
+    assert source.path is not None
+    path = local_path(source.path)
+    if not source.stream or path is None or is_pattern(path) or not path.is_file():
+        return source.path
+    place = next((place for place, mark in enumerate(path.name) if mark.isalnum()), None)
+    if place is None:
+        return source.path
+    return str(path.with_name(f"{path.name[:place]}[{path.name[place]}]{path.name[place + 1 :]}"))
 
 
 def _unknown_to_spark(source: Source) -> Path | None:
@@ -264,7 +277,13 @@ def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
     reader = session.readStream if source.stream else session.read
     plain = evolve(files, paths=())
     if source.stream or any(name.lower() in FILE_OPTIONS for name in options):
-        names = reader.format("binaryFile").options(**options).schema(_NAMES).load(source.path).select("path", "length")
+        names = (
+            reader.format("binaryFile")
+            .options(**options)
+            .schema(_NAMES)
+            .load(loaded_path(source))
+            .select("path", "length")
+        )
     cores = session.sparkContext.defaultParallelism
     if source.stream:
         shared = _shared(names, files, options, cores)

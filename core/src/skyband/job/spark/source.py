@@ -14,7 +14,7 @@ from skyband.job.sources.where_and_select import OnlySparkError
 from skyband.job.spark import catalog_table
 from skyband.job.spark.errors import sql_of
 from skyband.job.spark.plain_files_of_tables import is_ours, table_frame
-from skyband.job.spark.python_file_reader import choose_reader, file_frame, settings_of, spark_defaults
+from skyband.job.spark.python_file_reader import choose_reader, file_frame, loaded_path, settings_of, spark_defaults
 from skyband.watermark import Ticking
 
 
@@ -73,7 +73,7 @@ def read_by_spark(session: Any, source: Source) -> Any:
     """The rows of a source as Spark's own reader gives them, before `explode`, `where` and `select`."""
     defaults = spark_defaults(source)
     reader = session.read.format(source.format).options(**defaults, **text_options(source.options))
-    path = [] if source.path is None else [source.path]
+    path = [] if source.path is None else [loaded_path(source)]
     if source.stream:
         schema = source.schema
         if schema is None and source.of_files:
