@@ -41,8 +41,8 @@ def key_fields(paths: Iterable[Path], base: Path) -> list[pa.Field]:
         keys = keys_of(folder / "file", base)
         first = first or (folder, list(keys))
         if list(keys) != first[1]:
-            has, had = (", ".join(names) or "none" for names in (keys, first[1]))
-            message = f"the columns of its folders are {has}, and of {first[0]} {had}"
+            here, there = (", ".join(names) or "none" for names in (keys, first[1]))
+            message = f"the columns of its folders are {here}, and of {first[0]} {there}"
             raise InputError(str(folder), f"{message}: name all alike, or let source.path name one of them")
         for key, value in keys.items():
             columns.setdefault(key, set()).add(value)
