@@ -100,13 +100,13 @@ def from_utc(arguments: Sequence[Bound]) -> Bound:
         clock_times = np.zeros(len(moments), np.int64)
         for code, name in enumerate(whole.dictionary.to_pylist()):
             rows = np.flatnonzero(codes == code)
-            clock_times[rows] = _shown(moments[rows], name)
+            clock_times[rows] = _clock_times(moments[rows], name)
         return pa.array(clock_times, mask=codes < 0).cast(INSTANT)
 
     return call(INSTANT, kernel, instant(arguments[0], "from_utc_timestamp"), zone, can_fail=True)
 
 
-def _shown(moments: Int64, name: str) -> Int64:
+def _clock_times(moments: Int64, name: str) -> Int64:
     """int64[n]: what the clock of a zone shows at moments. Raises EvaluationError where that is not known here."""
     try:
         zone = time_zone(name)
