@@ -6,9 +6,11 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
+from skyband.job import read_job
 
 README = (Path(__file__).parents[2] / "plugins/workload/README.md").read_text("utf-8")
 JOB = re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1]
@@ -173,3 +175,52 @@ def test_a_check_says_what_a_window_ever_will_take(job, tmp_path):
     assert found is not None, ended.output
     half, whole = (int(text.replace(",", "")) for text in found.groups())
     assert 1.6 * half < whole < 2.4 * half
+
+
+PRICED = {
+    "distinct-count": ('kind = "distinct-count"\nitem = "lot"\nwindows = []\nevery = "1 minute"', "exact"),
+    "heavy-hitters": ('kind = "heavy-hitters"\nobject = "lot"\nwindows = []\nevery = "1 minute"\nmost = 3', "exact"),
+    "quantiles": ('kind = "quantiles"\nvalue = "price"\nat = [0.5]\nwindows = []\nevery = "1 minute"', "k-skb"),
+}
+
+
+@pytest.mark.parametrize("kind", PRICED)
+@pytest.mark.parametrize("by", ["", 'by = ["shop"]\n'])
+def test_a_check_prices_a_state_by_what_one_of_the_first_rows_keeps(tmp_path, kind, by):
+    """Of ten minutes, for an hour: near what an hour of such rows leaves, some lots coming again and again."""
+    random = np.random.default_rng(5)
+    lots = (random.pareto(0.9, 7200) * 10).astype(int).tolist()
+    lines = [f"2026-06-20 09:{n // 120:02}:{n // 2 % 60:02},{lot},{n * 7 % 100},{n % 2}" for n, lot in enumerate(lots)]
+    keys, backend = PRICED[kind]
+    role = {"distinct-count": "sketch", "heavy-hitters": "total-ranker", "quantiles": "quantile-sketch"}[kind]
+    (tmp_path / "job.toml").write_text(f"""
+[source]
+format = "csv"
+path = "rows.csv"
+schema = "ts TIMESTAMP, lot BIGINT, price DOUBLE, shop INT"
+options = {{ header = true }}
+[query]
+{keys}
+time = "ts"
+{by}longest = "1 hour"
+[backends]
+{role} = "{backend}"
+[sink]
+format = "json"
+path = "answers/"
+""")
+    header = "ts,lot,price,shop\n"
+    (tmp_path / "rows.csv").write_text(header + "\n".join(lines[:1201]) + "\n")
+    ended = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml")])
+    assert ended.exit_code == 0, ended.output
+    text = re.search(r"its state will keep about ([\d,]+) items( in each of 2 groups)?, ([\d,]+) bytes", ended.output)
+    assert bool(text[2]) == bool(by)
+    retained, nbytes = (int(text[place].replace(",", "")) for place in (1, 3))
+    (tmp_path / "rows.csv").write_text(header + "\n".join(lines) + "\n")
+    job = read_job(tmp_path / "job.toml", engine="local")
+    run = job.begin_here()
+    for batch in job.rows.batches(list(job.query.columns), refuse=None):
+        run.push(batch)
+    run.operator.advance(run.operator.watermark + 1)
+    assert retained * (2 if by else 1) == pytest.approx(run.operator.take_metrics().retained, rel=0.3)
+    assert nbytes == pytest.approx(len(run.operator.snapshot()), rel=0.4)

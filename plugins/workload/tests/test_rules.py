@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from attrs import evolve
 from rules_oracle import LONGEST, MOST, SECOND, Rule, RulesFrame, random_times, rules_table, windows_of
+from skyband import snapshot
 from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
@@ -144,6 +145,31 @@ def test_shards_give_what_one_gives():
         merged = execution_of(query).merge(pa.Table.from_batches(pieces))
         assert set(FRAME.plain(merged, ())) == FRAME.expected(rows, steps, ())
         assert merged.schema == query.result_schema(schema)
+
+
+def test_rules_that_come_in_another_order_to_each_shard_are_the_same():
+    """As those of several partitions of a stream do, two of one name among them, and an end before what it ends."""
+    random = np.random.default_rng(8)
+    rows = FRAME.random_rows(random, 60)
+    rules = [Rule(f"r{number}", 1 + number, 1 + number % 3, 1 + number % MOST) for number in range(8)]
+    rules += [Rule("r0", 5, 2, 1), Rule("r1", None, after=20), Rule("later", None, after=30), Rule("later", 3, 1, 2)]
+    rules += [Rule("gone", None), Rule("r2", 9, 2, 2, after=15), Rule("r2", 9, 2, 2, after=15)]
+    query = started((), bad_rows="count").operator.query
+    schema = table_of(rows).schema
+    shards = [Operator(query, bind(query, schema), schema, shared=True) for _ in range(3)]
+    frame, states, refused = encode(query, batch_of(rows)), [], []
+    for number, shard in enumerate(shards):
+        table = rules_table(rules).take(random.permutation(len(rules)) if number else np.arange(len(rules)))
+        refused.append(sorted(row for _, row in shard.broadcast(table)))
+        shard.add(frame.frame.filter(pa.array(np.array([row[1] % 3 == number for row in rows]))))
+        states.append(shard._state.broadcast.dump_state())
+    pieces = [shard.finish(rows[-1][0] * SECOND) for shard in shards]
+    merged = execution_of(query).merge(pa.Table.from_batches(pieces))
+    assert all(snapshot.encode({}, state) == snapshot.encode({}, states[0]) for state in states)
+    assert refused == [refused[0]] * 3
+    assert len(refused[0]) == 3
+    good = [rule for rule in rules if rule not in (rules[0], rules[8], Rule("gone", None))]
+    assert set(FRAME.plain(merged, ())) == FRAME.expected(rows, [(None, good, rows)], ())
 
 
 def test_a_query_of_the_job_holds_for_ever_and_may_change_at_once():
