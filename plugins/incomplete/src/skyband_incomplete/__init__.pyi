@@ -38,4 +38,5 @@ class TopK(_TopK):
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
+        half_life: str | Duration | None = None,
     ) -> None: ...
