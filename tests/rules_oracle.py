@@ -201,6 +201,12 @@ class RulesFrame(ABC):
         self, steps: Sequence[Step], by: Sequence[str] = BY, kill: Sequence[int] = (), **changes: Any
     ) -> list[tuple]:
         """The answers to rules and rows, the run being killed before and after the micro-batches `kill`."""
+        return self.plain(self.table_played(steps, by, kill, **changes), by)
+
+    def table_played(
+        self, steps: Sequence[Step], by: Sequence[str] = BY, kill: Sequence[int] = (), **changes: Any
+    ) -> pa.Table:
+        """As `played`, as they come."""
         run, pieces = self.started(by, **changes), []
         for number, (_, rules, batch) in enumerate(steps):
             if rules:
@@ -208,7 +214,7 @@ class RulesFrame(ABC):
             run = resumed(run) if number in kill else run
             pieces.append(run.push(self.batch_of(batch)))
             run = resumed(run) if number in kill else run
-        return self.plain(pa.Table.from_batches([*pieces, run.finish()]), by)
+        return pa.Table.from_batches([*pieces, run.finish()])
 
     def plain(self, table: pa.Table, by: Sequence[str] = BY) -> list[tuple]:
         at = (table["at"].cast(pa.int64()).to_numpy() // SECOND).tolist()
@@ -242,6 +248,34 @@ class RulesFrame(ABC):
         assert set(got) == self.expected(rows, steps, by, **(options or {})), f"seed {seed}"
         return len(got)
 
+    def followed(
+        self,
+        seed: int,
+        by: Sequence[str] = BY,
+        kill: Sequence[int] = (),
+        options: Mapping[str, Any] | None = None,
+        size: Mapping[str, Any] | None = None,
+        **changes: Any,
+    ) -> int:
+        """The number of changes, which applied to an empty table give the answers that stand at each second, and the
+        microsecond before and after it."""
+        rows, steps = self.scenario(seed, **(size or {}))
+        rows = [(*row[:-1], row[-1] if by else 0) for row in rows]
+        log = self.table_played(steps, by, kill, answers="changes", **changes)
+        query = make_query({**self.keys, **self.limits, "by": list(by), **changes, "answers": "changes"})
+        standing = Standing(self, rows, steps, options or {})
+        tables = tables_of(log, query)
+        names = [name for name in self.answer_columns if name in log.column_names]
+        latest, last = max(row[0] for row in rows), (10**9) * SECOND
+        seconds = np.arange(min(row[0] for row in rows), latest + 1)
+        moments = np.add.outer(seconds * SECOND, [-1, 0, 1]).ravel()[:-1].tolist()
+        for time in [*moments, last]:
+            table = next((table for at, table in reversed(tables) if at <= time), {})
+            there = {(row[by[0]] if by else 0, *(row[name] for name in names)) for row in table.values()}
+            wanted = standing.at_the_end(latest) if time == last else standing.at(time)
+            assert there == wanted, f"seed {seed}: at {time / SECOND} s"
+        return len(log)
+
     def changed_at_once(self, before: Mapping[str, Any], after: Mapping[str, Any], rows: list[tuple]) -> list[tuple]:
         """The answers to the second half of rows, of a query with other keys that goes on with a state."""
         half = len(rows) // 2
@@ -264,6 +298,77 @@ class RulesFrame(ABC):
             return False
 
         return any(map(fails, seeds))
+
+
+def tables_of(log: pa.Table, query: Any) -> list[tuple[int, dict[tuple, dict[str, Any]]]]:
+    """The table that a log of changes makes of an empty one, after each of its moments in microseconds."""
+    tables: list[tuple[int, dict[tuple, dict[str, Any]]]] = []
+    table: dict[tuple, dict[str, Any]] = {}
+    answer = [*query.by, *query.separate_answers]
+    times = log["at"].cast(pa.int64()).to_pylist()
+    for time, row in zip(times, log.drop_columns("at").to_pylist(), strict=True):
+        assert not tables or time >= tables[-1][0], "the log goes back"
+        change, key = row.pop("change"), tuple(row[name] for name in query.table_key)
+        if change == "emptied":
+            one = tuple(row[name] for name in answer)
+            emptied = [place for place, other in table.items() if tuple(other[name] for name in answer) == one]
+            assert len(emptied) == (len(answer) == len(key)), "rows leave, then an answer of several is emptied"
+            table = {place: other for place, other in table.items() if place not in emptied}
+        elif change == "left":
+            table = {place: other for place, other in table.items() if place != key}
+        else:
+            assert (key in table) == (change == "updated"), (time, change, key)
+            assert table.get(key) != row, "a change that changes nothing"
+            table = {**table, key: row}
+        tables = [*(tables[:-1] if tables and tables[-1][0] == time else tables), (time, table)]
+    return tables
+
+
+class Standing:
+    """The answers that stand at a time: of each group and name the last one, while the name has gone on since."""
+
+    def __init__(self, frame: RulesFrame, rows: list[tuple], steps: Sequence[Step], options: Mapping[str, Any]) -> None:
+        self._frame, self._rows, self._options = frame, rows, options
+        self._versions = versions_of([(answered, rules) for answered, rules, _ in steps if rules])
+        self._groups, self._names = {row[-1] for row in rows}, {name for name, *_ in self._versions}
+
+    def at(self, time: int) -> set[tuple]:
+        """time: in microseconds."""
+        return {row for group in self._groups for name in self._names for row in self._of(group, name, time)}
+
+    def at_the_end(self, latest: int) -> set[tuple]:
+        """Of each group and name at the first moment after the last row at which it is answered, or has ended."""
+        rows: set[tuple] = set()
+        for group in self._groups:
+            for name in self._names:
+                second = latest
+                while self._goes_on(group, name, second) and self._version(group, name, second + 1) is None:
+                    second += 1
+                rows |= self._of(group, name, (second + 1) * SECOND)
+        return rows
+
+    def _version(self, group: Any, name: str, at: int) -> Rule | None:
+        """What answers at this moment."""
+        own = [one for one in self._versions if one[0] == name and one[1].group in (None, group)]
+        return next((rule for _, rule, begin, end in own if begin < at <= end and at % rule.slide == 0), None)
+
+    def _goes_on(self, group: Any, name: str, second: int) -> bool:
+        """Whether a version holds from this second on."""
+        return any(
+            one == name and rule.group in (None, group) and begin <= second < end
+            for one, rule, begin, end in self._versions
+        )
+
+    def _of(self, group: Any, name: str, time: int) -> set[tuple]:
+        for at in range(time // SECOND, min(row[0] for row in self._rows) - 1, -1):
+            if at * SECOND < time and not self._goes_on(group, name, at):
+                return set()
+            rule = self._version(group, name, at)
+            if rule is not None:
+                inside = [row for row in self._rows if row[-1] == group and at - rule.window <= row[0] < at]
+                windows = [(group, at, name, rule, inside)] if inside else []
+                return {(row[0], *row[2:]) for row in self._frame.answers_of(windows, **self._options)}
+        return set()
 
 
 def resumed(run: LocalRun) -> LocalRun:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from skyband.arrays import Array, UInt64
+from skyband.arrays import Array, Int64, UInt64
 from skyband.errors import InputError
 
 RefusedRows: TypeAlias = Sequence[tuple[InputError, str]]
@@ -44,6 +44,15 @@ class BroadcastState(ABC):
     def due(self, groups: UInt64, until: int) -> UInt64:
         """Those of these groups, ascending, that may have an answer at a moment at most `until`."""
         return groups if self.next_at <= until else groups[:0]
+
+    def next_due(self, names: pa.Array, groups: UInt64, times: Int64) -> Int64:
+        """int64[n]: until when answers stand, of a query whose `answers` are "changes".
+
+        names: string[n], the first of `Query.separate_answers`, by which rows of the table name what is answered;
+        groups: uint64[n]; times: int64[n]. It is the first later moment at which such an answer is due in the group, or
+        the first at which none is asked for any more. Moments that every group has passed need not be known still.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not say when answers are due")
 
     @abstractmethod
     def pass_to(self, watermark: int) -> None:

@@ -21,6 +21,7 @@ from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.columns.state_frame_checks import check_numbers
 from skyband.errors import InputError
 from skyband.groups import state_arrays
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.execution import Execution
 from skyband.queries.output_modes import CHANGE
 
@@ -53,6 +54,8 @@ class AnswerChanges:
     execution: Execution[Any]
     schema: pa.Schema
     """Of the shard's answers, without the changes."""
+    broadcast: BroadcastState | None = None
+    """What says which answers are due, where a second table does."""
     rows: pa.RecordBatch = field(init=False)
     """The rows of the last answers, without dictionaries."""
     _row_ids: tuple[UInt64, UInt64] | None = field(default=None, init=False)
@@ -66,12 +69,13 @@ class AnswerChanges:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, answers: pa.RecordBatch, answered: int | Int64) -> pa.RecordBatch:
+    def take(self, answers: pa.RecordBatch, answered: int | Int64, latest: int | None = None) -> pa.RecordBatch:
         """The changes that these answers make, with those of answers that are empty by now.
 
         answered: all answers up to there were given, in this call or before; of each of the query's parts, int64[q],
-        where they have moments of their own. Returns the answers' columns with `change` after `at`, in order of
-        (moment, answer). O(n log n) of the rows kept and given.
+        where they have moments of their own. latest: the last time of an input that has ended; answers that a second
+        table asks for were given up to the first moment of each that is later. Returns the answers' columns with
+        `change` after `at`, in order of (moment, answer). O(n log n) of the rows kept and given.
 
         Raises InputError where two rows of an answer have one key.
         """
@@ -80,7 +84,7 @@ class AnswerChanges:
             nothing = np.empty(0, np.int64)
             return self._log(every, nothing, nothing, nothing)
         answer_ids, row_ids = self._all_ids(every)
-        moments = self._moments(every, answer_ids, answered)
+        moments = self._moments(every, answer_ids, answered, latest)
         before, after = self._paired(every, row_ids, moments)
         log = self._changes(every, moments, before, after)
         stay = ((moments.following < 0) & ~moments.empties)[moments.of_row]
@@ -103,7 +107,7 @@ class AnswerChanges:
         parts = [pa.array(answer_ids), *key]
         return answer_ids, hash_columns(parts)
 
-    def _moments(self, rows: pa.RecordBatch, answer_ids: UInt64, answered: int | Int64) -> _Moments:
+    def _moments(self, rows: pa.RecordBatch, answer_ids: UInt64, answered: int | Int64, latest: int | None) -> _Moments:
         every_at = rows.column("at").cast(pa.int64()).to_numpy()
         another = (answer_ids[1:] != answer_ids[:-1]) | (every_at[1:] != every_at[:-1])
         begins = np.flatnonzero(np.append(True, another))  # rows of an answer stand together, which leaves few to sort
@@ -118,17 +122,30 @@ class AnswerChanges:
         count = len(ids)
         goes_on = np.append(ids[1:] == ids[:-1], False)
         following = np.where(goes_on, np.arange(1, count + 1), -1)
-        parts = self.execution.parts_of(rows)
-        schedule = self.execution.query.schedule
-        if parts is None:
-            due, limit = schedule.after(moment_at), np.full(count, np.max(answered))
-        else:
-            own = parts[begins][order][fresh]
-            due = schedule.after_own(moment_at, own)
-            limit = np.broadcast_to(np.asarray(answered, np.int64), len(schedule.slides))[own]
+        due, limit = self._due(rows, begins[order][fresh], moment_at, answered, latest)
         next_at = np.where(goes_on, moment_at[following], limit + 1)
         answer = np.cumsum(np.append(0, ~goes_on[:-1]))
         return _Moments(of_row, answer, moment_at, following, due, due < next_at)
+
+    def _due(
+        self, rows: pa.RecordBatch, places: Int64, at: Int64, answered: int | Int64, latest: int | None
+    ) -> tuple[Int64, Int64]:
+        """int64[m] twice, of answers at these moments, each with a row at one of these places: when the answer after
+        it is due, and up to when such answers were given.
+        """
+        query, limit = self.execution.query, np.full(len(at), np.max(answered))
+        if self.broadcast is not None:
+            asked = rows.take(pa.array(places))
+            names, groups = asked.column(query.separate_answers[0]), _groups_of(asked, len(query.by))
+            if latest is not None:
+                limit = self.broadcast.next_due(names, groups, np.full(len(at), latest))
+            return self.broadcast.next_due(names, groups, at), limit
+        parts = self.execution.parts_of(rows)
+        if parts is None:
+            return query.schedule.after(at), limit
+        own = parts[places]
+        ends = np.broadcast_to(np.asarray(answered, np.int64), len(query.schedule.slides))
+        return query.schedule.after_own(at, own), ends[own]
 
     def _paired(self, rows: pa.RecordBatch, row_ids: UInt64, moments: _Moments) -> tuple[Int64, Int64]:
         """int64[p] twice: rows that stand again in the answer that follows, and their places there."""
@@ -211,8 +228,7 @@ class AnswerChanges:
     @property
     def groups(self) -> UInt64:
         """uint64[n]: the group of each row that is kept."""
-        by = len(self.execution.query.by)
-        return hash_columns(self.rows.columns[:by]) if by else np.zeros(len(self), np.uint64)
+        return _groups_of(self.rows, len(self.execution.query.by))
 
     def dump_state(self) -> dict[str, Array]:
         """Arrays for `load_state`; none where nothing is kept."""
@@ -225,6 +241,11 @@ class AnswerChanges:
         if len(self) and watermark is not None:
             at = pa.RecordBatch.from_arrays([self.rows.column("at").cast(pa.int64())], ["at"])
             check_numbers(at, "at", at_most=watermark)
+
+
+def _groups_of(rows: pa.RecordBatch, by: int) -> UInt64:
+    """uint64[n]: the group of each row, whose first columns name it."""
+    return hash_columns(rows.columns[:by]) if by else np.zeros(len(rows), np.uint64)
 
 
 def _grouped(ids: UInt64, then: Int64) -> Int64:

@@ -166,20 +166,25 @@ class Operator:
         if finishing and newest is not None:
             answers = self._state.withheld.at_the_end(answers, newest)
             self._finished = count + len(self._state.withheld) > 0 or self._state.changes is not None
-            return self._as_given(answers, lambda: self.execution.query.schedule.each_after(newest))
+            return self._as_given(answers, lambda: self._answered_at_the_end(newest))
         if not self._goes_on(before):
             return self._as_given(answers, lambda: TIME_MIN)
         answers = self._state.withheld.given_with(answers) if count else answers
         return self._as_given(answers, lambda: TIME_MIN if self.watermark is None else self.watermark)
 
-    def _as_given(self, answers: pa.RecordBatch, answered: Callable[[], int | Int64]) -> pa.RecordBatch:
-        """Answers as the query gives them: whole, or what changed; answered: up to which moment all were given."""
+    def _as_given(
+        self, answers: pa.RecordBatch, answered: Callable[[], int | Int64], latest: int | None = None
+    ) -> pa.RecordBatch:
+        """Answers as the query gives them: whole, or what changed; answered: up to which moment all were given.
+
+        latest: as `AnswerChanges.take` has it.
+        """
         changes = self._state.changes
         if changes is None:
             return answers
         if not len(answers) + len(changes):
             return self._bound.no_results()
-        return changes.take(answers, answered())
+        return changes.take(answers, answered(), latest)
 
     def _goes_on(self, before: int | None) -> bool:
         """Whether a stream that was finished up to a watermark had a row since that was not late, or was idle."""
@@ -230,9 +235,18 @@ class Operator:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
         answers = self._run(Bound(None, latest))
         answers = self._state.withheld.at_the_end(answers, latest) if len(self._state.withheld) else answers
+        goes_further = self.watermark is None or self.watermark <= latest
+        ended = latest if goes_further and self._state.broadcast is not None else None
         return self._as_given(
-            answers, lambda: self.execution.query.schedule.each_after(latest) if latest > TIME_MIN else TIME_MIN
+            answers, lambda: self._answered_at_the_end(latest) if latest > TIME_MIN else TIME_MIN, ended
         )
+
+    def _answered_at_the_end(self, latest: int) -> int | Int64:
+        """Up to which moment all answers are given once an input with this latest time has ended."""
+        if self._state.broadcast is not None:
+            return max(latest, TIME_MIN if self.watermark is None else self.watermark)
+        following: int | Int64 = self.execution.query.schedule.each_after(latest)
+        return following
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called. Raises EngineError where a row is lost, or is there twice."""

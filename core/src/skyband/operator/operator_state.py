@@ -89,7 +89,7 @@ class OperatorState:
     def _nothing_answered(self) -> AnswerChanges | None:
         if self.bound.query.answers == ALL:
             return None
-        return AnswerChanges(self.bound.execution, self.bound.whole_answers)
+        return AnswerChanges(self.bound.execution, self.bound.whole_answers, self.broadcast)
 
     @property
     def _joined(self) -> dict[str, int]:

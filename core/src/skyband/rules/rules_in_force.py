@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import asdict, evolve, field, frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
@@ -107,11 +108,13 @@ class _Table:
     """bool[v]: whether it is."""
     places: dict[int, Int64]
     """Of each group with rules of its own where these are."""
+    since: int
+    """There are all versions with moments later than this."""
     _of_groups: dict[int, _InForce] = field(factory=dict, init=False)
 
     @classmethod
-    def of(cls, versions: Sequence[tuple[Version, int]], by: pa.Schema) -> "_Table":
-        """Versions, each with the moment up to which it holds. O(v log v)."""
+    def of(cls, versions: Sequence[tuple[Version, int]], by: pa.Schema, since: int) -> "_Table":
+        """Versions by name and time, each with the moment up to which it holds. O(v log v)."""
         numbers = {
             name: np.array([getattr(one, name) for one, _ in versions], np.int64)
             for name in ("window", "slide", "k", "phase", "after")
@@ -127,7 +130,7 @@ class _Table:
         keys, starts = np.unique(group[places], return_index=True)
         by_group = dict(zip(keys.tolist(), np.split(places, starts[1:]), strict=False))
         names = pa.array([one.name for one, _ in versions], pa.string())
-        return cls(names, windows, every, every.pick(np.flatnonzero(~own)), group, own, by_group)
+        return cls(names, windows, every, every.pick(np.flatnonzero(~own)), group, own, by_group, since)
 
     def of_group(self, group: int | None) -> _InForce:
         """What is in force in a group; None: in one that no rule names."""
@@ -137,6 +140,28 @@ class _Table:
             both = np.concatenate([np.flatnonzero(~self.own), self.places[group]])
             self._of_groups[group] = self.every.pick(np.sort(both))
         return self._of_groups[group]
+
+    def next_due(self, names: pa.Array, groups: UInt64, times: Int64) -> Int64:
+        """As `BroadcastState.next_due`, of names that are strings. O(n log v) for each version that follows another."""
+        times = np.maximum(times, self.since)
+        every, coded = self.every, self.names.dictionary_encode()
+        code, begins = coded.indices.to_numpy().astype(np.int64), np.unique(every.begin)
+        order = code * len(begins) + np.searchsorted(begins, every.begin)  # ascending, as a name's versions are
+        asked = pc.index_in(names, value_set=coded.dictionary).fill_null(-1).to_numpy().astype(np.int64)
+        due, walking = times + 1, np.arange(len(times))
+        while len(walking) and len(code):
+            time, name = times[walking], asked[walking]
+            last = name * len(begins) + np.searchsorted(begins, time, "right") - 1
+            place = np.searchsorted(order, last, "right") - 1
+            holds = (place >= 0) & (code[place] == name) & (every.end[place] > time)
+            holds &= ~self.own[place] | (self.group[place] == groups[walking])
+            walking, place, time = walking[holds], place[holds], time[holds]
+            first = time + 1 + (every.phase[place] - time - 1) % every.slide[place]
+            answers = first <= every.end[place]
+            due[walking] = np.where(answers, first, every.end[place] + 1)
+            times[walking] = every.end[place]
+            walking = walking[~answers]  # another version may go on where this one ends
+        return due
 
 
 class Rules(BroadcastState):
@@ -224,6 +249,9 @@ class Rules(BroadcastState):
             self._due, self._span = rules.moments(begin, end), (begin, end)
         return self._due
 
+    def next_due(self, names: pa.Array, groups: UInt64, times: Int64) -> Int64:
+        return self._active.next_due(names, groups, times)
+
     def last_moment(self, latest: int) -> int:
         """The last moment that an input has whose last row is at `latest`: of each rule the first later one."""
         moments = self._active.every.first_after(latest)
@@ -283,7 +311,7 @@ class Rules(BroadcastState):
             remaining = {one.key: one for one, end in _with_ends(self._versions.values()) if end > self._answered}
             self._versions = remaining
             both = [*((one, TIME_MAX) for one in self._fixed), *_with_ends(remaining.values())]
-            self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by)
+            self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by, self._answered)
         return self._in_force
 
 

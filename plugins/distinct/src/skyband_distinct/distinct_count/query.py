@@ -20,7 +20,6 @@ from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
@@ -97,7 +96,6 @@ class DistinctCount(Query):
     answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
     chart: ClassVar[str | None] = "bands"
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
-    separate_answers: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null item", "null value")
@@ -144,7 +142,6 @@ class DistinctCount(Query):
             problems += [*empty_problems(self.empty, self.rows, self.emit), *self._against_problems(windows)]
         else:
             others = {"emit": self.emit, "empty": self.empty, "against": self.against}
-            others["answers"] = None if self.answers == ALL else self.answers
             problems += limit_problems(self.longest, self.lengths, self.offset, others)
         if problems:
             raise ConfigError(*problems)
@@ -204,6 +201,15 @@ class DistinctCount(Query):
     @property
     def ties(self) -> tuple[str, ...]:
         return ("key", *([] if self.value is None else ["value"])) if self.rows else ()
+
+    @property
+    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A rule has one answer, whatever window it has had."""
+        return ("window",) if self.longest is None else ("rule",)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
 
     @property
     def compared_columns(self) -> tuple[str, ...]:

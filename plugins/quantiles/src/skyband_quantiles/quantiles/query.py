@@ -15,7 +15,6 @@ from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
@@ -80,7 +79,6 @@ class Quantiles(Query):
     broadcast: ClassVar[str | None] = "rules"
     chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
-    separate_answers: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "value"
     compared_scale: ClassVar[Literal["each", "own", "mean"]] = "own"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
@@ -125,8 +123,7 @@ class Quantiles(Query):
             windows = {name: length for name, length in self.lengths.items() if name != "every"}
             problems = problems_of(self.every, self.offset, windows)
         else:
-            others = {"emit": self.emit, "answers": None if self.answers == ALL else self.answers}
-            problems = limit_problems(self.longest, self.lengths, self.offset, others)
+            problems = limit_problems(self.longest, self.lengths, self.offset, {"emit": self.emit})
         if not (self.at or self.above or self.emit):
             problems.append(Problem("at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"))
         if problems:
@@ -168,6 +165,15 @@ class Quantiles(Query):
     def asked(self) -> tuple[str, ...]:
         """The columns that say what a row of the answers is of."""
         return (*(["quantile"] if self.at else []), *(["above"] if self.above else []))
+
+    @property
+    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A rule has one answer, whatever window it has had."""
+        return ("window",) if self.longest is None else ("rule",)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
 
     @property
     def compared_columns(self) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
-from skyband.queries.output_modes import ALL
 from skyband.rules.rule_limits import limit_problems
 from skyband.windows.half_lives import half_life_problems
 from skyband.windows.previous_windows import only_with_against, previous_problems
@@ -32,7 +31,6 @@ class RankingKeys(Protocol):
     longest: Duration | None
     most: int | None
     k: int | None
-    answers: str
     offset: Duration
 
     @property
@@ -52,7 +50,6 @@ def rule_problems(query: RankingKeys) -> list[Problem]:
         return [] if query.most is None else [Problem("longest", "is required: `most` goes with it")]
     names = ("emit", "empty", "part", "against", "half_life")
     others = {name: getattr(query, name) for name in names} | {"rest": query.rest or None}
-    others["answers"] = None if query.answers == ALL else query.answers
     problems = limit_problems(query.longest, query.lengths, query.offset, others)
     if problems:
         return problems

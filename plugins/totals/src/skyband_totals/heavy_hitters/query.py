@@ -136,7 +136,6 @@ class HeavyHitters(Query):
     broadcast: ClassVar[str | None] = "rules"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
-    separate_answers: ClassVar[tuple[str, ...]] = ("window",)
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
         "rules": SOURCE_OF_RULES,
@@ -243,6 +242,15 @@ class HeavyHitters(Query):
             WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is no multiple of unit = {self.unit:g} and count in no "
             "answer: take a smaller unit, such as 0.01 of prices, or round the weights"
         }
+
+    @property
+    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A rule has one answer, whatever window it has had."""
+        return ("window",) if self.longest is None else ("rule",)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
 
     @property
     def compared_columns(self) -> tuple[str, ...]:

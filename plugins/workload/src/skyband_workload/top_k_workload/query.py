@@ -33,7 +33,6 @@ from skyband.queries.composite_ids import (
     to_keys,
 )
 from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
@@ -76,7 +75,8 @@ class TopKWorkload(Query):
     `by` as a list of texts in a column `group`, `["DE", "3"]`; null is for all. At its moments later than `after` and
     at most `until` a rule answers what it would have answered had it been there for ever. Without `after`, or where
     that has passed, it holds from the watermark reached when it came, which is in the state. A row of the same name
-    replaces the rule from its time on, and one without a window ends it. A rule longer than `longest`, of a k above
+    replaces the rule from its time on, and one without a window ends it. With `answers = "changes"` the rows of a rule
+    that has ended leave at the next microsecond. A rule longer than `longest`, of a k above
     `most`, or that is wrong otherwise, is a bad row: see `bad_rows`. The backend must have `any-subquery`, as paneband
     does; it retains about k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are.
 
@@ -166,9 +166,6 @@ class TopKWorkload(Query):
                 problems.append(
                     Problem("longest", f"must be a length of time, as rules hold for times (got {longest})")
                 )
-            if self.answers != ALL:
-                message = "needs queries that stay: with `longest` and `most` whole answers are given"
-                problems.append(Problem("answers", f"{message} (got {self.answers!r})"))
             for place, query in enumerate(self.queries):
                 if query.window.rows != longest.rows or query.window.length > longest.length:
                     message = f"must be at most longest = {str(longest)!r}, in time (got {query.window})"
