@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from conditions import CONDITIONS, ROWS
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, InputError
+from skyband.expressions.expression import UnknownExpressionError, parse_column
 from skyband.job.sources.where_and_select import OnlySparkError, Shape
 
 
@@ -273,6 +274,19 @@ def test_what_stands_beside_a_null_is_not_asked_for():
     for text in ("(6 div n) + x", "x <=> 6 div n", "least(x, 6 div n)", "concat(x, 6 div n)", "array(x, 6 div n)"):
         with pytest.raises(InputError, match="row 0: division by zero"):
             evaluated(text, rows)
+
+
+def test_what_is_of_columns_is_summed_and_multiplied_before_what_is_not():
+    """As Spark's optimizer has it for whole numbers: what fits in one order may not in another."""
+    rows = pa.record_batch({"m": pa.array([2**62], pa.int64()), "n": pa.array([2], pa.int64()), "d": [0.5]})
+    for text in ("m * 0 * n", "0 * (m * n)", "(m * 0) * (n * 1)", "m - m + 1 * 0 * m * n"):
+        with pytest.raises(InputError, match="row 0: the result does not fit its type"):
+            evaluated(text, rows)
+    assert evaluated("(m + 9223372036854775807) + (-m - 5)", rows) == [2**63 - 6], "alone the first does not fit"
+    assert evaluated("m * 2 * -1 * (1 - 1) * d", rows) == [0.0], "-2 is of constants, and a double has no order"
+    with pytest.raises(UnknownExpressionError, match="what is the same in every row has no value: overflow"):
+        parse_column("n * 9223372036854775807 * 2 AS value")[0].type_in(rows.schema)
+    assert evaluated("m * n * NULL", rows) == evaluated("NULL = m * n", rows) == [None], "a null that is written"
 
 
 def test_values_at_the_ends_are_those_of_spark():

@@ -55,7 +55,7 @@ def test_each_is_put_aside_with_its_place_and_the_others_are_answered(visits, ru
 
 def test_they_are_counted_where_no_place_is_named(run):
     ended = run('bad_rows = "count"')
-    assert (ended.exit_code, "bad      3 (left out)" in ended.stderr) == (0, True), ended.output
+    assert (ended.exit_code, "bad      3 (left out; query.bad_rows = " in ended.stderr) == (0, True), ended.output
 
 
 def test_the_first_ends_the_run_where_nothing_is_said(run, tmp_path):

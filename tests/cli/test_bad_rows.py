@@ -36,7 +36,7 @@ def test_the_run_ends_and_says_file_and_row_where_nothing_else_is_asked(run, tmp
 
 def test_they_are_counted(run, tmp_path):
     ended = run('bad_rows = "count"')
-    assert (ended.exit_code, "bad      2 (left out)" in ended.stderr) == (0, True), ended.stderr
+    assert (ended.exit_code, "bad      2 (left out; query.bad_rows = " in ended.stderr) == (0, True), ended.stderr
     assert json.loads((tmp_path / "counts/part-00000.json").read_text())["count"] == 4
 
 

@@ -1,13 +1,15 @@
 """Numbers put together, as Spark's ANSI mode has it: what does not fit, and a division by zero, is an error."""
 
 from collections.abc import Callable, Sequence
+from functools import partial, reduce
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 
-from skyband.expressions.bound import Bound, EvaluationError, call, expect
+from skyband.expressions.bound import Bound, EvaluationError, call, evaluated_once, expect
 from skyband.expressions.casts import cast_to
 from skyband.expressions.spark_types import (
     as_decimal,
@@ -44,8 +46,30 @@ def combine(name: str, arguments: Sequence[Bound]) -> Bound:
         kind = _decimal_result(name, one.type, other.type)
         return call(kind, lambda a, b: _PLAIN[name](a, b).cast(kind), one, other)
     kind = common_type([one.type, other.type], name)
-    kernels = _PLAIN if is_float(kind) else _CHECKED
-    return call(kind, kernels[name], cast_to(one, kind), cast_to(other, kind), can_fail=is_integer(kind))
+    one, other = cast_to(one, kind), cast_to(other, kind)
+    if is_float(kind):
+        return call(kind, _PLAIN[name], one, other)
+    return _checked(name, kind, one, other) if name == "-" else _chained(name, kind, one, other)
+
+
+def _checked(name: str, kind: pa.DataType, one: Bound, other: Bound) -> Bound:
+    return call(kind, _CHECKED[name], one, other, can_fail=True)
+
+
+def _chained(name: str, kind: pa.DataType, one: Bound, other: Bound) -> Bound:
+    """`+` or `*` of whole numbers: in `a * 0 * b`, Spark multiplies what is of columns first, which may not fit."""
+    terms = [term for side in (one, other) for term in _terms(name, side)]
+    put_together = partial(_checked, name, kind)
+    constants = [term for term in terms if term.same_in_all]
+    whole = put_together(one, other)
+    if constants:
+        others = [term for term in terms if not term.same_in_all]
+        whole = reduce(put_together, [*others, evaluated_once(reduce(put_together, constants))])
+    return evolve(whole, chain=(name, tuple(terms)))
+
+
+def _terms(name: str, side: Bound) -> tuple[Bound, ...]:
+    return side.chain[1] if side.chain is not None and side.chain[0] == name else (side,)
 
 
 def divide(arguments: Sequence[Bound]) -> Bound:

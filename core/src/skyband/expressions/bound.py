@@ -56,6 +56,10 @@ class Bound:
     can_fail: bool = False
     """Whether `evaluate` may raise, so that it is asked only of the rows in which Spark would."""
     literal: Any = _NO_LITERAL
+    same_in_all: bool = False
+    """Whether it reads no column."""
+    chain: tuple[str, tuple["Bound", ...]] | None = None
+    """Of whole numbers that are summed, or multiplied: `+` or `*`, and what is, in the order that it is written in."""
     digits_count: bool = True
     """Whether a whole number that is a literal has, as a decimal, as many digits as it is written with."""
 
@@ -68,7 +72,15 @@ class Bound:
 def literal(value: Any, kind: pa.DataType) -> Bound:
     """A value in every row."""
     scalar = pa.scalar(value, kind)
-    return Bound(kind, lambda rows: pa.repeat(scalar, rows.length), literal=value)
+    return Bound(kind, lambda rows: pa.repeat(scalar, rows.length), literal=value, same_in_all=True)
+
+
+def evaluated_once(constant: Bound) -> Bound:
+    """What is the same in every row, as a literal. Raises UnknownExpressionError where it fails, so in every row."""
+    try:
+        return literal(constant.evaluate(ONE_ROW)[0].as_py(), constant.type)
+    except (EvaluationError, pa.ArrowInvalid) as error:
+        raise UnknownExpressionError(f"what is the same in every row has no value: {error}") from error
 
 
 def call(
@@ -76,8 +88,11 @@ def call(
 ) -> Bound:
     """A kernel of the values of arguments, arrays of one length each.
 
-    One that is `strict` is null where an argument is: as on Spark, those after a null are not asked for.
+    One that is `strict` is null where an argument is: as on Spark, those after a null are not asked for, and none where
+    a null is written.
     """
+    if strict and len(arguments) > 1 and any(argument.literal is None for argument in arguments):
+        return literal(None, kind)
 
     def evaluate(rows: Rows) -> pa.Array:
         columns: list[pa.Array] = []
@@ -86,7 +101,15 @@ def call(
             columns.append(_where_valid(argument, rows, columns) if alone else argument.evaluate(rows))
         return kernel(*columns)
 
-    return Bound(kind, evaluate, can_fail or any(argument.can_fail for argument in arguments))
+    return of_arguments(kind, evaluate, arguments, can_fail)
+
+
+def of_arguments(
+    kind: pa.DataType, evaluate: Callable[[Rows], pa.Array], arguments: Sequence[Bound], can_fail: bool = False
+) -> Bound:
+    """What is evaluated from arguments: it can fail where one can, and is the same in all rows where all are."""
+    can_fail = can_fail or any(argument.can_fail for argument in arguments)
+    return Bound(kind, evaluate, can_fail, same_in_all=all(argument.same_in_all for argument in arguments))
 
 
 def _where_valid(argument: Bound, rows: Rows, columns: Sequence[pa.Array]) -> pa.Array:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from attrs import evolve
 
 from skyband.expressions.bound import ONE_ROW, Bound, EvaluationError, Rows
 from skyband.expressions.spark_types import (
@@ -41,14 +42,14 @@ def cast_to(argument: Bound, kind: pa.DataType, safe: bool = False) -> Bound:
     def evaluate(rows: Rows) -> pa.Array:
         return _checked(kernel, argument.evaluate(rows), kind, safe)
 
-    cast = Bound(kind, evaluate, argument.can_fail or not always)
+    cast = Bound(kind, evaluate, argument.can_fail or not always, same_in_all=argument.same_in_all)
     if not argument.is_literal:
         return cast
     try:
         scalar = evaluate(ONE_ROW)[0]
     except EvaluationError as error:  # in every row
         raise UnknownExpressionError(str(error)) from error
-    return Bound(kind, lambda rows: pa.repeat(scalar, rows.length), literal=argument.literal)
+    return evolve(cast, evaluate=lambda rows: pa.repeat(scalar, rows.length), can_fail=False, literal=argument.literal)
 
 
 def _checked(kernel: Kernel, column: pa.Array, kind: pa.DataType, safe: bool) -> pa.Array:

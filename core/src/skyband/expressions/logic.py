@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.expressions.bound import ONE_ROW, Bound, Rows, call, expect, literal, placed
+from skyband.expressions.bound import ONE_ROW, Bound, Rows, call, expect, literal, of_arguments, placed
 from skyband.expressions.casts import cast_to
 from skyband.expressions.comparison import alike, equal
 from skyband.expressions.spark_types import common_type, is_float, name_of
@@ -40,7 +40,7 @@ def join(name: str, arguments: Sequence[Bound]) -> Bound:
             mask = kernel(mask, further)
         return mask
 
-    return Bound(pa.bool_(), evaluate, any(condition.can_fail for condition in conditions))
+    return of_arguments(pa.bool_(), evaluate, conditions)
 
 
 def negate(arguments: Sequence[Bound]) -> Bound:
@@ -71,7 +71,7 @@ def case(arguments: Sequence[Bound]) -> Bound:
             places.append(rest)
         return placed(parts, places, rows.length, kind)
 
-    return Bound(kind, evaluate, any(argument.can_fail for argument in (*conditions, *values)))
+    return of_arguments(kind, evaluate, (*conditions, *values))
 
 
 def if_else(arguments: Sequence[Bound]) -> Bound:
@@ -96,7 +96,7 @@ def coalesce(arguments: Sequence[Bound]) -> Bound:
             result = placed([result.take(pa.array(rest)), others], [rest, nulls], rows.length, kind)
         return result
 
-    return Bound(kind, evaluate, any(value.can_fail for value in values))
+    return of_arguments(kind, evaluate, values)
 
 
 def null_if(arguments: Sequence[Bound]) -> Bound:

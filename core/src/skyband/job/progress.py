@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -13,9 +13,13 @@ from skyband.config.durations import length_text
 from skyband.config.redaction import redact
 from skyband.queries.query import BAD
 
+if TYPE_CHECKING:
+    from skyband.job.checked_job import CheckedJob
+
 _SECOND, _MINUTE = 1_000_000, 60_000_000
 EVERY_TERMINAL = 0.2
 EVERY_PLAIN = 5.0
+_KEEP_BAD_ROWS = 'query.bad_rows = { format = "json", path = "bad" } keeps rows and files with what is wrong'
 _LINES = "\n\t"
 """What text of several lines may hold."""
 
@@ -58,6 +62,13 @@ class Totals:
     """Who reads the files, where there is a choice."""
     may_be_empty: bool = False
     """No answers are no surprise: a stream goes on from a checkpoint, or the sink holds answers already."""
+    where: str | None = None
+    """The condition that rows of the source meet before they count as rows in; None where all come in."""
+
+    @classmethod
+    def of(cls, job: "CheckedJob", **figures: Any) -> "Totals":
+        """Those of a run of this job that begins."""
+        return cls(in_rows=job.query.rows, where=job.source.where, **figures)
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
         """Count rows left out, by reason."""
@@ -202,7 +213,9 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
 def _whither(reason: str, totals: Totals) -> str:
     if reason in totals.answered_reasons:
         return "answered with nulls"
-    return f"in {totals.bad_rows_in}" if reason == BAD and totals.bad_rows_in is not None else "left out"
+    if reason != BAD:
+        return "left out"
+    return f"left out; {_KEEP_BAD_ROWS}" if totals.bad_rows_in is None else f"in {totals.bad_rows_in}"
 
 
 def _late_whither(totals: Totals) -> str:
@@ -230,7 +243,10 @@ def _warnings(totals: Totals) -> list[str]:
 
 def _no_answers(totals: Totals) -> str:
     if not totals.rows_in:
-        return "warning: the source has no rows, so there are no answers: look at source.path, and at source.where"
+        if totals.where is None:
+            return "warning: the source has no rows, so there are no answers: look at source.path"
+        message = "warning: no rows came in, so there are no answers: either the source has none, or none meets"
+        return f'{message} source.where = "{totals.where}"; a run without it tells which'
     if totals.micro_batches is None:
         message = "warning: there are no answers, though rows came in: none reached what [query] asks for"
         return f"{message}; loosen its bounds, such as a threshold or a share, or look at source.where"

@@ -28,7 +28,7 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
     the sink holds answers already, InputError where a row breaks the query's contract.
     """
-    totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
+    totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
     local_run, steps = begin(job, totals, progress)
     writer = open_writer(job, engine, local_run.operator.result_schema, progress)
     if writer is None:

@@ -124,7 +124,7 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     answers = spark.answers_of(source, plan, observed)
     _check_names(job, answers)
     answers = answers.observe(counted, sql.count(sql.lit(1)).alias("answers"))
-    totals = Totals(in_rows=job.query.rows, may_be_empty=job.sink.mode == "ignore")
+    totals = Totals.of(job, may_be_empty=job.sink.mode == "ignore")
     write = _batch_writer(job, session, answers, progress)
     if write is None:
         return _nothing_done(job, progress, totals)
@@ -180,7 +180,7 @@ def _nothing_done(job: Job, progress: Progress, totals: Totals) -> Totals:
 def _stream(
     job: Job, source: Sources, plan: ShardedPlan, progress: Progress, beside: Beside, reader: str | None
 ) -> Totals:
-    totals = Totals(in_rows=job.query.rows, micro_batches=0, may_be_empty=_goes_on(job), reader=reader)
+    totals = Totals.of(job, micro_batches=0, may_be_empty=_goes_on(job), reader=reader)
     _run_to_its_end(job, source, plan, progress, totals, beside, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in

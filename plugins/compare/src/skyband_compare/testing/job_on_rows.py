@@ -67,7 +67,7 @@ def read_job_on(
 
 def run(job: CheckedJob, progress: Progress) -> Answers:
     """Raises InputError where a row cannot be taken, and the job does not say what else to do with it."""
-    totals = Totals(in_rows=job.query.rows, micro_batches=0 if job.source.stream else None)
+    totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
     local_run, steps = begin(job, totals, progress)
     with announced(progress, totals):
         tables = list(steps)

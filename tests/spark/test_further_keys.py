@@ -1,0 +1,31 @@
+"""Keys that change what a query answers: the same rows on every engine, of all rows, by groups, and of both at once."""
+
+import pytest
+from families import events, family
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+SINCE_EVER = ["ever", "30 seconds"]
+KEYS = {
+    "since ever": ("distinct-count", {"windows": SINCE_EVER}),
+    "zeros": ("distinct-count", {"empty": "zero"}),
+    "windows before": ("distinct-count", {"against": "previous"}),
+    "totals since ever": ("heavy-hitters", {"windows": SINCE_EVER}),
+    "fading totals": ("heavy-hitters", {"half_life": "20 seconds", "share": None}),
+    "movers": ("heavy-hitters", {"against": "previous", "share": None}),
+    "the rest, and zeros": ("heavy-hitters", {"rest": True, "empty": "zero"}),
+    "parts": ("heavy-hitters", {"part": "value > 0.5"}),
+    "quantiles since ever": ("quantiles", {"windows": SINCE_EVER}),
+    "a top k since ever": ("top-k", {"window": "ever"}),
+    "a fading top k": ("top-k", {"half_life": "20 seconds"}),
+    "features": ("row-features", {}),
+    "pairs": ("top-k-pairs", {}),
+}
+
+
+@pytest.mark.parametrize("by", [[], ["place"], [["place"], []]], ids=["all rows", "groups", "both"])
+@pytest.mark.parametrize("name", KEYS)
+def test_batch_and_stream_equal_local(agree, name, by):
+    kind, keys = KEYS[name]
+    shards = 2 if by == ["place"] else 1
+    assert len(agree(events(4), family(kind, by=by, **keys), count=4, shards=shards)) > 10
