@@ -286,7 +286,10 @@ def test_what_is_of_columns_is_summed_and_multiplied_before_what_is_not():
     assert evaluated("m * 2 * -1 * (1 - 1) * d", rows) == [0.0], "-2 is of constants, and a double has no order"
     with pytest.raises(UnknownExpressionError, match="what is the same in every row has no value: overflow"):
         parse_column("n * 9223372036854775807 * 2 AS value")[0].type_in(rows.schema)
-    assert evaluated("m * n * NULL", rows) == evaluated("NULL = m * n", rows) == [None], "a null that is written"
+    for null in ("NULL", "nullif(3, 3)", "TRY_CAST('a' AS INT)", "CASE WHEN FALSE THEN 1 END"):
+        assert evaluated(f"m * n * {null}", rows) == evaluated(f"{null} = m * n", rows) == [None], "whatever the row"
+    cents = pa.record_batch({"c": pa.array([1], pa.decimal128(9, 2))})
+    assert parse_column("c + 1 * 0 AS value")[0].type_in(cents.schema) == pa.decimal128(13, 2), "digits of an INT"
 
 
 def test_values_at_the_ends_are_those_of_spark():

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve
 
 from skyband.columns.keyed_frames import decoded
-from skyband.expressions.bound import Bound, Rows, expect, literal
+from skyband.expressions.bound import Bound, Rows, expect, literal, null_in_all
 from skyband.expressions.casts import cast_to
 from skyband.expressions.functions import FUNCTIONS, GENERATORS, HIGHER_ORDER, OPERATORS
 from skyband.expressions.nested import field_of
@@ -55,11 +55,13 @@ class _Binder:
             return self._name(tree)
         if isinstance(tree, Literal):
             return _literal(tree.value)
-        if isinstance(tree, Cast):
-            return evolve(cast_to(self.bind(tree.argument), tree.type, tree.safe), digits_count=False)
         if isinstance(tree, Lambda):
             raise UnknownExpressionError("a lambda stands only in filter and transform")
-        return self._call(tree)
+        bound = self._cast(tree) if isinstance(tree, Cast) else self._call(tree)
+        return literal(None, bound.type) if null_in_all(bound) else bound
+
+    def _cast(self, tree: Cast) -> Bound:
+        return evolve(cast_to(self.bind(tree.argument), tree.type, tree.safe), digits_count=False)
 
     def _call(self, tree: Call) -> Bound:
         name = tree.function

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from skyband.expressions.syntax import Tree, UnknownExpressionError
 
@@ -78,9 +78,20 @@ def literal(value: Any, kind: pa.DataType) -> Bound:
 def evaluated_once(constant: Bound) -> Bound:
     """What is the same in every row, as a literal. Raises UnknownExpressionError where it fails, so in every row."""
     try:
-        return literal(constant.evaluate(ONE_ROW)[0].as_py(), constant.type)
+        value = constant.evaluate(ONE_ROW)[0].as_py()
     except (EvaluationError, pa.ArrowInvalid) as error:
         raise UnknownExpressionError(f"what is the same in every row has no value: {error}") from error
+    return evolve(literal(value, constant.type), digits_count=False)
+
+
+def null_in_all(bound: Bound) -> bool:
+    """Whether it is null whatever the row, as Spark finds out before it reads any."""
+    if not bound.same_in_all:
+        return False
+    try:
+        return not bound.evaluate(ONE_ROW)[0].is_valid
+    except (EvaluationError, pa.ArrowInvalid):  # which it is in each row
+        return False
 
 
 def call(

@@ -14,7 +14,7 @@ from skyband.config.redaction import redact
 from skyband.queries.query import BAD
 
 if TYPE_CHECKING:
-    from skyband.job.checked_job import CheckedJob
+    from skyband.job.model import Job
 
 _SECOND, _MINUTE = 1_000_000, 60_000_000
 EVERY_TERMINAL = 0.2
@@ -66,7 +66,7 @@ class Totals:
     """The condition that rows of the source meet before they count as rows in; None where all come in."""
 
     @classmethod
-    def of(cls, job: "CheckedJob", **figures: Any) -> "Totals":
+    def of(cls, job: "Job", **figures: Any) -> "Totals":
         """Those of a run of this job that begins."""
         return cls(in_rows=job.query.rows, where=job.source.where, **figures)
 
