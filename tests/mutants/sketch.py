@@ -5,13 +5,24 @@ from typing import Self
 
 import numpy as np
 from attrs import evolve
-from mutants.sketch_references import BOUNDED, EXACT, PANES, PLAIN, Bounded, Panes, Plain, Reference
-from skyband import InputError
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64
+from mutants.sketch_references import (
+    ADDING,
+    BOUNDED,
+    EXACT,
+    PANES,
+    PLAIN,
+    Adding,
+    Bounded,
+    Panes,
+    Plain,
+    Reference,
+)
+from skyband import InputError, create
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64
 from skyband.roles import Sketch
 from skyband_specs.faults import Mutant, faulty
 
-REFERENCES = [(EXACT, Reference), (BOUNDED, Bounded), (PLAIN, Plain), (PANES, Panes)]
+REFERENCES = [(EXACT, Reference), (ADDING, Adding), (BOUNDED, Bounded), (PLAIN, Plain), (PANES, Panes)]
 
 
 class AfterNotSince(Reference):
@@ -19,6 +30,50 @@ class AfterNotSince(Reference):
 
     def estimate(self, since: int) -> float:
         return super().estimate(since + 1)
+
+
+class AddsFirstValues(Adding):
+    """A key goes on with the value that it had first."""
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        first = dict(self._of)
+        super()._update_with_values(times, keys, values)
+        self._of |= first
+
+
+class AddsTheSmallestOfATime(Adding):
+    """Of several values at a key's last time the smallest counts."""
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        super()._update_with_values(times, keys, -values)
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        terms, low, high = super()._sum_terms(since, least, most)
+        return -terms, -high, -low
+
+
+class AddsInAnyOrder(Adding):
+    """Rounds after each value."""
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        total = float(sum(super()._sum_terms(since, least, most)[0].tolist()))
+        return np.array([total]), total, total
+
+
+class SaysItAdds(Reference):
+    """Says that it adds up values, and keeps none."""
+
+    @property
+    def adds_values(self) -> bool:
+        return True
+
+
+class BoundsOfASampleTooTight(type(create("sketch", "k-skb"))):  # type: ignore[misc]
+    """The bounds of a sum are those of the number of keys alone."""
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        terms, low, high = super()._sum_terms(since, least, most)
+        return terms, *(terms[0] + (end - terms[0]) / 20 for end in (low, high))
 
 
 class RoundsToThePane(Panes):
@@ -349,6 +404,7 @@ ALL_MERGE = (
     "merge_refuses_other_sketches",
 )
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
+SUMS = ("sums_are_of_the_latest_values",)
 
 
 class ShortKeys(Reference):
@@ -419,6 +475,11 @@ MUTANTS: list[Mutant] = [
     (PANES, RoundsToThePane, ("bad_input_leaves_no_trace",)),
     (PLAIN, TakesTimesBack, ("bad_input_leaves_no_trace",)),
     (EXACT, HalfTakenIn, ("bad_input_leaves_no_trace",)),
+    (ADDING, AddsFirstValues, SUMS),
+    (ADDING, AddsTheSmallestOfATime, SUMS),
+    (ADDING, AddsInAnyOrder, SUMS),
+    (EXACT, SaysItAdds, SUMS),
+    (BOUNDED, BoundsOfASampleTooTight, ("sums_lie_within_their_bounds",)),
     (EXACT, LosesPendingRows, ("restored_is_the_same", "restored_goes_on_as_undisturbed")),
     (evolve(EXACT, lacks={"merge": "it says"}), Reference, ALL_MERGE),
     (evolve(EXACT, lacks={"out-of-order": "it says"}), Reference, ("order_does_not_matter",)),

@@ -7,8 +7,8 @@ from typing import ClassVar, Self
 import numpy as np
 from attrs import define, field
 from skyband import BackendInfo, InputError, SnapshotError
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64
-from skyband.config.parameters import integer, number
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64
+from skyband.config.parameters import choice, integer, number
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
@@ -129,11 +129,40 @@ class Panes(Reference):
         return super().estimate(since)
 
 
+@define(eq=False)
+class Adding(Reference):
+    """The definition of a sum: the latest value of each key beside its time."""
+
+    name: ClassVar[str] = "adding"
+
+    values: str | None = choice("latest", default=None, help="whether keys have values")
+    _of: dict[int, float] = field(factory=dict, init=False)
+
+    @property
+    def keeps_values(self) -> bool:
+        return self.values is not None
+
+    @property
+    def adds_values(self) -> bool:
+        return True
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        for time, key, value in zip(times.tolist(), keys.tolist(), values.tolist(), strict=True):
+            latest = (self._last[key], self._of[key]) if key in self._last else (time, value)
+            self._last[key], self._of[key] = max(latest, (time, value))
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        terms = np.array([self._of[key] for key, time in self._last.items() if time >= since])
+        total = math.fsum(terms.tolist())
+        return terms, total, total
+
+
 def _info(name: str, guarantee: str, lacks: Mapping[str, str] | None = None) -> BackendInfo:
     return BackendInfo("sketch", name, "mutants.sketch:Reference", "for the tests", guarantee, PAPER, lacks or {})
 
 
 EXACT = _info("reference", "exact")
+ADDING = _info("adding", "exact")
 BOUNDED = _info("bounded", "bounded")
 PANES = _info("panes", "exact", {"any-since": "it has panes"})
 PLAIN = _info("plain", "exact", {"merge": "plain", "snapshot": "plain", "out-of-order": "plain"})

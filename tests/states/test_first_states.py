@@ -38,6 +38,7 @@ CASES = {
     "distinct": ({**TOP, "total": "distinct", "value": "client", "object": "client"}, {"total-ranker": "exact"}),
     "whole": ({**COUNT, "by": []}, {"sketch": "exact"}),
     "ranges": ({**COUNT, "value": "bytes", "ranges": [[0, 500], [500, 2000]]}, {"sketch": "k-skb"}),
+    "sum of values": ({**COUNT, "value": "bytes"}, {"sketch": "exact"}),
     "theta": ({**COUNT, "hash": "theta"}, {"sketch": {"name": "k-skb", "epsilon": 0.3}}),
     "two columns": ({**TOP, "by": ["status", "host"]}, {"total-ranker": "exact"}),
     "quantiles": (NUMBERS, {"quantile-sketch": "exact"}),

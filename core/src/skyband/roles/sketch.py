@@ -1,5 +1,6 @@
 """Sketch: how many distinct objects since any moment."""
 
+import math
 from abc import abstractmethod
 from typing import ClassVar, Self
 
@@ -48,6 +49,16 @@ class Sketch(Backend):
     @property
     def keeps_values(self) -> bool:
         """Whether it keeps the value that each key had last, so that `estimate_between` answers."""
+        return False
+
+    @property
+    def adds_values(self) -> bool:
+        """Whether `estimate_sum` answers, where it `keeps_values`."""
+        return False
+
+    @property
+    def needs_limits(self) -> bool:
+        """Whether `estimate_sum` has to know what all values lie within, as it sees only some of them."""
         return False
 
     def update(self, times: npt.ArrayLike, keys: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
@@ -129,6 +140,36 @@ class Sketch(Backend):
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         """As `estimate_between`, of a sketch that `keeps_values`."""
         raise NotImplementedError(f"{type(self).__name__} says keeps_values: it has to write _estimate_between")
+
+    def estimate_sum(self, since: int, least: float = -math.inf, most: float = math.inf) -> tuple[float, float, float]:
+        """(sum, low, high): what the latest values of the distinct keys with time >= `since` add up to.
+
+        The latest value of a key is as in `estimate_between`. least, most: no value is below or above. An exact sum is
+        the float64 nearest to what the values add up to, in whatever order they are. Raises InputError where it does
+        not add up values, or `needs_limits` and one of them is infinite.
+        """
+        terms, low, high = self.sum_terms(since, least, most)
+        return math.fsum(terms.tolist()), low, high
+
+    def sum_terms(self, since: int, least: float = -math.inf, most: float = math.inf) -> tuple[Float64, float, float]:
+        """As `estimate_sum`, the sum as numbers, float64[n], that add up to it before it is rounded.
+
+        So that sums of apart streams add up to what the sum of all of them is, to the last bit.
+        """
+        if not self.adds_values:
+            raise InputError("sum", f"{self.name} adds up no values, it counts keys only: k-skb and exact do")
+        if not self.keeps_values:
+            raise InputError("values", f"{self.name} keeps none: {_KEEPING}")
+        if self.needs_limits and not (math.isfinite(least) and math.isfinite(most)):
+            message = f"{self.name} sees some of the values: say which number none is below, and none above"
+            raise InputError("most" if math.isfinite(least) else "least", message)
+        if not least <= most:
+            raise InputError("most", f"must be at least least = {least:g} (got {most:g})")
+        return self._sum_terms(moment("since", since), float(least), float(most))
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        """As `sum_terms`, of a sketch that `adds_values`."""
+        raise NotImplementedError(f"{type(self).__name__} says adds_values: it has to write _sum_terms")
 
     def _around(self, count: float) -> tuple[float, float]:
         """The interval of `epsilon` around an estimate."""

@@ -1,5 +1,6 @@
 """sketch/exact: every key with its last time."""
 
+import math
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -11,6 +12,7 @@ from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
+from skyband_distinct.exact_sums import terms_of
 from skyband_distinct.last_time_table import enter_last, enter_latest, free_table, move
 from skyband_distinct.latest_values import from_bits, to_bits
 
@@ -30,15 +32,15 @@ class Exact(Sketch):
         "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
         key `hash` sets it (one of theta)
     values : str, default None
-        "latest": of each key the value that it had last is kept, so that ranges of it can be counted; the query's key
-        `value` sets it (one of latest)
+        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added up;
+        the query's key `value` sets it (one of latest)
 
     Complexity
     ----------
     Update O(1) expected a row, in any order of times. The first estimate sorts the last times, O(n log n) for n keys;
     from then on changes are logged, and an estimate costs a binary search and a scan of the log, which begins afresh
-    when it exceeds a quarter of the keys; a range costs a scan of all keys. Memory is 26 to 51 bytes for each key not
-    forgotten, with values 38 to 77: `forget` bounds it by the keys of the longest window.
+    when it exceeds a quarter of the keys; a range or a sum costs a scan of all keys. Memory is 26 to 51 bytes for each
+    key not forgotten, with values 38 to 77: `forget` bounds it by the keys of the longest window.
 
     References
     ----------
@@ -83,6 +85,10 @@ class Exact(Sketch):
         return self.values is not None
 
     @property
+    def adds_values(self) -> bool:
+        return True
+
+    @property
     def _columns(self) -> int:
         return 3 if self.keeps_values else 2
 
@@ -105,11 +111,19 @@ class Exact(Sketch):
             self._make_room()
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
-        if self._now is None or since > self._now:
-            return 0.0, 0.0, 0.0
-        young = self._table[self._table[:, 1] >= max(since, self._floor)]
-        count = float(np.count_nonzero(between.holds(from_bits(young[:, 2]))))
+        count = float(np.count_nonzero(between.holds(self._values_since(since))))
         return count, count, count
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:  # noqa: ARG002
+        terms = terms_of(self._values_since(since))
+        total = math.fsum(terms.tolist())
+        return terms, total, total
+
+    def _values_since(self, since: int) -> Float64:
+        """The latest values of the keys with time >= `since`, in any order."""
+        if self._now is None or since > self._now:
+            return np.empty(0)
+        return from_bits(self._table[self._table[:, 1] >= max(since, self._floor), 2])
 
     def _update(self, times: Int64, keys: UInt64) -> None:
         self._enter_all(times, keys)

@@ -1,5 +1,6 @@
 """sketch/k-skb: the paper's k-skyband sketch, kept by sweeping a buffer instead of by a dominance-aggregation tree."""
 
+import math
 from collections.abc import Mapping
 from statistics import median
 from typing import Any, ClassVar, Self
@@ -12,9 +13,11 @@ from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
+from skyband_distinct.exact_sums import terms_of
 from skyband_distinct.key_hashing import salt
-from skyband_distinct.latest_values import RangeSample, range_estimate, sample_of
+from skyband_distinct.latest_values import range_estimate, sample_of
 from skyband_distinct.sketch_sizes import skyband_shape
+from skyband_distinct.sum_bounds import ValueSample, sum_estimate
 from skyband_distinct.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.time_order import in_one_order, oldest_first
 from skyband_distinct.value_kernel import values_of
@@ -53,6 +56,11 @@ class KSkb(Sketch):
     are a uniform sample of the keys, whatever their values: if m of these are in a range, about m / v keys are. That
     count is off by at most epsilon times all keys of the window with probability 1 − delta, and exact below k keys.
 
+    What the values of the sample add up to, divided by v, is an unbiased estimate of their sum over all keys, off by a
+    relative sqrt((1 + s²) / k) where values deviate from their mean by s times it. Its low and high hold the sum with
+    probability 1 − delta, whatever the values: they are those of the number of keys (Chernoff) times those of the mean
+    (empirical Bernstein-Serfling), for which all values must lie within limits that are known. Exact below k keys.
+
     Parameters
     ----------
     epsilon : float, default 0.02
@@ -65,8 +73,8 @@ class KSkb(Sketch):
         "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
         key `hash` sets it (one of theta)
     values : str, default None
-        "latest": of each key the value that it had last is kept, so that ranges of it can be counted; the query's key
-        `value` sets it (one of latest)
+        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added up;
+        the query's key `value` sets it (one of latest)
 
     Complexity
     ----------
@@ -75,7 +83,8 @@ class KSkb(Sketch):
 
     References
     ----------
-    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 4.
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 4. Sums: Bardenet and
+    Maillard, Concentration inequalities for sampling without replacement, Bernoulli 21(3), 2015, theorem 4.3.
 
     Examples
     --------
@@ -129,6 +138,14 @@ class KSkb(Sketch):
         return self.values is not None
 
     @property
+    def adds_values(self) -> bool:
+        return True
+
+    @property
+    def needs_limits(self) -> bool:
+        return True
+
+    @property
     def exact_up_to(self) -> int:
         """Fewer than k pairs are all keys there are."""
         return self._k - 1
@@ -172,22 +189,32 @@ class KSkb(Sketch):
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         keys = self.estimate(since)
-        since = max(since, TIME_MIN) if keys else 2**63
-        samples = [
-            self._sampled(skyband, values, since, between)
-            for skyband, values in zip(self._skybands, self._values, strict=True)
-        ]
+        samples = [sample_of(*sample, between) for sample in self._samples_since(since)]
         return range_estimate(samples, keys, self.epsilon if keys >= self._k else 0.0, self._k)
 
-    def _sampled(
-        self, skyband: tuple[Int64, UInt64, UInt64], values: Float64, since: int, between: ValueRange
-    ) -> RangeSample:
-        times, hashes, limits = skyband
-        count = count_since(times, since) if since < 2**63 else 0
-        if count < self._k:
-            return sample_of(values[:count], 1.0, between)
-        limit = limits[count - 1]
-        return sample_of(values[:count][hashes[:count] < limit], (float(limit) + 1) / 2.0**64, between)
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        samples = self._samples_since(since)
+        whole = next((sample.values for sample in samples if sample.share == 1.0), None)
+        if whole is None:
+            total, low, high = sum_estimate(samples, self._k, self.delta, least, most)
+            return np.array([total]), low, high
+        terms = terms_of(whole)
+        total = math.fsum(terms.tolist())
+        return terms, total, total
+
+    def _samples_since(self, since: int) -> list[ValueSample]:
+        """Of each subsketch the values of the keys with time >= `since` that are its sample: of all where few are."""
+        self._settle()
+        some, since = self._now is not None and since <= self._now, max(since, TIME_MIN)
+        samples = []
+        for (times, hashes, limits), values in zip(self._skybands, self._values, strict=True):
+            count = count_since(times, since) if some else 0
+            if count < self._k:
+                samples.append(ValueSample(values[:count], 1.0))
+                continue
+            limit = limits[count - 1]
+            samples.append(ValueSample(values[:count][hashes[:count] < limit], (float(limit) + 1) / 2.0**64))
+        return samples
 
     def _update(self, times: Int64, keys: UInt64) -> None:
         self._take(times.copy(), keys.copy())

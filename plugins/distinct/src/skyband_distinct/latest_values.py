@@ -9,6 +9,9 @@ import numpy as np
 from skyband.arrays import Float64, Int64, UInt64
 from skyband.config.half_open_ranges import ValueRange
 
+LARGEST = 2.0**960
+"""The largest value, and the smallest with its sign changed, that is added up: no sum of such leaves float64."""
+
 
 class RangeSample(NamedTuple):
     """What a subsketch says of a range."""

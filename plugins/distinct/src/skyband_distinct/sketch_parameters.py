@@ -37,8 +37,10 @@ LATEST = "latest"
 
 def values() -> Any:
     """Whether the keys have values."""
-    message = 'latest": of each key the value that it had last is kept, so that ranges of it can be counted; '
-    return choice(LATEST, default=None, help=f"\"{message}the query's key `value` sets it")
+    message = (
+        'latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added '
+    )
+    return choice(LATEST, default=None, help=f"\"{message}up; the query's key `value` sets it")
 
 
 def check_seed(seed: int, hash_: str | None) -> None:

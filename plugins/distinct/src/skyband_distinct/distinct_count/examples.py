@@ -4,14 +4,26 @@ from skyband.queries.example import JobExample, examples
 
 _RANGES = {"value": "value", "ranges": [[0, 0.5], [0.5, 1], [1, float("inf")]]}
 
-EXAMPLES = examples(
-    {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
-    {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
-    {"item": "name", "windows": ["30 seconds", "15 seconds"], "every": "15 seconds", "against": "previous"},
-) + examples(
-    {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES},
-    {"item": "name", "windows": ["20 rows"], "every": "7 rows", **_RANGES},
-    backends={"sketch": "k-skb"},
+EXAMPLES = (
+    examples(
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
+        {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
+        {"item": "name", "windows": ["30 seconds", "15 seconds"], "every": "15 seconds", "against": "previous"},
+    )
+    + examples(
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES},
+        {"item": "name", "windows": ["20 rows"], "every": "7 rows", **_RANGES},
+        backends={"sketch": "k-skb"},
+    )
+    + examples(
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "value": "value"},
+        {"item": "name", "windows": ["20 rows"], "every": "7 rows", "value": "value"},
+        backends={"sketch": "exact"},
+    )
+    + examples(
+        {"item": "name", "windows": ["30 seconds"], "every": "15 seconds", "value": "value", "upper": 1},
+        backends={"sketch": "k-skb"},
+    )
 )
 
 JOB = JobExample(

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pyarrow as pa
 from skyband.arrays import Int64, UInt64
 from skyband.groups.execution import Execution
@@ -17,6 +18,7 @@ from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, w
 from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
 from skyband_distinct.distinct_count.query import DistinctCount
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
+from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, with_sums
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
 """Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
@@ -73,9 +75,15 @@ class DistinctCountExecution(Execution[DistinctCount]):
         query = self.query
         if query.emit is not None:
             return emitted_states.merged(answers)
-        added = ["count", "low", "high", *([] if query.against is None else ADDED)]
-        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate([(name, "sum") for name in added])
+        added = [(name, "sum") for name in ("count", "low", "high", *([] if query.against is None else ADDED))]
+        if query.adds:
+            answers = answers.append_column(PLACE, pa.array(np.arange(len(answers))))
+            added.append((PLACE, "list"))
+        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate(added)
         sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
+        if query.adds:
+            sums = with_sums(answers, sums)
+            return sums.select([name for name in answers.column_names if name not in (TERMS, PLACE)])
         if query.against is not None:
             previous, counts = (sums.column(name).to_numpy() for name in ("previous", "count"))
             sums = sums.append_column("ratio", with_ratio(previous, counts))

@@ -1,5 +1,6 @@
 """How one group's stream is answered in a distinct-count: by its sketch, or with its sketch as a state."""
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -8,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
@@ -17,6 +19,8 @@ from skyband.registry import Binding
 from skyband.states.coverage import Coverage
 from skyband.states.state import State
 
+from skyband_distinct.distinct_count.value_sums import TERMS, left_out, limits_of
+
 if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
 
@@ -25,7 +29,11 @@ class CountingProcessor(WindowedProcessor):
     """One group's sketch, asked for every window, and range, at each moment."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        self._ranges, self._valued = query.ranges, query.value is not None
+        self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
+        self._limits = limits_of(query) if query.adds else None
+        """What all values lie within that are added up; None where none are."""
+        self._terms: list[list[float]] | None = [] if TERMS in answers.names else None
+        """Of each answer of a shard the terms of its sum."""
         self._labels = {
             "window": pa.array([str(window) for window in query.windows]),
             "range": pa.array([str(within) for within in query.ranges or ()], pa.string()),
@@ -45,6 +53,8 @@ class CountingProcessor(WindowedProcessor):
         return self
 
     def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
+        if self._limits is not None and (beyond := left_out(self._query, arrays["values"])):
+            raise SnapshotError(f"holds values that are not added up: {', '.join(beyond)}; begin without it")
         self._sketch.load_state(arrays)
         self.resume_at(at, state.latest)
 
@@ -62,17 +72,31 @@ class CountingProcessor(WindowedProcessor):
         starts = self._starts(at)
         for window, since in enumerate(starts):
             if self._ranges is None:
-                self._answers.append((at, window, *self._sketch.estimate_with_bounds(since)))
+                self._answers.append((at, window, *self._counts(since)))
             for place, within in enumerate(self._ranges or ()):
                 counts = self._sketch.estimate_between(since, within.low, within.high)
                 self._answers.append((at, window, place, *counts))
         self._sketch.forget(min(starts))
 
+    def _counts(self, since: int) -> tuple[float, ...]:
+        """The count with its bounds, and the sum with its own where values are added up."""
+        counts = self._sketch.estimate_with_bounds(since)
+        if self._limits is None:
+            return counts
+        terms, low, high = self._sketch.sum_terms(since, *self._limits)
+        parts = terms.tolist()
+        if self._terms is not None:
+            self._terms.append(parts)
+        return *counts, math.fsum(parts), low, high
+
     def collect(self) -> ProcessorAnswers | None:
         if not self._answers:
             return None
-        columns = [np.array(column) for column in zip(*self._answers, strict=True)]
+        columns: list[Any] = [np.array(column) for column in zip(*self._answers, strict=True)]
         self._answers = []
+        if self._terms is not None:
+            columns.append(pa.array(self._terms, pa.list_(pa.float64())))
+            self._terms = []
         return AnswerColumns(self._schema, columns, self._labels)
 
     def clear(self) -> None:

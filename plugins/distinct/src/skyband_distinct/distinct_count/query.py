@@ -15,7 +15,7 @@ from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, leng
 from skyband.config.durations import Duration, length_text
 from skyband.config.half_open_ranges import ValueRange, ranges_parameter
 from skyband.config.literals import literal
-from skyband.config.parameters import choice
+from skyband.config.parameters import choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
@@ -32,6 +32,7 @@ from skyband.windows.previous_windows import against_parameter, previous_problem
 from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
+from skyband_distinct.distinct_count import value_sums
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
 from skyband_distinct.questions.theta_sketches import HASH as THETA
 
@@ -55,6 +56,12 @@ class DistinctCount(Query):
     window; of several rows at that time the largest counts. A range [low, high) holds the values from low on and below
     high; it stands as such text in the column range, after window. Ranges that do not overlap share no item. With
     `emit = "state"` any range is asked later. Rows whose value is null or no number are left out, and reported.
+
+    With `value` alone the value is added up over the items: each item counts once, with the value that it had last in
+    the window, such as each client with the price of its plan. sum, sum_low and sum_high follow the count. `exact` adds
+    up without rounding, and rounds once, so that a sum is the same from any shards. `k-skb` estimates it from a sample,
+    and its low and high hold it but for a share delta of the answers; for that no value may be above `upper` or below
+    `lower` (0 where it is not given). Rows beyond these, and those whose value is infinite, are left out, and reported.
 
     A group answers from its first row on until its longest window is empty. With `empty = "zero"` it goes on: a moment
     in which nothing came has an answer too, 0, so that a chart or an alarm sees the silence. Such a group is never
@@ -98,11 +105,9 @@ class DistinctCount(Query):
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"
-    drop_reasons: ClassVar[tuple[str, ...]] = ("null item", "null value")
-    backend_remedies: ClassVar[Mapping[str, str]] = {
-        "hash": "choose k-skb or exact",
-        "values": "choose k-skb or exact; or make a column of the ranges in the source, and group `by` that",
-    }
+    drop_reasons: ClassVar[tuple[str, ...]] = (
+        "null item", "null value", value_sums.TOO_LARGE, value_sums.BELOW, value_sums.ABOVE,
+    )  # fmt: skip
 
     item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
     windows: tuple[Length, ...] = lengths(
@@ -117,11 +122,19 @@ class DistinctCount(Query):
 
     empty: str | None = empty_parameter()
     value: str | None = column_name(
-        None, kw_only=True, help="a column of numbers: items are told apart by ranges of the value they had last"
+        None,
+        kw_only=True,
+        help="a column of numbers, of which an item has the one it had last: added up, or told apart by `ranges`",
     )
     ranges: tuple[ValueRange, ...] | None = ranges_parameter(
         kw_only=True,
         help="ranges of `value`, [[0, 10], [10, 100], [100, inf]]: each from its first number on and below its second",
+    )
+    lower: float | None = number(
+        None, kw_only=True, help="no value that is added up is below this; none: 0 with `upper`, otherwise no limit"
+    )
+    upper: float | None = number(
+        None, kw_only=True, help="no value that is added up is above this, which sums of k-skb need; none: no limit"
     )
     against: str | None = against_parameter()
     hash: str | None = choice(
@@ -136,7 +149,7 @@ class DistinctCount(Query):
         if not self.windows and self.longest is None:
             raise ConfigError(Problem("windows", f"{NO_WINDOWS} (got [])"))
         windows = {name: length for name, length in self.lengths.items() if name != "every"}
-        problems = self._range_problems()
+        problems = [*self._range_problems(), *value_sums.sum_problems(self)]
         if self.longest is None:
             problems += problems_of(self.every, self.offset, windows)
             problems += [*empty_problems(self.empty, self.rows, self.emit), *self._against_problems(windows)]
@@ -159,9 +172,20 @@ class DistinctCount(Query):
             return [Problem("value", "is required with `ranges`: the column of numbers whose ranges they are")]
         if self.emit is not None and self.ranges is not None:
             return [Problem("ranges", "are asked of the states later: leave them out where `emit` is given")]
-        if self.emit is None and self.value is not None and self.ranges is None:
-            return [Problem("ranges", 'go with `value`: give [[0, 10], [10, 100]], or emit = "state" to ask later')]
         return []
+
+    @property
+    def adds(self) -> bool:
+        """Whether it adds up the values of items."""
+        return self.value is not None and self.ranges is None and self.emit is None
+
+    @property
+    def backend_remedies(self) -> Mapping[str, str]:  # type: ignore[override]
+        if self.adds:
+            values = "it counts items, and keeps no values to add up: choose exact, or k-skb with `upper`"
+        else:
+            values = "choose k-skb or exact; or make a column of the ranges in the source, and group `by` that"
+        return {"hash": "choose k-skb or exact", "values": values}
 
     def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
         if self.against is None:
@@ -227,12 +251,14 @@ class DistinctCount(Query):
             numbers = as_float64(self.value, batch.column(self.value)).fill_null(np.nan).to_numpy(zero_copy_only=False)
             columns["value"] = pa.array(numbers)
             masks |= {"null value": np.isnan(numbers)} if np.isnan(numbers).any() else {}
+            masks |= value_sums.left_out(self, numbers) if self.adds else {}
         return columns, masks
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_whole(frame, "key")
         if self.value is not None:
-            check_numbers(frame, "value", at_least=-np.inf)
+            least, most = value_sums.bounds_of(self)
+            check_numbers(frame, "value", at_least=least, at_most=most)
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
@@ -254,9 +280,14 @@ class DistinctCount(Query):
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
         compared = () if self.against is None else (*ADDED, "ratio")
-        numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high", *compared)]
+        sums = value_sums.SUMS if self.adds else ()
+        numbers = [pa.field(name, pa.float64()) for name in ("count", "low", "high", *sums, *compared)]
         labels = [pa.field(name, pa.string()) for name in self.labels]
         return [at_field(self, schema), *labels, *numbers]
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        terms = [pa.field(value_sums.TERMS, pa.list_(pa.float64()))] if self.adds else []
+        return [*self.answer_fields(schema), *terms]
 
     @property
     def labels(self) -> list[str]:
@@ -293,6 +324,8 @@ class DistinctCount(Query):
         if self.value is None and cast(Sketch, backend).keeps_values:
             message = f"is required, as {backend.name} is to keep values: name the column here, and drop `values` there"
             return [Problem("value", message)]
+        if self.adds and (problems := value_sums.unlike(self, cast(Sketch, backend))):
+            return problems
         grain = cast(Sketch, backend).grain
         if grain == 1:
             return []
@@ -322,7 +355,9 @@ class DistinctCount(Query):
         if self.against is not None:  # earlier answers are of the windows and ranges that were
             return self.evolvable
         same = self.longest is None and isinstance(before, DistinctCount) and _longest(self) == _longest(before)
-        return (*self.evolvable, "ranges", *(["windows"] if same else []))
+        # Values that are added up are within limits, those that are told apart by ranges need not be.
+        ranges = ["ranges"] if isinstance(before, DistinctCount) and before.adds == self.adds else []
+        return (*self.evolvable, *ranges, *(["windows"] if same else []))
 
 
 def _longest(query: DistinctCount) -> object:

@@ -31,7 +31,7 @@ class RulesProcessor(AnsweringRules, CountingProcessor):
         if self._sketch.now is None or self._sketch.now < since:
             return []
         if self._ranges is None:
-            return [(at, rule, rule, *self._sketch.estimate_with_bounds(since))]
+            return [(at, rule, rule, *self._counts(since))]
         return [
             (at, rule, rule, number, *self._sketch.estimate_between(since, within.low, within.high))
             for number, within in enumerate(self._ranges)

@@ -1,0 +1,277 @@
+"""The sum of a value over the distinct items of a window, against the definition in plain Python and fractions."""
+
+import math
+from collections import defaultdict
+from datetime import datetime
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from in_process_shards import on_shards
+from skyband import ConfigError, InputError, SnapshotError, create
+from skyband.engines import local
+from skyband.engines.local import LocalRun
+from skyband.operator.first_states import begin_with_states
+from skyband.queries import make_query
+from skyband.states.table import StatesTable
+from skyband_distinct.exact_sums import exact_sums, exact_terms, terms_of
+from skyband_distinct.sum_bounds import around_k, miss_of_one
+from skyband_specs.binomial import allowed_failures
+from skyband_specs.sketch.streams import spread
+
+EVERY = 5
+EPOCH = datetime(1970, 1, 1)
+QUERY = {"kind": "distinct-count", "time": "t", "item": "item", "value": "value", "every": "5 seconds"}
+PRICES = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 0.1, 9.99, 1e16, 1.0, -1e16, 2.0**53, 3e-300, 1e290, -7.25]
+"""What cannot be added up, what is lost by adding up in another order, and plain prices."""
+TYPES = {"prices": pa.float64(), "whole": pa.int64(), "cents": pa.decimal128(9, 2)}
+
+
+def stream(rng, size):
+    """Rows in ties, at moments and beside them, items whose value changes, null items and values, quiet times."""
+    seconds = np.sort(rng.integers(0, 50, size))
+    seconds += 100 * (seconds > 15) + 33 * (seconds > 30)
+    items = [None if item > 9 else int(item) for item in rng.zipf(1.5, size)]
+    kind = list(TYPES)[int(rng.integers(len(TYPES)))]
+    values = {
+        "prices": [PRICES[place] for place in rng.integers(0, len(PRICES), size)],
+        "whole": rng.integers(-(2**53), 2**53, size).tolist(),
+        "cents": [int(value) / 100 for value in rng.integers(-1000, 100_000, size)],
+    }[kind]
+    columns = {"t": pa.array(seconds * 1_000_000, pa.timestamp("us")), "item": pa.array(items, pa.int64())}
+    exact = pa.array(values, pa.float64()) if kind == "cents" else pa.array(values, TYPES[kind])
+    value = exact.cast(TYPES[kind]) if kind == "cents" else exact
+    return pa.table(columns | {"group": rng.integers(0, 3, size), "value": value})
+
+
+def expected(rows, query):
+    """{(group, moment, window): (count, sum)}: of each item its last row there, of several the largest value."""
+    lower = query.get("lower", 0.0 if "upper" in query else -math.inf)
+    upper = query.get("upper", math.inf)
+    groups, latest, answers = defaultdict(list), 0, {}
+    for row in rows.to_pylist():
+        value = None if row["value"] is None else float(row["value"])
+        if row["item"] is None or value is None or not lower <= value <= upper or not abs(value) <= 2.0**960:
+            continue
+        latest = int((row["t"] - EPOCH).total_seconds())
+        groups[row["group"] if "by" in query else 0].append((latest, row["item"], value))
+    windows = [int(window.split()[0]) for window in query["windows"]]
+    for group, entries in groups.items():
+        begins = entries[0][0] // EVERY * EVERY + EVERY
+        for at in range(begins, latest // EVERY * EVERY + EVERY + 1, EVERY):
+            if not any(at - max(windows) <= time < at for time, _, _ in entries) and "empty" not in query:
+                continue
+            for window in windows:
+                last = {}
+                for time, item, value in entries:
+                    if at - window <= time < at:
+                        last[item] = max(last.get(item, (time, value)), (time, value))
+                answers[group, at, window] = len(last), float(sum(Fraction(value) for _, value in last.values()))
+    return answers
+
+
+def answered(table):
+    answers = {}
+    for row in table.to_pylist():
+        assert row["sum_low"] == row["sum"] == row["sum_high"]
+        place = row.get("group", 0), int((row["at"] - EPOCH).total_seconds()), int(row["window"].split()[0])
+        assert place not in answers
+        answers[place] = row["count"], row["sum"]
+    return answers
+
+
+def in_batches(rows, query, rng, backends):
+    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
+    run, parts, start = LocalRun.start(query, rows.schema, backends), [], 0
+    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
+        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
+        start = stop
+        again = LocalRun.start(query, rows.schema, backends)
+        again.operator.restore(run.operator.snapshot())
+        again._latest = run._latest
+        run = again
+    return pa.Table.from_batches([*parts, run.finish()])
+
+
+def follow(seed):
+    rng = np.random.default_rng([47, seed])
+    windows, rows = [(10,), (20, 5), (7, 25, 15)][seed % 3], stream(rng, int(rng.integers(0, 60)))
+    query = QUERY | {"windows": [f"{window} seconds" for window in windows]}
+    query |= {"by": ["group"]} if rng.integers(2) else {}
+    query |= [{}, {"upper": 1000.0}, {"lower": -5.0, "upper": 9.99}, {"lower": 0.05}][int(rng.integers(4))]
+    query |= {"empty": "zero"} if rng.integers(2) else {}
+    sketch = {"sketch": "k-skb" if "upper" in query and rng.integers(2) else "exact"}
+    wanted = expected(rows, query)
+    assert answered(local.apply(rows, query, sketch)) == wanted, (seed, query)
+    assert answered(in_batches(rows, query, rng, sketch)) == wanted, (seed, query, "in batches")
+    if "by" not in query:
+        together = on_shards(rows, make_query(query), 3, batches=2, backends=sketch)[0]
+        assert answered(together) == wanted, (seed, query, "on shards")
+    shuffled = rows.take(pa.array(rng.permutation(len(rows)))).sort_by("t")
+    assert answered(local.apply(shuffled, query, sketch)) == wanted, (seed, query, "in another order of equal times")
+    return len(wanted)
+
+
+@pytest.mark.filterwarnings("ignore:all .* rows were left out")
+def test_each_item_is_added_up_once_with_its_latest_value():
+    assert sum(follow(seed) for seed in range(40)) > 600
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:all .* rows were left out")
+def test_each_item_is_added_up_once_with_its_latest_value_on_ten_thousand_streams():
+    assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
+
+
+def test_sums_are_rounded_once_whatever_their_order():
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        values = rng.choice([-1.0, 1.0], 40) * 2.0 ** rng.integers(-1070, 900, 40) * (1 + rng.random(40))
+        values = np.append(values, -values[rng.permutation(40)[: int(rng.integers(0, 41))]])
+        exact = float(sum(map(Fraction, values.tolist())))
+        terms = exact_terms(rng.permutation(values))
+        assert math.fsum(terms.tolist()) == exact
+        assert exact_sums(terms, np.array([0, len(terms)])).tolist() == [exact]
+        cut = int(rng.integers(0, len(values)))
+        parts = np.concatenate([exact_terms(values[:cut]), exact_terms(values[cut:])])
+        assert exact_sums(parts, np.array([0, 0, len(parts)])).tolist() == [0.0, exact]
+    half = [1.0, 2.0**-53, 2.0**-106]  # a half to even, and what lies below it
+    assert exact_sums(np.array(half), np.array([0, 3])).tolist() == [math.fsum(half)]
+    for value in (math.inf, -math.inf, 2.0**961):
+        with pytest.raises(InputError, match=r"values: must lie within ±2\^960"):
+            terms_of(np.array([1.0, value]))
+
+
+@pytest.mark.parametrize(("delta", "theta"), [(0.05, None), (0.3, None), (0.2, "theta")])
+def test_bounds_of_a_sample_hold_the_sum_as_often_as_declared(delta, theta):
+    misses = []
+    for seed in range(60):
+        rng = np.random.default_rng([5, seed])
+        keys = 1500
+        values = [rng.random(keys), 1.0 * (rng.random(keys) < 0.05), rng.exponential(0.1, keys).clip(0, 1)][seed % 3]
+        shift = [0.0, -0.5][seed % 2]
+        sketch = create("sketch", "k-skb", values="latest", epsilon=0.2, delta=delta, hash=theta)
+        sketch.update(np.arange(keys), spread(np.arange(keys) + 10**6 * seed), values + shift)
+        total, low, high = sketch.estimate_sum(0, shift, 1 + shift)
+        assert low < total < high
+        misses.append(not low <= math.fsum((values + shift).tolist()) <= high)
+        assert sketch.estimate_sum(keys - 40, shift, 1 + shift) == (math.fsum((values + shift)[-40:].tolist()),) * 3
+    assert sum(misses) <= allowed_failures(len(misses), delta, 1e-8)
+
+
+def test_the_estimate_of_a_sum_is_unbiased_and_its_bounds_narrow_as_samples_grow():
+    errors, widths = [], []
+    for seed in range(40):
+        rng = np.random.default_rng([6, seed])
+        values = rng.random(20_000)
+        sketch = create("sketch", "k-skb", values="latest", epsilon=[0.1, 0.05][seed % 2], hash="theta")
+        sketch.update(np.arange(20_000), spread(np.arange(20_000) + 10**6 * seed), values)
+        total, low, high = sketch.estimate_sum(0, 0, 1)
+        errors.append(total / values.sum() - 1)
+        widths.append((high - low) / total)
+    deviation = np.sqrt(1 + 1 / 3) / np.sqrt(sketch._k)  # of uniform values, that deviate by 1 / √3 of their mean
+    assert abs(np.mean(errors)) < 4 * 2 * deviation / np.sqrt(40)
+    assert np.median(widths[1::2]) < 0.65 * np.median(widths[::2])
+
+
+def test_the_ends_of_a_number_of_keys_are_missed_as_seldom_as_said():
+    """n times the kth smallest of n hashes is close to a gamma number of shape k."""
+    gamma = np.random.default_rng(1).gamma(50, size=200_000)
+    for miss in (0.3, 0.05, 0.001):
+        below, above = around_k(50, miss)
+        assert below < 50 < above
+        assert (gamma < below).mean() <= miss and (gamma > above).mean() <= miss
+    assert miss_of_one(0.1, 1) == pytest.approx(0.05)
+    one = miss_of_one(0.05, 3)
+    assert 3 * one**2 * (1 - one) + one**3 == pytest.approx(0.025)
+
+
+def paid(values, **columns):
+    seconds = pa.array(range(len(values)), pa.timestamp("s"))
+    return pa.table({"t": seconds, "item": list("abcdefgh"[: len(values)]), "value": values} | columns)
+
+
+def test_rows_that_are_not_added_up_are_left_out_and_counted():
+    table = paid([1.5, None, math.nan, math.inf, -2.0, 100.0, 7.25, 2.0**961])
+    run = LocalRun.start(QUERY | {"windows": ["10 seconds"], "upper": 50}, table.schema, {"sketch": "exact"})
+    run.push(table.to_batches()[0])
+    assert [(row["count"], row["sum"]) for row in run.finish().to_pylist()] == [(2, 8.75)]
+    dropped = {"null value": 2, "value too large to add up": 2, "value below lower": 1, "value above upper": 1}
+    assert run.operator.take_metrics().dropped == dropped
+
+
+def test_windows_in_rows_and_of_rules_and_changes():
+    table = paid([1, 2, 4, 8, 16, 32]).set_column(1, "item", pa.array(list("aabcab")))
+    in_rows = QUERY | {"windows": ["4 rows"], "every": "2 rows", "time": "n"}
+    numbered = table.append_column("n", pa.array(range(6)))
+    assert local.apply(numbered, in_rows, {"sketch": "exact"})["sum"].to_pylist() == [2, 14, 56]
+    rules = pa.table({"name": ["three"], "window": ["3 seconds"], "slide": ["5 seconds"]})
+    kept = QUERY | {"windows": ["5 seconds"], "longest": "10 seconds"}
+    asked = local.apply(table, kept, {"sketch": "exact"}, rules=rules).to_pylist()
+    assert [(row["rule"], row["sum"]) for row in asked] == [
+        ("5 seconds", 28), ("three", 28), ("5 seconds", 32),
+    ]  # fmt: skip
+    changes = QUERY | {"windows": ["1 hour"], "every": "2 seconds", "answers": "changes", "changed": ["sum"]}
+    assert local.apply(table, changes, {"sketch": "exact"})["sum"].to_pylist() == [2, 14, 56]
+
+
+def test_states_of_values_that_cannot_be_added_up_are_no_beginning(tmp_path):
+    table = paid([1.5, 2.5, math.inf])
+    keys = QUERY | {"windows": ["1 minute"]}
+    for rows, plain in ((table.slice(0, 2), True), (table, False)):
+        pq.write_table(local.apply(rows, keys | {"emit": "state"}, {"sketch": "exact"}), tmp_path / "states.parquet")
+        run = LocalRun.start(keys, rows.schema, {"sketch": "exact"})
+        if plain:
+            begin_with_states(run.operator, StatesTable(str(tmp_path)), 5_000_000)
+        else:
+            with pytest.raises(SnapshotError, match="holds values that are not added up: value too large to add up"):
+                begin_with_states(run.operator, StatesTable(str(tmp_path)), 5_000_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "backend", "field", "said"),
+    [
+        ({}, "pcsa-ml", "backends.sketch", "it counts items, and keeps no values to add up: choose exact, or k-skb"),
+        ({}, "hll-panes", "backends.sketch", "hll-panes has no parameter 'values'"),
+        ({}, "se-fm", "backends.sketch", "choose exact, or k-skb with `upper`"),
+        ({}, "se-pcsa", "backends.sketch", "choose exact, or k-skb with `upper`"),
+        ({}, "k-skb", "query.upper", "is required with k-skb, whose bounds of a sum need to know what the largest"),
+        ({"lower": 0}, "k-skb", "query.upper", "is required with k-skb"),
+        ({"against": "previous"}, "exact", "against", "compares counts, and not what values add up to"),
+        ({"lower": 5, "upper": 5}, "exact", "upper", "must be above lower = 5 (got 5)"),
+        ({"upper": -1}, "exact", "upper", "must be above lower = 0 (got -1)"),
+        ({"upper": 5, "ranges": [[0, 1]]}, "exact", "upper", "goes with the sum of a `value`"),
+        ({"lower": 5, "emit": "state"}, "exact", "lower", "goes with the sum of a `value`"),
+        ({"upper": 5, "value": None}, "exact", "upper", "goes with the sum of a `value`"),
+        ({"value": "item"}, "exact", "query.value", "column 'item' must be a number"),
+    ],
+)
+def test_what_is_not_added_up_is_refused_with_the_remedy(changes, backend, field, said):
+    with pytest.raises(ConfigError) as caught:
+        local.apply(paid([1]), QUERY | {"windows": ["5 seconds"]} | changes, {"sketch": backend})
+    (problem,) = caught.value.problems
+    assert problem.field == field and said in problem.message
+
+
+def test_a_sketch_says_what_it_lacks():
+    with pytest.raises(InputError, match="sum: pcsa-ml adds up no values, it counts keys only: k-skb and exact do"):
+        create("sketch", "pcsa-ml").estimate_sum(0)
+    with pytest.raises(InputError, match="values: exact keeps none: make it with"):
+        create("sketch", "exact").estimate_sum(0)
+    sampled = create("sketch", "k-skb", values="latest")
+    for limits, field in (((-math.inf, 1), "least"), ((0, math.inf), "most"), ((1, 0), "most")):
+        with pytest.raises(InputError, match=f"{field}: "):
+            sampled.estimate_sum(0, *limits)
+
+
+def test_a_job_that_counted_ranges_does_not_go_on_with_sums():
+    """Ranges hold infinite values too."""
+    table = paid([1.0, 2.0])
+    keys = {"windows": ["5 seconds"]}
+    run = LocalRun.start(QUERY | keys | {"ranges": [[0, 1]]}, table.schema, {"sketch": "exact"})
+    run.push(table.to_batches()[0])
+    again = LocalRun.start(QUERY | keys, table.schema, {"sketch": "exact"})
+    with pytest.raises(SnapshotError, match=r"query.ranges was \(\[0, 1\),\), is None"):
+        again.operator.restore(run.operator.snapshot())
