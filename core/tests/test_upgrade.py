@@ -36,6 +36,7 @@ OTHERS = {
     "window": "3 minutes",
     "aggregate": "max",
     "upper": 5000.0,
+    "lower": -1.0,
     "repeats": 3,
     "id": "name",
     "tokens": "others",
@@ -100,10 +101,12 @@ NEEDED_BY = {
     ("top-k-workload", "repeats"): {"repeats": "best"},
     ("distinct-count", "value"): {"ranges": [[0, 1]]},
     ("distinct-count", "ranges"): {"value": "number"},
+    **{("distinct-count", key): {"value": "number"} for key in ("lower", "upper")},
     **{(kind, key): {"size": None} for kind in ("uncertain-sum", "uncertain-join") for key in ("window", "delta")},
 }
 """What goes with such a value, whatever the query and for one."""
 BACKENDS_OF = {("distinct-count", key): {"sketch": "k-skb"} for key in ("hash", "value", "ranges")}
+BACKENDS_OF |= {("distinct-count", key): {"sketch": "exact"} for key in ("lower", "upper")}
 """The backends that know a key."""
 
 

@@ -13,7 +13,9 @@ from skyband import ConfigError, SnapshotError
 from skyband.engines.local import LocalRun, apply
 from skyband.groups import state_arrays
 from skyband.queries import make_query
+from skyband_distinct.distinct_count import execution
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor
+from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts, earlier_counts
 
 EVERY = 5
 EPOCH = datetime(1970, 1, 1)
@@ -67,14 +69,18 @@ def in_batches(rows, query, rng, backends=None):
         parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
         start = stop
         again = LocalRun.start(query, rows.schema, backends)
-        again.operator.restore(run.operator.snapshot())
+        blob = run.operator.snapshot()
+        again.operator.restore(blob)
+        assert again.operator.snapshot() == blob
         again._latest = run._latest
         run = again
     return pa.Table.from_batches([*parts, run.finish()])
 
 
-def follow(seed):
+def follow(seed, monkeypatch):
     rng = np.random.default_rng([45, seed])
+    monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
+    monkeypatch.setattr(execution, "_MOST_KEYS", int(rng.choice([0, 2, 5, 512])))  # processors, and groups that grow
     windows, rows = [(10,), (20, 5), (5, 25, 15)][seed % 3], stream(rng, int(rng.integers(0, 60)))
     query = QUERY | {"windows": [f"{window} seconds" for window in windows]}
     query |= {"by": ["group"]} if rng.integers(2) else {}
@@ -87,14 +93,14 @@ def follow(seed):
     return len(wanted)
 
 
-def test_counts_beside_those_of_the_window_before():
-    assert sum(follow(seed) for seed in range(18)) > 300
+def test_counts_beside_those_of_the_window_before(monkeypatch):
+    assert sum(follow(seed, monkeypatch) for seed in range(18)) > 300
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_counts_beside_those_of_the_window_before_on_ten_thousand_streams():
-    assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
+def test_counts_beside_those_of_the_window_before_on_ten_thousand_streams(monkeypatch):
+    assert sum(follow(seed, monkeypatch) for seed in range(100, 10_100)) > 150_000
 
 
 def test_windows_in_rows():
@@ -105,6 +111,60 @@ def test_windows_in_rows():
         query = QUERY | {"windows": ["15 rows", "5 rows"], "every": "5 rows", "by": ["group"]}
         numbered = rows.set_column(0, "t", pa.array(np.arange(len(rows))))
         assert answered(apply(numbered, query), query, of_rows=True) == expected(rows, query, of_rows=True)
+
+
+@pytest.mark.parametrize("most", [2, 5, 512])
+def test_small_groups_answer_as_processors_do_however_the_input_was_cut(most, monkeypatch):
+    monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
+    rng = np.random.default_rng([46, most])
+    rows = stream(rng, 4000).set_column(2, "group", pa.array(rng.integers(0, 150, 4000)))
+    query = QUERY | {"windows": ["20 seconds", "5 seconds"], "by": ["group"]}
+    query |= {"answers": "changes"} if most == 5 else {"empty": "zero"} if most == 2 else {}
+    tables = []
+    for size in (0, most):
+        monkeypatch.setattr(execution, "_MOST_KEYS", size)
+        run = LocalRun.start(query, rows.schema)
+        assert isinstance(run.operator._groups._small_groups, SmallPreviousCounts) == (size > 0)
+        tables += [apply(rows, query), in_batches(rows, query, rng)]
+    order = [(name, "ascending") for name in ("at", "group", "window")]
+    first, *others = (table.sort_by(order) for table in tables)
+    assert len(first) > 1500 and all(first.equals(other) for other in others)
+
+
+def test_what_a_group_that_grows_was_answered_is_counted_from_its_keys(monkeypatch):
+    """Of every moment of the window that goes on, by counting anew."""
+    query = make_query(QUERY | {"windows": ["20 seconds", "10 seconds"]})
+    for seed in range(20):
+        rng = np.random.default_rng([48, seed])
+        times, keys = np.sort(rng.integers(0, 60, 40)), rng.integers(0, 6, 40).astype(np.uint64)
+        last, following = int(times[-1]), int(times[-1]) // 5 * 5 + 5
+        found = earlier_counts(query.schedule, last * 1_000_000, times * 1_000_000, keys)
+        for window, (at, counts) in zip((20, 10), found, strict=True):
+            wanted = {
+                moment: len(set(keys[(moment - window <= times) & (times < moment)].tolist()))
+                for moment in range(following - window, last + 1, 5)
+            }
+            assert dict(zip((at // 1_000_000).tolist(), counts.tolist(), strict=True)) == {
+                moment: count for moment, count in wanted.items() if count
+            }
+
+
+def test_days_of_a_zone_are_compared_where_groups_are_small(monkeypatch):
+    """Days of 23 and 25 hours among them; months begin elsewhere than two of them do, and have processors."""
+    zone, rng = ZoneInfo("Europe/Paris"), np.random.default_rng(5)
+    hours = np.sort(rng.integers(0, 24 * 70, 300))
+    days = [datetime(2026, 3, 20, tzinfo=zone) + timedelta(hours=int(hour)) for hour in hours]
+    columns = {"t": pa.array(days, pa.timestamp("us", "UTC")), "item": rng.integers(0, 9, 300)}
+    rows = pa.table(columns | {"group": rng.integers(0, 4, 300)})
+    monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
+    for window, kind in (("1 day", SmallPreviousCounts), ("2 weeks", SmallPreviousCounts), ("1 month", type(None))):
+        query = QUERY | {"windows": [f"{window} in Europe/Paris"], "every": "1 day in Europe/Paris", "by": ["group"]}
+        answers = []
+        for most in (0, 4, 512):
+            monkeypatch.setattr(execution, "_MOST_KEYS", most)
+            assert isinstance(LocalRun.start(query, rows.schema).operator._groups._small_groups, kind if most else type(None))
+            answers.append(apply(rows, query).sort_by([("at", "ascending"), ("group", "ascending")]))
+        assert answers[0].equals(answers[1]) and answers[0].equals(answers[2]) and len(answers[0]) > 100
 
 
 def test_a_range_of_a_value_is_compared_with_itself():

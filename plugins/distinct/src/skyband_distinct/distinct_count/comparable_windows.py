@@ -1,6 +1,6 @@
 """Which windows of distinct-count have one before them that ends at a moment, and what is told of both."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.errors import Problem
@@ -22,6 +22,11 @@ def moments_problems(every: Length, offset: int, windows: Mapping[str, Length]) 
             message = "must be 0 with `against` and windows of the calendar, which begin where others end"
             return [Problem("offset", message)]
     return problems
+
+
+def before_that_double(windows: Sequence[Length]) -> bool:
+    """Whether each window and the one before it begin where one twice as long does: months and years need not."""
+    return not any(isinstance(window, CalendarLength) and window.unit in _MONTHS for window in windows)
 
 
 def _ends_at_moment(every: Length, window: Length) -> bool:

@@ -13,7 +13,7 @@ from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
 
-from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.comparable_windows import ADDED, before_that_double
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio
 from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
 from skyband_distinct.distinct_count.query import DistinctCount
@@ -53,21 +53,23 @@ class DistinctCountExecution(Execution[DistinctCount]):
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
         most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        alone = (
-            query.longest is not None or query.emit is not None or query.value is not None or query.against is not None
-        )
-        if most < _FEWEST_KEYS or alone:
+        alone = query.longest is not None or query.emit is not None or query.value is not None
+        if most < _FEWEST_KEYS or alone or (query.against is not None and not before_that_double(query.windows)):
             return None
+        cls = CountingProcessor if query.against is None else PreviousProcessor
 
         def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
-            return CountingProcessor(query, bindings, answers).begin(last, times, keys)
+            return cls(query, bindings, answers).begin(last, times, keys)
 
         from skyband.groups.small_row_windows import SmallRowWindows
 
-        from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts  # on use, because it loads numba
+        # on use, because they load numba
+        from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts
+        from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts
 
         windows = [str(window) for window in query.windows]
-        table = SmallDistinctCounts(query.schedule, windows, most, answers, processor)
+        small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
+        table = small(query.schedule, windows, most, answers, processor)
         return SmallRowWindows(table) if query.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import TIME_MAX, TIME_MIN, Array
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
@@ -48,6 +48,18 @@ class PreviousProcessor(CountingProcessor):
         self._past: list[deque[tuple[int, Count]]] = [deque() for _ in range(count)]
         """Of each window and range its answers since the window that goes on began."""
         super().__init__(query, bindings, answers)
+
+    def begin(self, last: int, times: Int64, keys: UInt64) -> "PreviousProcessor":
+        """As without `against`, with the keys' last times of each pane, which tell what was answered before."""
+        from skyband_distinct.distinct_count.small_groups_previous import earlier_counts  # on use, as it loads numba
+
+        order = np.lexsort((times, keys))
+        newest = order[np.append(keys[order][1:] != keys[order][:-1], True)] if len(order) else order
+        newest = newest[np.lexsort((keys[newest], times[newest]))]
+        super().begin(last, times[newest], keys[newest])
+        for past, (at, counts) in zip(self._past, earlier_counts(self._schedule, last, times, keys), strict=True):
+            past.extend((moment, (count,) * 3) for moment, count in zip(at.tolist(), map(float, counts), strict=True))
+        return self
 
     def _starts(self, at: int) -> list[int]:
         return super()._starts(at)[::2]

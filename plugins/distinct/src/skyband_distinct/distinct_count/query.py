@@ -71,8 +71,7 @@ class DistinctCount(Query):
     difference_low, difference_high, ratio. The difference is what there is more now, with its bounds; the ratio is null
     where the window before has none. It is what was answered at its end, so that windows are whole numbers of times
     `every`, and nothing where the group had no row before: the first windows of a stream are compared with nothing. A
-    group answers until both windows are empty. Groups are answered one by one then: many small ones, a few rows each,
-    cost a hundred times what they cost without.
+    group answers until both windows are empty.
 
     With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
     none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`

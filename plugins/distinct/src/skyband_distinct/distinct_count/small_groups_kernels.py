@@ -11,7 +11,7 @@ from skyband.kernels.nested import nested_njit
 
 
 @njit(inline="always")
-def _slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
+def find_slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
     """Where a key's entry is noted, or is to be; slots not `made` now are free."""
     mask = np.uint64(len(table) - 1)
     slot = key & mask
@@ -23,7 +23,7 @@ def _slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
 @nested_njit
 def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
     for entry in range(size):
-        slot = _slot(table, made, now, entry_keys, entry_keys[entry])
+        slot = find_slot(table, made, now, entry_keys, entry_keys[entry])
         table[slot], made[slot] = entry, now
 
 
@@ -88,7 +88,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     now += 1
                     _note(table, made, now, entry_keys, size)
                     noted = True
-                slot = _slot(table, made, now, entry_keys, keys[row])
+                slot = find_slot(table, made, now, entry_keys, keys[row])
                 if made[slot] == now:
                     entry_times[table[slot]] = times[row]
                     row += 1
@@ -97,7 +97,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     size = _forget(entry_keys, entry_times, size, oldest_needed(times[row], slides))
                     now += 1
                     _note(table, made, now, entry_keys, size)
-                    slot = _slot(table, made, now, entry_keys, keys[row])
+                    slot = find_slot(table, made, now, entry_keys, keys[row])
                 entry_keys[size], entry_times[size] = keys[row], times[row]
                 table[slot], made[slot] = size, now
                 size += 1

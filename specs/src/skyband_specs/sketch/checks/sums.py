@@ -32,9 +32,10 @@ def check_sums_are_of_the_latest_values(make: Make, case: Case) -> None:
         return
 
     def law(stream: SketchStream) -> None:
-        few = _few(stream, make().exact_up_to)
+        few = stream if case.info.guarantee == "exact" else _few(stream, make().exact_up_to)
         backend, values = _adding(make), _values(few)
-        backend.update(few.times, few.keys, values)
+        for rows in np.array_split(np.arange(len(few)), 3):
+            backend.update(few.times[rows], few.keys[rows], values[rows])
         for since in moments(few, backend.grain):
             expected = float(sum(Fraction(value) for value in _latest(few, values, since)))
             got = backend.estimate_sum(since, -9.0, 9.0)
@@ -78,8 +79,8 @@ def _few(stream: SketchStream, most: int) -> SketchStream:
 
 
 def _values(stream: SketchStream) -> Float64:
-    """A value for each row that depends on the row alone: such as add up to another number in another order."""
-    lots = spread(stream.times ^ stream.keys.view(np.int64)) % np.uint64(7)
+    """A value for each row, such as add up to another number in another order; of one key and time there are several."""
+    lots = spread(np.arange(len(stream))) % np.uint64(7)
     return np.array([0.1, 1e-17, 3.0, -0.3, 7.0, 1e-9, -5.0])[lots.astype(np.int64)]
 
 
