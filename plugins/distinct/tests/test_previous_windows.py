@@ -14,8 +14,9 @@ from skyband.engines.local import LocalRun, apply
 from skyband.groups import state_arrays
 from skyband.queries import make_query
 from skyband_distinct.distinct_count import execution
+from skyband_distinct.distinct_count.earlier_counts import earlier_counts
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor
-from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts, earlier_counts
+from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts
 
 EVERY = 5
 EPOCH = datetime(1970, 1, 1)
@@ -162,7 +163,9 @@ def test_days_of_a_zone_are_compared_where_groups_are_small(monkeypatch):
         answers = []
         for most in (0, 4, 512):
             monkeypatch.setattr(execution, "_MOST_KEYS", most)
-            assert isinstance(LocalRun.start(query, rows.schema).operator._groups._small_groups, kind if most else type(None))
+            assert isinstance(
+                LocalRun.start(query, rows.schema).operator._groups._small_groups, kind if most else type(None)
+            )
             answers.append(apply(rows, query).sort_by([("at", "ascending"), ("group", "ascending")]))
         assert answers[0].equals(answers[1]) and answers[0].equals(answers[2]) and len(answers[0]) > 100
 

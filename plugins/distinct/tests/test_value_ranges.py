@@ -161,7 +161,6 @@ def test_values_are_numbers_of_any_type(kind):
         ({"ranges": [[0, 10]], "value": "shop"}, "exact", "query.value", "column 'shop' must be a number"),
         ({"ranges": [[0, 10]], "value": "amuont"}, "exact", "query.value", "did you mean 'amount'?"),
         ({"ranges": [[0, 10]], "value": None}, "exact", "value", "is required with `ranges`"),
-        ({}, "exact", "ranges", "go with `value`: give [[0, 10], [10, 100]]"),
         ({"ranges": [[0, 10]], "emit": "state"}, "exact", "ranges", "are asked of the states later"),
         ({"ranges": []}, "exact", "ranges", "must be a list of ranges"),
         ({"ranges": "0-10"}, "exact", "ranges", "must be a list of ranges"),

@@ -33,6 +33,8 @@ class DistinctCount(_DistinctCount):
         empty: str | None = None,
         value: str | None = None,
         ranges: Sequence[Any] | None = None,
+        lower: float | None = None,
+        upper: float | None = None,
         against: str | None = None,
         hash: str | None = None,
         longest: str | Duration | None = None,

@@ -23,7 +23,7 @@ MOST_TERMS = 64
 @nested_njit
 def add_to(terms: Any, count: int, value: float) -> int:
     """Add a value to the first `count` of the terms of a sum, in place; returns how many there are then."""
-    kept = 0
+    after = 0
     for place in range(count):
         term = terms[place]
         if abs(value) < abs(term):
@@ -31,13 +31,13 @@ def add_to(terms: Any, count: int, value: float) -> int:
         high = value + term
         low = term - (high - value)
         if low != 0.0:
-            terms[kept] = low
-            kept += 1
+            terms[after] = low
+            after += 1
         value = high
     if value != 0.0:
-        terms[kept] = value
-        kept += 1
-    return kept
+        terms[after] = value
+        after += 1
+    return after
 
 
 @nested_njit

@@ -17,6 +17,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.earlier_counts import earlier_counts
 from skyband_distinct.distinct_count.processor import CountingProcessor
 
 if TYPE_CHECKING:
@@ -51,8 +52,6 @@ class PreviousProcessor(CountingProcessor):
 
     def begin(self, last: int, times: Int64, keys: UInt64) -> "PreviousProcessor":
         """As without `against`, with the keys' last times of each pane, which tell what was answered before."""
-        from skyband_distinct.distinct_count.small_groups_previous import earlier_counts  # on use, as it loads numba
-
         order = np.lexsort((times, keys))
         newest = order[np.append(keys[order][1:] != keys[order][:-1], True)] if len(order) else order
         newest = newest[np.lexsort((keys[newest], times[newest]))]

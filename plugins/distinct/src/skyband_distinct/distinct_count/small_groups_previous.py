@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import TIME_MAX, Array, Int64, UInt64, read_only
+from skyband.arrays import Array, Int64, read_only
 from skyband.groups.small_group_table import PassInput, PassResult
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
-from skyband.windows.schedule import Schedule
 
 from skyband_distinct.distinct_count.previous_counts import with_ratio
 from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts
@@ -23,7 +22,7 @@ class SmallPreviousCounts(SmallDistinctCounts):
 
     def run_pass(self, step: PassInput) -> PassResult:
         entries, schedule = step.entries, self.schedule
-        count, keys, times, grown, session, at, counts = count_keys_twice(
+        count, keys, times, overflow, session, at, counts = count_keys_twice(
             step.session_spans, entries["key"], entries["time"], self._panes(entries["time"]), step.times,
             step.rows["key"], self._panes(step.times), step.moments.at, schedule.slides_with_longest_window,
             schedule.starts_at(step.moments.at), self.most,
@@ -34,7 +33,7 @@ class SmallPreviousCounts(SmallDistinctCounts):
         difference = now - before
         numbers = [*[now] * 3, before, *[difference] * 3, with_ratio(before, now)]
         answers = [moments(np.repeat(at, windows), self.schema.field("at").type), labels, *map(pa.array, numbers)]
-        return PassResult(count, {"key": keys, "time": times}, grown, np.repeat(session, windows), answers)
+        return PassResult(count, {"key": keys, "time": times}, overflow, np.repeat(session, windows), answers)
 
     def entry_order(self, entries: Mapping[str, Array], owners: Int64) -> Int64:
         return np.lexsort((entries["time"], entries["key"], owners))
@@ -49,27 +48,3 @@ class SmallPreviousCounts(SmallDistinctCounts):
     def _panes(self, times: Int64) -> Int64:
         """Of each time the moment after it."""
         return read_only(np.asarray(self.schedule.after(times), np.int64))
-
-
-def earlier_counts(schedule: Schedule, last: int, times: Int64, keys: UInt64) -> list[tuple[Int64, Int64]]:
-    """Of each window the moments up to `last` at which one ends that is compared later, and its count, none of them 0.
-
-    times, keys: int64[n], uint64[n] of all rows that these windows hold, or of a key's last of each pane.
-    """
-    order = np.lexsort((times, keys))
-    times, keys = times[order], keys[order]
-    later = np.append(np.where(keys[1:] == keys[:-1], times[1:], TIME_MAX), TIME_MAX)
-    counts = []
-    for place, begin in enumerate(schedule.starts(schedule.after(last))[::2]):
-        at = schedule.between(begin - 1, last)
-        starts = schedule.starts_at(at)[:, 2 * place] if len(at) else at
-        # A key is in the windows that end after an entry and no later than its next one, if they begin before it.
-        first = np.searchsorted(at, times, side="right")
-        stop = np.minimum(np.searchsorted(at, later, side="right"), np.searchsorted(starts, times, side="right"))
-        some = stop > first
-        changes = np.zeros(len(at) + 1, np.int64)
-        np.add.at(changes, first[some], 1)
-        np.add.at(changes, stop[some], -1)
-        number = np.cumsum(changes[:-1])
-        counts.append((at[number > 0], number[number > 0]))
-    return counts

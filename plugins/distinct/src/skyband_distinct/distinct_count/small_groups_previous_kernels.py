@@ -14,16 +14,16 @@ from skyband_distinct.distinct_count.small_groups_kernels import find_slot
 
 
 @nested_njit
-def _note(table: Any, made: Any, now: int, keys: Any, times: Any, later: Any, size: int) -> None:
+def _note(table: Any, epochs: Any, now: int, keys: Any, times: Any, later: Any, size: int) -> None:
     """Note the newest entry of each key, and of each entry the time of the key's next one, TIME_MAX without one.
 
     Those of a key stand in the order of their times.
     """
     for entry in range(size):
-        slot = find_slot(table, made, now, keys, keys[entry])
-        if made[slot] == now:
+        slot = find_slot(table, epochs, now, keys, keys[entry])
+        if epochs[slot] == now:
             later[table[slot]] = times[entry]
-        table[slot], made[slot], later[entry] = entry, now, TIME_MAX
+        table[slot], epochs[slot], later[entry] = entry, now, TIME_MAX
 
 
 @nested_njit
@@ -58,21 +58,21 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
     session_count = len(firsts)
-    new_count, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
+    new_count, overflow = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     new_keys = np.empty(len(held_keys) + len(times), np.uint64)
     new_times = np.empty(len(new_keys), np.int64)
     room = 0
     for session in range(session_count):
         room += ends[session] - begins[session]
-    owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
+    owner, answer_at = np.empty(room, np.int64), np.empty(room, np.int64)
     answers = np.zeros((room, since.shape[1]), np.int64)
     slots = 4
     while slots < 2 * (most + 1):
         slots *= 2
-    table, made = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
+    table, epochs = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     entry_keys, entry_times = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
     panes, later = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
-    given, written, now = 0, 0, 0
+    answer_count, entry_count, now = 0, 0, 0
     for session in range(session_count):
         size = sessions.size[session]
         for entry in range(size):
@@ -80,22 +80,22 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
             entry_times[entry] = held_times[firsts[session] + entry]
             panes[entry] = held_panes[firsts[session] + entry]
         now += 1
-        _note(table, made, now, entry_keys, entry_times, later, size)
+        _note(table, epochs, now, entry_keys, entry_times, later, size)
         row, stop, moment = sessions.start[session], sessions.stop[session], begins[session]
         while True:
             more = moment < ends[session]
             while row < stop and not (more and times[row] >= at[moment]):
-                slot = find_slot(table, made, now, entry_keys, keys[row])
-                if made[slot] == now and panes[table[slot]] == row_panes[row]:
+                slot = find_slot(table, epochs, now, entry_keys, keys[row])
+                if epochs[slot] == now and panes[table[slot]] == row_panes[row]:
                     entry_times[table[slot]] = times[row]
                     row += 1
                     continue
                 if size == most:  # perhaps some are in no window any more
                     size = _forget(entry_keys, entry_times, panes, size, oldest_needed(times[row], slides))
                     now += 1
-                    _note(table, made, now, entry_keys, entry_times, later, size)
-                    slot = find_slot(table, made, now, entry_keys, keys[row])
-                if made[slot] == now:
+                    _note(table, epochs, now, entry_keys, entry_times, later, size)
+                    slot = find_slot(table, epochs, now, entry_keys, keys[row])
+                if epochs[slot] == now:
                     later[table[slot]] = times[row]
                 entry_keys[size], entry_times[size], panes[size], later[size] = (
                     keys[row],
@@ -103,40 +103,40 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
                     row_panes[row],
                     TIME_MAX,
                 )
-                table[slot], made[slot] = size, now
+                table[slot], epochs[slot] = size, now
                 size += 1
                 row += 1
                 if size > most:
-                    grown[session] = row
+                    overflow[session] = row
                     break
-            if not more or grown[session] >= 0:
+            if not more or overflow[session] >= 0:
                 break
-            owner[given], given_at[given] = session, at[moment]
+            owner[answer_count], answer_at[answer_count] = session, at[moment]
             # A key is in a span by its newest entry there: the one that is in it, and whose next is not.
             for entry in range(size):
                 for window in range(0, since.shape[1], 2):
                     begin = since[moment, window]
                     if entry_times[entry] >= begin:
-                        answers[given, window] += later[entry] == TIME_MAX
+                        answers[answer_count, window] += later[entry] == TIME_MAX
                     elif entry_times[entry] >= since[moment, window + 1]:
-                        answers[given, window + 1] += later[entry] >= begin
-            given += 1
+                        answers[answer_count, window + 1] += later[entry] >= begin
+            answer_count += 1
             moment += 1
-        if grown[session] < 0:
+        if overflow[session] < 0:
             if sessions.ended[session]:
                 size = 0
             else:
                 size = _forget(entry_keys, entry_times, panes, size, sessions.oldest[session])
         new_count[session] = size
         for entry in range(size):
-            new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]
-            written += 1
+            new_keys[entry_count], new_times[entry_count] = entry_keys[entry], entry_times[entry]
+            entry_count += 1
     return (
         new_count,
-        new_keys[:written].copy(),
-        new_times[:written].copy(),
-        grown,
-        owner[:given],
-        given_at[:given],
-        answers[:given],
+        new_keys[:entry_count].copy(),
+        new_times[:entry_count].copy(),
+        overflow,
+        owner[:answer_count],
+        answer_at[:answer_count],
+        answers[:answer_count],
     )

@@ -79,7 +79,7 @@ def _few(stream: SketchStream, most: int) -> SketchStream:
 
 
 def _values(stream: SketchStream) -> Float64:
-    """A value for each row, such as add up to another number in another order; of one key and time there are several."""
+    """A value for each row, several of one key and time: such as add up to another number in another order."""
     lots = spread(np.arange(len(stream))) % np.uint64(7)
     return np.array([0.1, 1e-17, 3.0, -0.3, 7.0, 1e-9, -5.0])[lots.astype(np.int64)]
 
