@@ -29,3 +29,11 @@ def test_batch_and_stream_equal_local(agree, name, by):
     kind, keys = KEYS[name]
     shards = 2 if by == ["place"] else 1
     assert len(agree(events(4), family(kind, by=by, **keys), count=4, shards=shards)) > 10
+
+
+@pytest.mark.parametrize(("by", "shards"), [([], 1), ([], 3), (["place"], 2), ([["place"], []], 1)])
+@pytest.mark.parametrize("sketch", ["exact", "k-skb"])
+def test_values_of_items_add_up_to_the_same_on_every_engine(agree, by, shards, sketch):
+    """To the last bit, however many shards there are."""
+    query = family("distinct-count", by=by, value="value", upper=None if sketch == "exact" else 1e6)
+    assert len(agree(events(4), query, count=4, backends={"sketch": sketch}, shards=shards)) > 10
