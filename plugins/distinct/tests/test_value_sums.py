@@ -15,7 +15,10 @@ from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.operator.first_states import begin_with_states
 from skyband.queries import make_query
+from skyband.state_validation import StateReader
 from skyband.states.table import StatesTable
+from skyband_distinct.distinct_count import execution
+from skyband_distinct.distinct_count.small_groups import SmallSums
 from skyband_distinct.exact_sums import exact_sums, exact_terms, terms_of
 from skyband_distinct.sum_bounds import around_k, miss_of_one
 from skyband_specs.binomial import allowed_failures
@@ -89,14 +92,18 @@ def in_batches(rows, query, rng, backends):
         parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
         start = stop
         again = LocalRun.start(query, rows.schema, backends)
-        again.operator.restore(run.operator.snapshot())
+        blob = run.operator.snapshot()
+        again.operator.restore(blob)
+        assert again.operator.snapshot() == blob
         again._latest = run._latest
         run = again
     return pa.Table.from_batches([*parts, run.finish()])
 
 
-def follow(seed):
+def follow(seed, monkeypatch):
     rng = np.random.default_rng([47, seed])
+    monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
+    monkeypatch.setattr(execution, "_MOST_KEYS", int(rng.choice([0, 2, 4, 512])))  # processors, and groups that grow
     windows, rows = [(10,), (20, 5), (7, 25, 15)][seed % 3], stream(rng, int(rng.integers(0, 60)))
     query = QUERY | {"windows": [f"{window} seconds" for window in windows]}
     query |= {"by": ["group"]} if rng.integers(2) else {}
@@ -115,14 +122,41 @@ def follow(seed):
 
 
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_each_item_is_added_up_once_with_its_latest_value():
-    assert sum(follow(seed) for seed in range(40)) > 600
+def test_each_item_is_added_up_once_with_its_latest_value(monkeypatch):
+    assert sum(follow(seed, monkeypatch) for seed in range(40)) > 600
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_each_item_is_added_up_once_with_its_latest_value_on_ten_thousand_streams():
-    assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
+def test_each_item_is_added_up_once_with_its_latest_value_on_ten_thousand_streams(monkeypatch):
+    assert sum(follow(seed, monkeypatch) for seed in range(100, 10_100)) > 150_000
+
+
+def test_small_groups_add_up_as_processors_do(monkeypatch):
+    rng = np.random.default_rng(9)
+    rows = stream(rng, 3000).set_column(2, "group", pa.array(rng.integers(0, 200, 3000)))
+    rows = rows.set_column(3, "value", pa.array(rng.choice(PRICES[4:], 3000)))
+    query = QUERY | {"windows": ["20 seconds", "7 seconds"], "by": ["group"]}
+    monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
+    tables = []
+    for most in (0, 3, 512):
+        monkeypatch.setattr(execution, "_MOST_KEYS", most)
+        run = LocalRun.start(query, rows.schema, {"sketch": "exact"})
+        assert isinstance(run.operator._groups._small_groups, SmallSums) == (most > 0)
+        tables.append(
+            local.apply(rows, query, {"sketch": "exact"}).sort_by([("at", "ascending"), ("group", "ascending")])
+        )
+    assert len(tables[0]) > 1500 and tables[0].equals(tables[1]) and tables[0].equals(tables[2])
+
+
+def test_small_groups_hold_no_value_beyond_the_limits():
+    query = make_query(QUERY | {"windows": ["5 seconds"], "by": ["group"], "upper": 10})
+    run = LocalRun.start(query, paid([1.0, 2.0], group=[1, 1]).schema, {"sketch": "exact"})
+    table = run.operator._groups._small_groups
+    for value in (-1.0, 10.5, math.nan):
+        entries = {"key": np.array([7], np.uint64), "time": np.array([3]), "value": np.array([value])}
+        with pytest.raises(SnapshotError, match="value"):
+            table.check_entries(StateReader(entries), np.array([0]))
 
 
 def test_sums_are_rounded_once_whatever_their_order():

@@ -244,8 +244,8 @@ class KSkb(Sketch):
         band = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
         self._skybands[index] = band
         if values is not None:
-            kept = kept_times, kept_hashes, self._values[index]
-            self._values[index] = values_of(band[0], band[1], *kept, times, hashes, values)
+            earlier = kept_times, kept_hashes, self._values[index]
+            self._values[index] = values_of(band[0], band[1], *earlier, times, hashes, values)
 
     def _merge(self, other: Self) -> None:
         self._settle()

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import Int64, UInt64
+from skyband.arrays import Float64, Int64, UInt64
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import SmallGroups
@@ -18,7 +18,7 @@ from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, w
 from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
 from skyband_distinct.distinct_count.query import DistinctCount
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
-from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, with_sums
+from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, bounds_of, with_sums
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
 """Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
@@ -53,23 +53,28 @@ class DistinctCountExecution(Execution[DistinctCount]):
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
         most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        alone = query.longest is not None or query.emit is not None or query.value is not None
+        alone = query.longest is not None or query.emit is not None or query.ranges is not None
+        alone = alone or TERMS in answers.names  # shards have one group
         if most < _FEWEST_KEYS or alone or (query.against is not None and not before_that_double(query.windows)):
             return None
         cls = CountingProcessor if query.against is None else PreviousProcessor
 
-        def processor(last: int, times: Int64, keys: UInt64) -> GroupProcessor:
-            return cls(query, bindings, answers).begin(last, times, keys)
+        def processor(last: int, times: Int64, keys: UInt64, *values: Float64) -> GroupProcessor:
+            return cls(query, bindings, answers).begin(last, times, keys, *values)
 
         from skyband.groups.small_row_windows import SmallRowWindows
 
         # on use, because they load numba
-        from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts
+        from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts, SmallSums
         from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts
 
         windows = [str(window) for window in query.windows]
-        small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
-        table = small(query.schedule, windows, most, answers, processor)
+        table: SmallDistinctCounts
+        if query.adds:
+            table = SmallSums(query.schedule, windows, most, answers, processor, bounds=bounds_of(query))
+        else:
+            small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
+            table = small(query.schedule, windows, most, answers, processor)
         return SmallRowWindows(table) if query.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:

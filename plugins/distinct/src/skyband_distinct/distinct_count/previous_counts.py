@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, UInt64
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
@@ -50,7 +50,7 @@ class PreviousProcessor(CountingProcessor):
         """Of each window and range its answers since the window that goes on began."""
         super().__init__(query, bindings, answers)
 
-    def begin(self, last: int, times: Int64, keys: UInt64) -> "PreviousProcessor":
+    def begin(self, last: int, times: Int64, keys: UInt64, *values: Float64) -> "PreviousProcessor":  # noqa: ARG002
         """As without `against`, with the keys' last times of each pane, which tell what was answered before."""
         order = np.lexsort((times, keys))
         newest = order[np.append(keys[order][1:] != keys[order][:-1], True)] if len(order) else order

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Float64, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
@@ -46,10 +46,13 @@ class CountingProcessor(WindowedProcessor):
         self._answers: list[tuple[float, ...]] = []
         """Moment, places of the window, and of the range where there are some, and the numbers."""
 
-    def begin(self, last: int, times: Int64, keys: UInt64) -> "CountingProcessor":
-        """Go on from the small groups: the time of the last row, and each key with its last time, by time."""
+    def begin(self, last: int, times: Int64, keys: UInt64, *values: Float64) -> "CountingProcessor":
+        """Go on from the small groups: the time of the last row, and each key with its last time, by time.
+
+        values: with its value then, where values are kept.
+        """
         self.resume_after(last)
-        self._sketch.update(times, keys)
+        self._sketch.update(times, keys, *values)
         return self
 
     def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:

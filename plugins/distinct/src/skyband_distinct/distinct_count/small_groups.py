@@ -1,12 +1,15 @@
-"""The small groups of distinct-count: the keys of groups that have few, each with its last time, counted exactly."""
+"""The small groups of distinct-count: the keys of groups that have few, each with its last time, counted exactly.
+
+Where values are added up, with its value then, which are added up exactly.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array, Int64, read_only
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
@@ -15,8 +18,12 @@ from skyband.windows.schedule import Schedule
 
 from skyband_distinct.distinct_count.small_groups_kernels import count_keys
 
-ProcessorFactory = Callable[[int, Int64, UInt64], GroupProcessor]
-"""A processor from the time of the last row and the keys with their last times, ascending by time."""
+ProcessorFactory = Callable[..., GroupProcessor]
+"""A processor from the time of the last row and the keys' last times, the keys, and the values where there are some.
+
+In order of time.
+"""
+_NO_VALUES, _NO_ROWS = np.empty(0), read_only(np.empty(0))
 
 
 class SmallDistinctCounts(SmallGroupTable):
@@ -38,21 +45,24 @@ class SmallDistinctCounts(SmallGroupTable):
         super().__init__(schedule, most, answers)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        entries = step.entries
-        count, keys, times, grown, session, at, counts = count_keys(
-            step.session_spans, entries["key"], entries["time"], step.times, step.rows["key"],
-            step.moments.at, self.schedule.slides_with_longest_window,
-            self.schedule.starts_at(step.moments.at), self.most,
+        entries, adds = step.entries, "value" in self.kept
+        count, keys, times, values, grown, session, at, counts, sums = count_keys(
+            step.session_spans, entries["key"], entries["time"], entries.get("value", _NO_VALUES), step.times,
+            step.rows["key"], step.rows.get("value", _NO_ROWS), adds, step.moments.at,
+            self.schedule.slides_with_longest_window, self.schedule.starts_at(step.moments.at), self.most,
         )  # fmt: skip
         windows = len(self._labels)
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))
         numbers = pa.array(counts.reshape(-1).astype(np.float64))
         answers = [moments(np.repeat(at, windows), self.schema.field("at").type), labels, *[numbers] * 3]
-        return PassResult(count, {"key": keys, "time": times}, grown, np.repeat(session, windows), answers)
+        answers += [pa.array(sums.reshape(-1))] * 3 if adds else []
+        remaining = {"key": keys, "time": times} | ({"value": values} if adds else {})
+        return PassResult(count, remaining, grown, np.repeat(session, windows), answers)
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         order = np.lexsort((entries["key"], entries["time"]))
-        return self._processor(last, entries["time"][order], entries["key"][order])
+        columns = [entries[name][order] for name in ("time", "key", *(["value"] if "value" in entries else []))]
+        return self._processor(last, *columns)
 
     def entry_order(self, entries: Mapping[str, Array], owners: Int64) -> Int64:
         return np.lexsort((entries["key"], owners))
@@ -61,3 +71,19 @@ class SmallDistinctCounts(SmallGroupTable):
         keys = state.column("key", np.uint64)
         rising = (keys[1:] > keys[:-1]) | (owners[1:] != owners[:-1])
         state.require(bool(rising.all()), "key", "a group's keys must be ascending, each once")
+
+
+class SmallSums(SmallDistinctCounts):
+    """The same with values, which are added up: 24 bytes a key. None is below the least or above the largest."""
+
+    kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64, "time": np.int64, "value": np.float64}
+    taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64, "value": np.float64}
+
+    def __init__(self, *args: Any, bounds: tuple[float, float]) -> None:
+        self._bounds = bounds
+        super().__init__(*args)
+
+    def check_entries(self, state: StateReader, owners: Int64) -> None:
+        super().check_entries(state, owners)
+        least, most = self._bounds
+        state.column("value", np.float64, len(owners), at_least=least, at_most=most)

@@ -9,6 +9,8 @@ from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import oldest_needed
 from skyband.kernels.nested import nested_njit
 
+from skyband_distinct.exact_sums import MOST_TERMS, add_to, rounded
+
 
 @njit(inline="always")
 def find_slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
@@ -28,14 +30,25 @@ def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
 
 
 @nested_njit
-def _forget(entry_keys: Any, entry_times: Any, size: int, before: int) -> int:
+def _forget(entry_keys: Any, entry_times: Any, entry_values: Any, size: int, before: int) -> int:
     """Keep the entries that are not before; returns how many."""
     size_after = 0
     for entry in range(size):
         if entry_times[entry] >= before:
             entry_keys[size_after], entry_times[size_after] = entry_keys[entry], entry_times[entry]
+            entry_values[size_after] = entry_values[entry]
             size_after += 1
     return size_after
+
+
+@nested_njit
+def _sum_since(entry_times: Any, entry_values: Any, size: int, begin: int, terms: Any) -> float:
+    """What the values of the entries from a moment on add up to, rounded once."""
+    count = 0
+    for entry in range(size):
+        if entry_times[entry] >= begin:
+            count = add_to(terms, count, entry_values[entry])
+    return rounded(terms, count)
 
 
 @njit(cache=True)
@@ -43,8 +56,11 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     sessions: SessionSpans,
     held_keys: Any,
     held_times: Any,
+    held_values: Any,
     times: Any,
     keys: Any,
+    values: Any,
+    adds: bool,
     at: Any,
     slides: Any,
     since: Any,
@@ -53,19 +69,23 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     """Take rows in and answer moments, session by session.
 
     Returns of each session the number of keys and the first row not taken in, as it had more than `most` (-1: never);
-    all keys and their last times; of each answer the session, the moment and a count for each of its windows, which
-    begin at `since` (int64[m, w]). O(keys + rows) and, for each answer, O(keys of the group · windows).
+    all keys, their last times and their values then; of each answer the session, the moment, and a count and a sum for
+    each of its windows, which begin at `since` (int64[m, w]). Rows have values, and sums are not 0, where it `adds`.
+    O(keys + rows) and, for each answer, O(keys of the group · windows).
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
     session_count = len(firsts)
     new_count, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     new_keys = np.empty(len(held_keys) + len(times), np.uint64)
     new_times = np.empty(len(new_keys), np.int64)
+    new_values = np.empty(len(new_keys) if adds else 0)
     room = 0
     for session in range(session_count):
         room += ends[session] - begins[session]
     owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
     answers = np.zeros((room, since.shape[1]), np.int64)
+    sums = np.zeros((room if adds else 0, since.shape[1]))
+    terms = np.empty(MOST_TERMS)
     # One hash table serves all sessions: a slot is of now if `made` says so, so that none is ever swept clean. It is
     # at most half full.
     slots = 4
@@ -73,12 +93,15 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
         slots *= 2
     table, made = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     entry_keys, entry_times = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
+    entry_values = np.zeros(most + 1)
     given, written, now = 0, 0, 0
     for session in range(session_count):
         size = sessions.size[session]
         for entry in range(size):
             entry_keys[entry] = held_keys[firsts[session] + entry]
             entry_times[entry] = held_times[firsts[session] + entry]
+            if adds:
+                entry_values[entry] = held_values[firsts[session] + entry]
         row, stop, moment = sessions.start[session], sessions.stop[session], begins[session]
         noted = False  # most sessions have no rows of their own: the table is made for the first row alone
         while True:
@@ -90,15 +113,21 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     noted = True
                 slot = find_slot(table, made, now, entry_keys, keys[row])
                 if made[slot] == now:
-                    entry_times[table[slot]] = times[row]
+                    entry = table[slot]
+                    if adds:  # of several rows at the last time the largest value counts
+                        same = times[row] == entry_times[entry]
+                        entry_values[entry] = max(entry_values[entry], values[row]) if same else values[row]
+                    entry_times[entry] = times[row]
                     row += 1
                     continue
                 if size == most:  # a new key and no room: perhaps some are in no window any more
-                    size = _forget(entry_keys, entry_times, size, oldest_needed(times[row], slides))
+                    size = _forget(entry_keys, entry_times, entry_values, size, oldest_needed(times[row], slides))
                     now += 1
                     _note(table, made, now, entry_keys, size)
                     slot = find_slot(table, made, now, entry_keys, keys[row])
                 entry_keys[size], entry_times[size] = keys[row], times[row]
+                if adds:
+                    entry_values[size] = values[row]
                 table[slot], made[slot] = size, now
                 size += 1
                 row += 1
@@ -112,20 +141,31 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
             for entry in range(size):
                 for window in range(since.shape[1]):
                     answers[given, window] += entry_times[entry] >= since[moment, window]
+            if adds:
+                for window in range(since.shape[1]):
+                    sums[given, window] = _sum_since(entry_times, entry_values, size, since[moment, window], terms)
             given += 1
             moment += 1
         if grown[session] < 0:
-            size = 0 if sessions.ended[session] else _forget(entry_keys, entry_times, size, sessions.oldest[session])
+            size = (
+                0
+                if sessions.ended[session]
+                else _forget(entry_keys, entry_times, entry_values, size, sessions.oldest[session])
+            )
         new_count[session] = size
         for entry in range(size):
             new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]
+            if adds:
+                new_values[written] = entry_values[entry]
             written += 1
     return (
         new_count,
         new_keys[:written].copy(),
         new_times[:written].copy(),
+        new_values[:written].copy(),
         grown,
         owner[:given],
         given_at[:given],
         answers[:given],
+        sums[:given],
     )

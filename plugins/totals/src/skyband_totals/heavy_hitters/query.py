@@ -208,9 +208,9 @@ class HeavyHitters(Query):
         others = ["rule"] if self.longest is not None else []
         others += [*([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
         others += [] if self.against is None else [*COMPARED, "status"]
-        taken = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
-        problems += name_problems("object", several(self.object), taken)
-        problems += name_problems("carry", self.carry, (*taken, *identity_names("object", self.object)))
+        reserved = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
+        problems += name_problems("object", several(self.object), reserved)
+        problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
         if self.emit is not None and len(several(self.object)):
             message = "goes with one column `object`: make one of them with source.select, or drop `emit`"
             problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
