@@ -1,5 +1,7 @@
 """Keys that change what a query answers: the same rows on every engine, of all rows, by groups, and of both at once."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from families import events, family
 
@@ -37,3 +39,11 @@ def test_values_of_items_add_up_to_the_same_on_every_engine(agree, by, shards, s
     """To the last bit, however many shards there are."""
     query = family("distinct-count", by=by, value="value", upper=None if sketch == "exact" else 1e6)
     assert len(agree(events(4), query, count=4, backends={"sketch": sketch}, shards=shards)) > 10
+
+
+def test_days_of_the_zone_of_each_group(agree):
+    table = events(4, span=400_000)
+    zones = ["Asia/Kolkata", "America/New_York", "Pacific/Kiritimati"]
+    table = table.append_column("zone", pa.array(np.array(zones)[np.arange(len(table)) % 3]))
+    query = family("distinct-count", by=["place", "zone"], windows=["today in {zone}"], every="1 day in {zone}")
+    assert len(agree(table, query, count=4, shards=2)) > 10

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import NOTHING, field, frozen
+from attrs import NOTHING, evolve, field, frozen
 
 from skyband.config.durations import MOST_LETTERS, Duration, duration, durations, parse
 from skyband.config.literals import literal
@@ -21,6 +21,7 @@ _UNITS = {"day": 1, "week": 7, "month": 31, "year": 366}
 """Each with the most days it can have."""
 _BEGUN = {"today": "day", **{f"this {unit}": unit for unit in ("week", "month", "year")}}
 _ZONED = re.compile(r"(?P<what>.*\S)\s+in\s+(?P<zone>\S+)", re.IGNORECASE)
+_COLUMN = re.compile(r"\{(?P<column>[^{}]+)\}")
 _COUNTED = re.compile(r"(?:(?P<count>\d+)\s*)?(?P<unit>[a-z]+?)s?", re.IGNORECASE)
 _SINCE = re.compile(r"since\s+(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?", re.IGNORECASE)
 _EXAMPLES = '"10 minutes", "1 day in Europe/Paris", "today in Europe/Paris", "since 09:30 in Europe/Paris"'
@@ -37,6 +38,8 @@ class CalendarLength:
     clock: int = 0
     """When on the clock the unit begins, in microseconds after its midnight."""
     text: str = field(default="", eq=False)
+    column: str | None = None
+    """The grouping column that names the zone of each group; `zone` is then none of theirs."""
 
     rows: bool = field(default=False, init=False)
 
@@ -51,6 +54,11 @@ class CalendarLength:
     def ever(self) -> bool:
         """Whether all rows there have been are in it: it begins before any, and never anew."""
         return self.unit == EVER
+
+    @property
+    def zone_text(self) -> str:
+        """The zone as it is written."""
+        return self.zone if self.column is None else f"{{{self.column}}}"
 
     def __str__(self) -> str:
         return self.text
@@ -78,11 +86,13 @@ def parse_length(text: Any) -> Length:
     plain = " ".join(text.split())
     zoned = _ZONED.fullmatch(plain)
     what, zone = (zoned["what"], zoned["zone"]) if zoned else (plain, UTC)
+    named = _COLUMN.fullmatch(zone)
+    zone = UTC if named else zone
     units = _UNITS if zoned else ("month", "year")  # days and weeks of no zone are as long as any other
     length = _so_far(what, zone, plain) or _counted(what, zone, plain, units)
     if length is not None:
         time_zone(zone)
-        return length
+        return length if named is None else evolve(length, column=named["column"])
     if zoned:
         raise ValueError(_not_zoned(what, plain))
     return parse(text)

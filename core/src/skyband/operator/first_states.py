@@ -30,6 +30,9 @@ def begin_with_states(operator: Operator, table: StatesTable, at: int | None = N
     if query.rows:
         message = "are in rows: a state does not say which of the source's rows it counted; begin with history"
         raise ConfigError(Problem("query.windows", message))
+    if query.zone_column is not None:
+        message = f"have a zone for each group, of {query.zone_column!r}, and states go on in one: begin with history"
+        raise ConfigError(Problem("query.windows", message))
     _check_grouping(query, table)
     moment, groups = table.as_of(at)
     _check_states(operator, groups)

@@ -215,6 +215,11 @@ class Groups:
         self._processors.merge(other._processors)
 
     @property
+    def values(self) -> pa.RecordBatch:
+        """The grouping columns of each group, in the order of `keys`."""
+        return self._values
+
+    @property
     def keys(self) -> UInt64:
         """All groups, ascending."""
         return self._key

@@ -23,6 +23,7 @@ from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.groups import Bound, Groups
+from skyband.operator.groups_of_zones import GroupsOfZones
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.metrics import Counters, Metrics
 from skyband.operator.operator_state import OperatorState, check_fits, shard_of
@@ -35,6 +36,7 @@ from skyband.queries.query import AHEAD, Query
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking
+from skyband.windows.zones_of_groups import end_in_any_zone
 
 
 @define(eq=False)
@@ -219,7 +221,7 @@ class Operator:
 
     def _end(self, newest: int) -> int:
         """Where the watermark is once all is given that the end of an input with this latest time gives."""
-        end = self.execution.end(newest)
+        end = self.execution.end(newest) if self.query.zone_column is None else end_in_any_zone(self.query, newest)
         return self.fresh_processor().end(newest) if end is None else end
 
     def advance(self, watermark: int) -> pa.RecordBatch:
@@ -263,11 +265,11 @@ class Operator:
         check_sum(counters.rows_in + before, accounted, f"the operator of {self.query.kind} had them")
 
     @property
-    def _groups(self) -> Groups:
+    def _groups(self) -> Groups | GroupsOfZones:
         return self._state.groups
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> Groups | GroupsOfZones:
         """All its groups."""
         return self._groups
 

@@ -21,6 +21,7 @@ from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of
 from skyband.operator.groups import Groups
+from skyband.operator.groups_of_zones import GroupsOfZones
 from skyband.operator.logged_batch import is_time
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
@@ -53,7 +54,7 @@ class OperatorState:
     """What the rows of the query's second table have said; None where it has none."""
     whole_table: UInt64 = field(factory=lambda: np.empty(0, np.uint64), init=False)
     """uint64[n], ascending: the hashes of its rows where it is no stream, as it was given last."""
-    groups: Groups = field(init=False)
+    groups: Groups | GroupsOfZones = field(init=False)
     waiting: WaitingRows = field(factory=WaitingRows, init=False)
     withheld: WithheldAnswers = field(init=False)
     changes: AnswerChanges | None = field(init=False)
@@ -77,7 +78,9 @@ class OperatorState:
         return state
 
     @groups.default
-    def _no_groups(self) -> Groups:
+    def _no_groups(self) -> Groups | GroupsOfZones:
+        if self.bound.query.zone_column is not None:
+            return GroupsOfZones(self.bound, self.bound.query.zone_column)
         by = pa.schema(self.bound.query.group_fields(self.bound.schema))
         return Groups(by, self.fresh_processor, self.bound.small_groups(), self.broadcast)
 
@@ -179,6 +182,7 @@ class OperatorState:
         self.clock.add(EventTimeProgress([latest] * self.bound.query.source_count, latest))
         self.watermark = at
         self._pass_broadcast()
+        assert isinstance(self.groups, Groups)  # states of groups with zones of their own are refused
         self.groups.begin(keys, values, processors)
 
     def align_with(self, other: "OperatorState") -> None:
@@ -194,7 +198,7 @@ class OperatorState:
     def absorb(self, other: "OperatorState", select: Callable[[UInt64], Array]) -> None:
         """Take over the groups to select (uint64[n] -> bool[n]) of another shard's, with their rows."""
         self._check_beside(other)
-        self.groups.absorb(other.groups, select(other.groups.keys))
+        self.groups.absorb(other.groups, select(other.groups.keys))  # type: ignore[arg-type]  # of one query
         self.waiting.absorb(other.waiting, select)
         self.withheld.absorb(other.withheld, select)
         if self.changes is not None and other.changes is not None:
@@ -207,6 +211,8 @@ class OperatorState:
     def merge(self, other: "OperatorState") -> None:
         """Take over all of another shard's, where there are no groups."""
         self._check_beside(other)
+        assert isinstance(self.groups, Groups)
+        assert isinstance(other.groups, Groups)  # a zone of each group goes with `by`
         self.groups.merge(other.groups)
         self.waiting.merge(other.waiting)
         self.withheld.merge(other.withheld)

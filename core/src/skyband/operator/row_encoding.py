@@ -22,6 +22,7 @@ from skyband.queries.grouping_sets import GroupingSets, grouping_name, source_co
 from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Query
 from skyband.queries.time_columns import is_null, microseconds
 from skyband.watermark import EventTimeProgress
+from skyband.windows.zones_of_groups import check_zones
 
 
 @frozen
@@ -66,6 +67,8 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
     times = microseconds(query.time, when)
     check_years(query, times)
+    if query.zone_column is not None:
+        check_zones(query.zone_column, batch.column(query.zone_column))
     sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
     grouping = [batch.column(name) for name in query.group_columns]
     groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
@@ -123,9 +126,10 @@ def hashed_columns(query: Query) -> tuple[str, ...]:
 def check_years(query: Query, times: Int64) -> None:
     """Raise InputError where the calendar of the query's zone is not known, or a window "ever" does not reach."""
     lengths = query.lengths.values()
-    if not len(times) or not any(zone_of(length) != UTC or is_ever(length) for length in lengths):
+    zoned = query.zone_column is not None or any(zone_of(length) != UTC for length in lengths)
+    if not len(times) or not (zoned or any(map(is_ever, lengths))):
         return
-    if any(zone_of(length) != UTC for length in lengths):
+    if zoned:
         earliest, end = YEARS
         limits = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}"
     else:

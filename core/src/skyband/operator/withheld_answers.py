@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import define
 
-from skyband.arrays import Array, UInt64
+from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.columns.state_frame_checks import check_numbers
@@ -20,8 +20,9 @@ from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
 from skyband.state_validation import StateReader
+from skyband.windows.zones_of_groups import ends_by_zone
 
-_NAME, _PART = "withheld", "withheld.part"
+_NAME, _PART, _ZONES = "withheld", "withheld.part", "zones"
 
 
 @define(eq=False)
@@ -44,12 +45,15 @@ class WithheldAnswers:
 
     def at_the_end(self, answers: pa.RecordBatch, latest: int) -> pa.RecordBatch:
         """What the end of an input whose last time is `latest` has of these and of further answers; the rest stays."""
-        parts = self.execution.parts_of(answers) if len(answers) else None
+        parts = self._parts_of(answers) if len(answers) else None
         if parts is None and not len(self):
             return answers
-        every = self._with(answers)
-        ends = self.execution.query.schedule.each_after(latest)
-        due = every.column("at").cast(pa.int64()).to_numpy() <= ends[self.execution.parts_of(every)]
+        every, query = self._with(answers), self.execution.query
+        if query.zone_column is not None:
+            ends = ends_by_zone(query, every.column(query.zone_column), latest)
+        else:
+            ends = query.schedule.each_after(latest)[self._parts_of(every)]
+        due = every.column("at").cast(pa.int64()).to_numpy() <= ends
         self.rows = every.filter(pa.array(~due))
         return self._typed(every.filter(pa.array(due)))
 
@@ -82,10 +86,10 @@ class WithheldAnswers:
 
     def dump_state(self) -> tuple[list[str], dict[str, Array]]:
         """The parts of the query, for a header, and arrays; both are empty where nothing is withheld."""
-        parts = self.execution.parts_of(self.rows) if len(self) else None
+        parts = self._parts_of(self.rows) if len(self) else None
         if parts is None:
             return [], {}
-        return [*self.execution.query.subqueries], {_PART: parts, **state_arrays.frame_to_array(_NAME, self.rows)}
+        return self._part_names, {_PART: parts, **state_arrays.frame_to_array(_NAME, self.rows)}
 
     def load_state(self, parts: Any, arrays: Mapping[str, Array], watermark: int | None) -> None:
         """Take over a `dump_state`, of a query that may have had other parts: only answers of those it has stay.
@@ -96,7 +100,7 @@ class WithheldAnswers:
             return
         if not isinstance(parts, list) or watermark is None:
             raise SnapshotError(f"contradicts itself: it withholds answers of {parts!r:.200} before {watermark}")
-        here = [*self.execution.query.subqueries]
+        here = self._part_names
         mine = {key: values for key, values in arrays.items() if key.split(" ")[0] == _NAME}
         rows = state_arrays.frame_from_array(_NAME, mine, self.rows)
         state = StateReader(arrays)
@@ -105,7 +109,18 @@ class WithheldAnswers:
         check_numbers(at, "at", at_most=watermark)
         places = np.array([here.index(part) if part in here else -1 for part in parts])[part_numbers]
         stay = places >= 0
-        self.rows = self.execution.named_by_parts(rows.filter(pa.array(stay)), places[stay])
+        rows = rows.filter(pa.array(stay))
+        self.rows = rows if here == [_ZONES] else self.execution.named_by_parts(rows, places[stay])
+
+    @property
+    def _part_names(self) -> list[str]:
+        """What answers have moments of their own: the query's parts, or groups of one zone each, told by their rows."""
+        return [*self.execution.query.subqueries] if self.execution.query.zone_column is None else [_ZONES]
+
+    def _parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
+        if self.execution.query.zone_column is not None:
+            return np.zeros(len(answers), np.int64)
+        return self.execution.parts_of(answers)
 
     def _with(self, answers: pa.RecordBatch) -> pa.RecordBatch:
         return concatenated([self.rows, answers] if len(self) else [answers])

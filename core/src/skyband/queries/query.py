@@ -21,6 +21,7 @@ from skyband.queries.grouping_sets import (
     GroupingSets,
     as_group_columns,
     check_group_columns,
+    sets_of,
     source_columns,
 )
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
@@ -28,6 +29,7 @@ from skyband.queries.shared_keys import as_names, check_names, column_name, colu
 from skyband.roles import Backend
 from skyband.states.state import State
 from skyband.windows.window_parameters import zone_problems
+from skyband.windows.zones_of_groups import zone_column_problems, zone_columns
 
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"
@@ -168,6 +170,11 @@ class Query(ABC):
     def lengths(self) -> Mapping[str, Length]:
         """By their keys, how often it answers and over which windows, where these may be of a calendar."""
         return {}
+
+    @property
+    def zone_column(self) -> str | None:
+        """The grouping column that names the zone of each group's calendar; None where all have one."""
+        return next(iter(zone_columns(self.lengths.values())), None)
 
     @property
     def one_shard(self) -> str | None:
@@ -324,6 +331,7 @@ class Query(ABC):
         problems = [*self._check_time(schema), *self._check_source(schema)]
         if not problems:
             problems += zone_problems(self.lengths, schema.field(self.time).type)
+            problems += self._check_zone_column(schema)
         problems += self._check_by(schema)
         for column in self.inputs():
             if column.column not in schema.names:
@@ -338,6 +346,15 @@ class Query(ABC):
             answers = {*names, *([] if self.answers == ALL else [CHANGE.name])}
             clash = "is also what a column of the answers is called: rename it in the source"
             problems += [Problem("by", f"{name!r} {clash}") for name in self.by if name in answers]
+        return problems
+
+    def _check_zone_column(self, schema: pa.Schema) -> list[Problem]:
+        if self.zone_column is None:
+            return []
+        problems = zone_column_problems(self.lengths, sets_of(self.by), schema)
+        if self.answers != ALL:
+            message = f"are told of one clock, and each group has its own, of {self.zone_column!r}: drop this"
+            problems.append(Problem("answers", f"{message} (got {literal(self.answers)})"))
         return problems
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:

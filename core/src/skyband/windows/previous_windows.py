@@ -29,7 +29,7 @@ def previous_problems(windows: Mapping[str, Length]) -> list[Problem]:
         if isinstance(window, CalendarLength) and window.so_far:
             message = "has none of its length before it: compare whole ones with `against`, such as"
             unit = "day" if window.ever else window.unit
-            problems.append(Problem(key, f'{message} "1 {unit} in {window.zone}" (got {window})'))
+            problems.append(Problem(key, f'{message} "1 {unit} in {window.zone_text}" (got {window})'))
         elif isinstance(window, CalendarLength):
             pass
         elif window.length > MOST // 2:
@@ -42,7 +42,7 @@ def twice(window: Length) -> Length:
     """A window and the one before it as one."""
     if isinstance(window, CalendarLength):
         count = 2 * window.count
-        return evolve(window, count=count, text=f"{count} {window.unit}s in {window.zone}")
+        return evolve(window, count=count, text=f"{count} {window.unit}s in {window.zone_text}")
     return evolve(window, length=2 * window.length, text="")
 
 

@@ -40,7 +40,7 @@ def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) 
         problems.append(Problem("offset", f"must be in {unit}, as the {be} (got {offset})"))
     if isinstance(every, CalendarLength) and every.so_far:
         unit = "day" if every.ever else every.unit
-        message = f'is a window: say how often, such as "10 minutes" or "1 {unit} in {every.zone}"'
+        message = f'is a window: say how often, such as "10 minutes" or "1 {unit} in {every.zone_text}"'
         problems.append(Problem("every", f"{message} (got {every})"))
     for key, window in windows.items():
         if isinstance(window, CalendarLength) and not window.so_far:
@@ -51,12 +51,16 @@ def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) 
 def _whole_units(key: str, window: CalendarLength, every: Length) -> list[Problem]:
     """What is wrong with a window of whole days, weeks, months or years."""
     so_far = "today" if window.unit == "day" else f"this {window.unit}"
-    instead = f'write "{so_far} in {window.zone}" for the {window.unit} so far, or a length such as "24 hours"'
+    instead = f'write "{so_far} in {window.zone_text}" for the {window.unit} so far, or a length such as "24 hours"'
     if not isinstance(every, CalendarLength):
         message = f"ends with a day, week, month or year, which `every` has to name as well (it is {every})"
-        return [Problem(key, f'{message}: every = "1 {window.unit} in {window.zone}"; or {instead} (got {window})')]
-    if every.zone != window.zone:
-        return [Problem(key, f"must be in the zone of `every`, {every.zone}: one query for each zone (got {window})")]
+        return [
+            Problem(key, f'{message}: every = "1 {window.unit} in {window.zone_text}"; or {instead} (got {window})')
+        ]
+    if every.zone_text != window.zone_text:
+        return [
+            Problem(key, f"must be in the zone of `every`, {every.zone_text}: one query for each zone (got {window})")
+        ]
     return []
 
 
@@ -64,13 +68,13 @@ def not_anew(every: Length, window: Length, kind: str) -> list[Problem]:
     """What is wrong with a window of the calendar for backends that keep one length of time."""
     if not isinstance(window, CalendarLength) or window.so_far:
         return []
-    if isinstance(every, CalendarLength) and (every.unit, every.count, every.zone) == (
-        window.unit, window.count, window.zone
+    if isinstance(every, CalendarLength) and (every.unit, every.count, every.zone_text) == (
+        window.unit, window.count, window.zone_text
     ):  # fmt: skip
         return []
     message = f"{kind} answers windows of the calendar that begin anew: as long as `every` ({every}), or so far"
     so_far = "today" if window.unit == "day" else f"this {window.unit}"
-    return [Problem("window", f'{message}, "{so_far} in {window.zone}" (got {window})')]
+    return [Problem("window", f'{message}, "{so_far} in {window.zone_text}" (got {window})')]
 
 
 def zone_problems(lengths: Mapping[str, Length], kind: pa.DataType) -> list[Problem]:
@@ -82,7 +86,7 @@ def zone_problems(lengths: Mapping[str, Length], kind: pa.DataType) -> list[Prob
     return [
         Problem(key, f"{message} ({kind}): {remedy} (got {length})")
         for key, length in lengths.items()
-        if isinstance(length, CalendarLength) and length.zone != UTC
+        if isinstance(length, CalendarLength) and length.zone_text != UTC
     ]
 
 

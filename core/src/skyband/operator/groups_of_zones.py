@@ -1,0 +1,132 @@
+"""The groups of an operator whose calendar windows have a zone for each group: those of one zone are answered together.
+
+Each zone has the moments of its own clock, while all stand at one watermark.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, UInt64
+from skyband.columns import keyed_frames
+from skyband.groups import state_arrays
+from skyband.kernels.sorted_arrays import distinct
+from skyband.operator.bound_query import BoundQuery
+from skyband.operator.groups import Bound, Groups
+from skyband.state_validation import StateReader
+from skyband.windows.zones_of_groups import in_zone, is_zone
+
+_ZONES = "zones"
+_NO_ZONES = pa.RecordBatch.from_pydict({"zone": pa.array([], pa.string())})
+
+
+class GroupsOfZones:
+    """As `Groups`, one of which it has for each zone. A turn costs a little for each zone, moments due or not."""
+
+    def __init__(self, bound: BoundQuery, column: str) -> None:
+        """column: that of the grouping columns which names the zone."""
+        self._bound, self._column = bound, column
+        self._by = pa.schema(bound.query.group_fields(bound.schema))
+        self._place = self._by.get_field_index(column)
+        self._of: dict[str, Groups] = {}
+        self._since: Mapping[str, int] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    @property
+    def retained(self) -> int:
+        """Items retained in all groups."""
+        return sum(groups.retained for groups in self._of.values())
+
+    @property
+    def keys(self) -> UInt64:
+        """All groups, ascending."""
+        return distinct(np.empty(0, np.uint64), *(groups.keys for groups in self._of.values()))
+
+    def largest(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
+        """As `Groups.largest`, of all zones."""
+        every = [group for groups in self._of.values() for group in groups.largest(most)]
+        return sorted(every, key=lambda group: -group[2])[:most]
+
+    def start_from(self, since: Mapping[str, int]) -> None:
+        """As `GroupProcessor.start_from`, of the small groups of zones to come as well."""
+        self._since = since
+        for groups in self._of.values():
+            groups.start_from(since)
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """Rows that processors left out, by reason, since this was last called."""
+        dropped: Counter[str] = Counter()
+        for groups in self._of.values():
+            dropped.update(groups.take_dropped())
+        return dropped
+
+    def run(self, ready: pa.RecordBatch | None, until: Bound) -> pa.RecordBatch | None:
+        """As `Groups.run`: the answers zone by zone, in the order of their names."""
+        rows_of = {} if ready is None else self._by_zone(ready)
+        for zone in rows_of.keys() - self._of.keys():
+            self._begin(zone)
+        answers = [groups.run(rows_of.get(zone), until) for zone, groups in sorted(self._of.items())]
+        self._of = {zone: groups for zone, groups in self._of.items() if len(groups)}
+        there = [batch for batch in answers if batch is not None]
+        if len(there) < 2:
+            return there[0] if there else None
+        return pa.Table.from_batches(there).unify_dictionaries().combine_chunks().to_batches()[0]
+
+    def _by_zone(self, ready: pa.RecordBatch) -> dict[str, pa.RecordBatch]:
+        column = ready.column(keyed_frames.by_column(self._place))
+        codes = keyed_frames.decoded(column).dictionary_encode()
+        numbers = codes.indices.to_numpy(zero_copy_only=False)
+        names = codes.dictionary.to_pylist()
+        return {name: ready.take(pa.array(np.flatnonzero(numbers == number))) for number, name in enumerate(names)}
+
+    def _begin(self, zone: str) -> Groups:
+        bound = self._bound_in(zone)
+        groups = Groups(self._by, lambda _: bound.processor(self._since), bound.small_groups())
+        groups.start_from(self._since)
+        self._of[zone] = groups
+        return groups
+
+    def _bound_in(self, zone: str) -> BoundQuery:
+        bound = self._bound
+        return BoundQuery(in_zone(bound.query, zone), bound.bindings, bound.schema, bound.shared)
+
+    def absorb(self, other: "GroupsOfZones", selected: Array) -> None:
+        """Take over another's groups (`selected`: bool, one for each of its `keys`), none of which is here."""
+        keys = other.keys
+        for zone, groups in other._of.items():
+            own = selected[np.searchsorted(keys, groups.keys)]
+            if own.any():
+                here = self._of[zone] if zone in self._of else self._begin(zone)
+                here.absorb(groups, own)
+
+    def dump_state(self) -> dict[str, Array]:
+        """All groups as flat arrays, zone by zone."""
+        there = {zone: groups for zone, groups in sorted(self._of.items()) if len(groups)}
+        arrays = state_arrays.frame_to_array(_ZONES, pa.RecordBatch.from_pydict({"zone": pa.array(there, pa.string())}))
+        for number, groups in enumerate(there.values()):
+            arrays |= state_arrays.with_prefix(f"zone {number}", groups.dump_state())
+        return arrays
+
+    def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
+        """Take over a `dump_state`. changed: it is of a query with other parts. Raises SnapshotError."""
+        own = {key: values for key, values in arrays.items() if key.split(" ")[0] == _ZONES}
+        zones = state_arrays.frame_from_array(_ZONES, own, _NO_ZONES).column("zone").to_pylist()
+        state = StateReader(arrays)
+        known = all(map(is_zone, zones)) and zones == sorted(set(zones))
+        state.require(known, _ZONES, f"must be zones that this machine knows, ascending (got {zones!r:.200})")
+        numbers = {key.partition(".")[0] for key in arrays if key not in own}
+        state.require(
+            numbers == {f"zone {number}" for number in range(len(zones))}, _ZONES, "are not as many as states"
+        )
+        for number, zone in enumerate(zones):
+            groups = self._begin(zone)
+            groups.load_state(state_arrays.without_prefix(f"zone {number}", arrays), changed)
+            named = groups.values.column(self._place).unique().to_pylist()
+            state.require(named in ([], [zone]), _ZONES, f"a group of {named!r:.200} is among those of {zone}")
+        apart = len(self.keys) == len(self)
+        state.require(apart, _ZONES, "a group is held twice")

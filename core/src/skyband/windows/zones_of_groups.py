@@ -1,0 +1,119 @@
+"""Calendar windows whose zone is a column: "today in {zone}" is today by the clock of each group's own zone."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64
+from skyband.columns.keyed_frames import decoded
+from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.config.literals import literal
+from skyband.config.time_zone_conversion import time_zone
+from skyband.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from skyband.queries.query import Query
+
+Q = TypeVar("Q", bound="Query")
+_MINUTE = 60_000_000
+_OFFSETS = range(-12 * 60 * _MINUTE, 14 * 60 * _MINUTE + 1, 15 * _MINUTE)
+"""Those of all zones, in microseconds."""
+_CLOCK_CHANGE = 120 * _MINUTE
+"""No clock is put back further."""
+_REMEDY = 'it must name a zone, such as "Europe/Paris": correct such rows or filter them'
+
+
+def zone_columns(lengths: Iterable[Length]) -> list[str]:
+    """The columns that name zones, each once."""
+    columns = [length.column for length in lengths if isinstance(length, CalendarLength) and length.column is not None]
+    return list(dict.fromkeys(columns))
+
+
+def zone_column_problems(
+    lengths: Mapping[str, Length], groupings: Iterable[tuple[str, ...]], schema: pa.Schema
+) -> list[Problem]:
+    """What is wrong with columns that name zones; lengths: by their keys; groupings: the columns of each set."""
+    first = next(iter(zone_columns(lengths.values())), None)
+    problems = []
+    if first is not None and not all(first in names for names in groupings):
+        message = f"must name {first!r}, the column with the zone of each group, in each of its sets"
+        problems.append(Problem("by", f"{message}: add it"))
+    for key, length in lengths.items():
+        column = length.column if isinstance(length, CalendarLength) else None
+        if column is None:
+            continue
+        if column != first:
+            message = f"takes zones from the column {column!r}, and another window from {first!r}: one names them all"
+            problems.append(Problem(key, f"{message} (got {length})"))
+        elif column in schema.names and not _is_text(schema.field(column).type):
+            kind = schema.field(column).type
+            problems.append(Problem(key, f"takes zones from the column {column!r}, which must be text (it is {kind})"))
+    return problems
+
+
+def check_zones(column: str, values: pa.Array) -> None:
+    """Raise InputError at the first row that names no zone."""
+    codes = decoded(values).dictionary_encode()
+    names = [*codes.dictionary.to_pylist(), None]
+    numbers = codes.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
+    wrong: Array = np.array([not is_zone(name) for name in names], bool)[numbers]
+    if wrong.any():
+        row = int(wrong.argmax())
+        got = "null" if names[numbers[row]] is None else literal(names[numbers[row]])
+        raise InputError(column, f"{_REMEDY} (got {got})", row, rows=np.flatnonzero(wrong), reason=_REMEDY)
+
+
+def is_zone(name: str | None) -> bool:
+    """Whether there is a time zone of this name on this machine."""
+    if name is None:
+        return False
+    try:
+        time_zone(name)
+    except ValueError:
+        return False
+    return True
+
+
+def in_zone(query: Q, zone: str) -> Q:
+    """The query of the groups of one zone; its windows are called as before."""
+    changes: dict[str, Any] = {}
+    for entry in attrs.fields(type(query)):
+        if entry.init:
+            value = getattr(query, entry.name)
+            changed = tuple(_in_zone(one, zone) for one in value) if type(value) is tuple else _in_zone(value, zone)
+            changes |= {} if changed == value else {entry.name: changed}
+    return attrs.evolve(query, **changes)
+
+
+def end_in_any_zone(query: "Query", latest: int) -> int:
+    """A moment at or after the first of each zone that is later than `latest`, whatever zones there are.
+
+    All shards of a stream that is finished stand at one, whichever groups they have. What zones are asked at further
+    moments up to it is withheld.
+    """
+    schedule: Any = query.schedule  # type: ignore[attr-defined]  # as every query of the calendar has
+    if not zone_columns([query.lengths["every"]]):
+        return int(schedule.each_after(latest).max())
+    ends = (int(schedule.each_after(latest + offset).max()) - offset for offset in _OFFSETS)
+    return max(ends) + _CLOCK_CHANGE
+
+
+def ends_by_zone(query: "Query", zones: pa.Array, latest: int) -> Int64:
+    """int64[n]: of each of some zones its first moment that is later than `latest`."""
+    codes = decoded(zones).dictionary_encode()
+    ends = [in_zone(query, zone).schedule.each_after(latest).max() for zone in codes.dictionary.to_pylist()]  # type: ignore[attr-defined]
+    return np.array(ends, np.int64)[codes.indices.to_numpy(zero_copy_only=False)]
+
+
+def _in_zone(value: Any, zone: str) -> Any:
+    if isinstance(value, CalendarLength) and value.column is not None:
+        return attrs.evolve(value, zone=zone, column=None)
+    return value
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))

@@ -1,0 +1,179 @@
+"""Windows of the calendar with a zone for each group: as queries of one zone each would answer their groups."""
+
+import datetime as dt
+import random
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from in_process_shards import on_shards
+from skyband import ConfigError, InputError, snapshot
+from skyband.engines import local
+from skyband.engines.local import LocalRun
+from skyband.errors import SnapshotError
+from skyband.groups import state_arrays
+from skyband.queries import make_query
+
+ZONES = ("America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "Africa/Casablanca", "UTC")
+HOUR = 3_600_000_000
+KINDS = {
+    "distinct-count": {"item": "name", "windows": ["today in {zone}", "1 day in {zone}", "5 hours"]},
+    "heavy-hitters": {"object": "name", "k": 2, "windows": ["2 days in {zone}", "since 09:30 in {zone}"]},
+    "quantiles": {"value": "value", "at": [0.5], "windows": ["today in {zone}"]},
+    "top-k": {"object": "name", "stream": "origin", "streams": ["a", "b"], "value": "value", "k": 2}
+    | {"window": "1 day in {zone}", "repeats": "latest"},
+}
+START = int(dt.datetime(2026, 10, 23, tzinfo=dt.UTC).timestamp()) * 1_000_000
+"""Clocks go back in the days that follow, not on the same day everywhere."""
+
+
+def rows(chance, count=120, days=9):
+    """Rows in the order they come, none late."""
+    times = sorted(
+        START + int(chance.random() * days * 24) * HOUR + chance.choice([0, 0, 1, 12_345]) for _ in range(count)
+    )
+    shops = [chance.choice("abcd") for _ in times]
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "shop": shops,
+            "zone": [chance.choice(ZONES[:3] if shop < "c" else ZONES) for shop in shops],
+            "name": [chance.choice("xyz") for _ in times],
+            "origin": [chance.choice("ab") for _ in times],
+            "value": [chance.randrange(9) for _ in times],
+        }
+    )
+
+
+def query(kind, zone=None, **keys):
+    every = keys.pop("every", "1 day in {zone}" if kind in ("heavy-hitters", "top-k") else "12 hours")
+    table = {"kind": kind, "time": "ts", "by": ["shop", "zone"], **KINDS[kind], **keys, "every": every}
+    if kind == "distinct-count" and "every" not in keys:
+        table["every"] = "1 day in {zone}"
+    return table if zone is None else _in(table, zone)
+
+
+def _in(value, zone):
+    if isinstance(value, dict):
+        return {key: _in(entry, zone) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_in(entry, zone) for entry in value]
+    return value.replace("{zone}", zone) if isinstance(value, str) else value
+
+
+def answers_of(table):
+    """What is answered, as sortable rows without the names of windows, which the two ways give differently."""
+    texts = ["window"] if "window" in table.column_names else []
+    labels = {"window": [text.split(" in ")[0] for text in table["window"].to_pylist()]} if texts else {}
+    columns = {name: labels.get(name, table[name].to_pylist()) for name in table.column_names}
+    return sorted(zip(*columns.values(), strict=True), key=repr)
+
+
+def fed(chance, kind, table):
+    """The answers of a run that is cut, finished for a while, and restored from snapshots; and its turns."""
+    run, parts, turns, place = LocalRun.start(make_query(query(kind)), table.schema), [], [], 0
+    while place < len(table):
+        batch = table.slice(place, count := chance.randrange(1, 30))
+        if run.operator.watermark is not None:  # it was finished, and what is before its end would be late
+            batch = batch.filter(pc.greater_equal(batch["ts"].cast(pa.int64()), run.operator.watermark))
+        place += count
+        turns.append(batch if len(batch) else None)
+        parts.append(turn(run, turns[-1]))
+        if chance.random() < 0.1:
+            turns.append(None)
+            parts.append(turn(run, None))
+        if chance.random() < 0.3:
+            blob = run.operator.snapshot()
+            run = LocalRun.start(make_query(query(kind)), table.schema)
+            run.operator.restore(blob)
+            assert run.operator.snapshot() == blob
+    turns.append(None)
+    parts.append(turn(run, None))
+    return answers_of(pa.Table.from_batches(parts)), turns
+
+
+def turn(run, batch):
+    """What a run answers to rows, or where there are none when it is finished for now."""
+    return run.flush() if batch is None else run.push(batch.combine_chunks().to_batches()[0])
+
+
+def of_each_zone(kind, schema, turns):
+    """The answers of a query of each zone to the same turns, as far as they are of its own groups."""
+    whole = []
+    for zone in ZONES:
+        run = LocalRun.start(make_query(query(kind, zone)), schema)
+        whole += of_zone(pa.Table.from_batches([turn(run, batch) for batch in turns]), zone)
+    return sorted(whole, key=repr)
+
+
+def of_zone(answers, zone):
+    return answers_of(answers.filter(pc.equal(answers["zone"].cast(pa.string()), zone)))
+
+
+def compare(seed, kind):
+    chance = random.Random(seed)
+    table = rows(chance, chance.randrange(1, 120), chance.choice([2, 9, 40]))
+    whole = [row for zone in ZONES for row in of_zone(local.apply(table, query(kind, zone)), zone)]
+    assert answers_of(local.apply(table, query(kind))) == sorted(whole, key=repr)
+    on_two, _ = on_shards(table, make_query(query(kind)), 2, batches=3)
+    assert answers_of(on_two) == sorted(whole, key=repr)
+    answers, turns = fed(chance, kind, table)
+    assert answers == of_each_zone(kind, table.schema, turns)
+    return len(whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_group_has_the_days_of_its_own_zone(kind):
+    assert sum(compare(seed, kind) for seed in range(2)) > 30
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_thousands_of_streams(kind):
+    assert sum(compare(seed, kind) for seed in range(10, 510)) > 20_000
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"by": ["shop"]}, "query.by: must name 'zone', the column with the zone of each group, in each of its sets"),
+        ({"by": [["shop", "zone"], []]}, "query.by: must name 'zone'"),
+        ({"by": ["zone", "shop"], "windows": ["today in {shop}"]}, r"windows\[0\]: takes zones from the column 'shop'"),
+        ({"windows": ["1 day in UTC"]}, r"windows\[0\]: must be in the zone of `every`, \{zone\}"),
+        ({"answers": "changes"}, "query.answers: are told of one clock, and each group has its own, of 'zone'"),
+        ({"by": ["value"], "windows": ["today in {value}"], "every": "1 hour"}, "must be text"),
+    ],
+)
+def test_what_does_not_fit_is_told(keys, message):
+    with pytest.raises(ConfigError, match=message):
+        local.apply(rows(random.Random(1), 9), {**query("distinct-count"), **keys})
+
+
+@pytest.mark.parametrize("zone", [None, "Mars/Phobos"])
+def test_a_row_without_a_zone_is_a_bad_row(zone):
+    table = rows(random.Random(1), 9)
+    table = table.set_column(2, "zone", pa.array([zone, *table["zone"].to_pylist()[1:]]))
+    with pytest.raises(InputError, match="zone, row 0: it must name a zone"):
+        local.apply(table, query("distinct-count"))
+    run = LocalRun.start(make_query({**query("distinct-count"), "bad_rows": "count"}), table.schema)
+    run.push(table.to_batches()[0])
+    assert run.operator.take_metrics().dropped == {"bad": 1}
+
+
+@pytest.mark.parametrize(
+    "zones", [["Asia/Kolkata"], ["Mars/Phobos", "UTC"], ["UTC", "UTC"], ["UTC", "Asia/Kolkata"], ["Asia/Tokyo", "UTC"]]
+)
+def test_a_state_with_other_zones_is_refused(zones):
+    """Not known, twice, in another order, or those of other groups."""
+    table = rows(random.Random(2), 90, days=1)
+    table = table.filter(pc.is_in(table["zone"], pa.array(["Asia/Kolkata", "UTC"])))
+    run = LocalRun.start(make_query(query("distinct-count")), table.schema)
+    run.push(table.combine_chunks().to_batches()[0])
+    state = snapshot.decode(run.operator.snapshot())
+    there = {name.split(".")[1] for name in state.arrays if name.startswith("groups.zone ")}
+    assert there == {"zone 0", "zone 1"}
+    names = pa.RecordBatch.from_pydict({"zone": zones})
+    arrays = {name: values for name, values in state.arrays.items() if not name.startswith("groups.zones")}
+    arrays |= {f"groups.{name}": values for name, values in state_arrays.frame_to_array("zones", names).items()}
+    with pytest.raises(SnapshotError, match=r"zones|groups"):
+        run.operator.restore(snapshot.encode(state.header, arrays))
