@@ -16,8 +16,8 @@ from skyband.groups import state_arrays
 from skyband.kernels.sorted_arrays import distinct
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.groups import Bound, Groups
+from skyband.queries.zones_of_groups import in_zone, is_zone
 from skyband.state_validation import StateReader
-from skyband.windows.zones_of_groups import in_zone, is_zone
 
 _ZONES = "zones"
 _NO_ZONES = pa.RecordBatch.from_pydict({"zone": pa.array([], pa.string())})
@@ -117,8 +117,8 @@ class GroupsOfZones:
         own = {key: values for key, values in arrays.items() if key.split(" ")[0] == _ZONES}
         zones = state_arrays.frame_from_array(_ZONES, own, _NO_ZONES).column("zone").to_pylist()
         state = StateReader(arrays)
-        known = all(map(is_zone, zones)) and zones == sorted(set(zones))
-        state.require(known, _ZONES, f"must be zones that this machine knows, ascending (got {zones!r:.200})")
+        right = all(map(is_zone, zones)) and zones == sorted(set(zones))
+        state.require(right, _ZONES, f"must be zones that this machine knows, ascending (got {zones!r:.200})")
         numbers = {key.partition(".")[0] for key in arrays if key not in own}
         state.require(
             numbers == {f"zone {number}" for number in range(len(zones))}, _ZONES, "are not as many as states"

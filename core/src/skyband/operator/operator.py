@@ -33,10 +33,10 @@ from skyband.operator.state_row_checks import StateRowChecks
 from skyband.operator.whole_table import WholeTable
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
+from skyband.queries.zones_of_groups import end_in_any_zone
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking
-from skyband.windows.zones_of_groups import end_in_any_zone
 
 
 @define(eq=False)

@@ -21,8 +21,8 @@ from skyband.queries.error_attribution import attributed
 from skyband.queries.grouping_sets import GroupingSets, grouping_name, source_columns
 from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Query
 from skyband.queries.time_columns import is_null, microseconds
+from skyband.queries.zones_of_groups import check_zones
 from skyband.watermark import EventTimeProgress
-from skyband.windows.zones_of_groups import check_zones
 
 
 @frozen

@@ -19,8 +19,8 @@ from skyband.columns.state_frame_checks import check_numbers
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.execution import Execution
+from skyband.queries.zones_of_groups import ends_by_zone
 from skyband.state_validation import StateReader
-from skyband.windows.zones_of_groups import ends_by_zone
 
 _NAME, _PART, _ZONES = "withheld", "withheld.part", "zones"
 

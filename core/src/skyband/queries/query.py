@@ -26,10 +26,10 @@ from skyband.queries.grouping_sets import (
 )
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
 from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
+from skyband.queries.zones_of_groups import zone_column_problems, zone_columns
 from skyband.roles import Backend
 from skyband.states.state import State
 from skyband.windows.window_parameters import zone_problems
-from skyband.windows.zones_of_groups import zone_column_problems, zone_columns
 
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"

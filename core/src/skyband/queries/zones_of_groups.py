@@ -1,7 +1,7 @@
 """Calendar windows whose zone is a column: "today in {zone}" is today by the clock of each group's own zone."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -14,10 +14,6 @@ from skyband.config.literals import literal
 from skyband.config.time_zone_conversion import time_zone
 from skyband.errors import InputError, Problem
 
-if TYPE_CHECKING:
-    from skyband.queries.query import Query
-
-Q = TypeVar("Q", bound="Query")
 _MINUTE = 60_000_000
 _OFFSETS = range(-12 * 60 * _MINUTE, 14 * 60 * _MINUTE + 1, 15 * _MINUTE)
 """Those of all zones, in microseconds."""
@@ -77,7 +73,7 @@ def is_zone(name: str | None) -> bool:
     return True
 
 
-def in_zone(query: Q, zone: str) -> Q:
+def in_zone(query: Any, zone: str) -> Any:
     """The query of the groups of one zone; its windows are called as before."""
     changes: dict[str, Any] = {}
     for entry in attrs.fields(type(query)):
@@ -88,23 +84,23 @@ def in_zone(query: Q, zone: str) -> Q:
     return attrs.evolve(query, **changes)
 
 
-def end_in_any_zone(query: "Query", latest: int) -> int:
+def end_in_any_zone(query: Any, latest: int) -> int:
     """A moment at or after the first of each zone that is later than `latest`, whatever zones there are.
 
     All shards of a stream that is finished stand at one, whichever groups they have. What zones are asked at further
     moments up to it is withheld.
     """
-    schedule: Any = query.schedule  # type: ignore[attr-defined]  # as every query of the calendar has
+    schedule = query.schedule
     if not zone_columns([query.lengths["every"]]):
         return int(schedule.each_after(latest).max())
     ends = (int(schedule.each_after(latest + offset).max()) - offset for offset in _OFFSETS)
     return max(ends) + _CLOCK_CHANGE
 
 
-def ends_by_zone(query: "Query", zones: pa.Array, latest: int) -> Int64:
+def ends_by_zone(query: Any, zones: pa.Array, latest: int) -> Int64:
     """int64[n]: of each of some zones its first moment that is later than `latest`."""
     codes = decoded(zones).dictionary_encode()
-    ends = [in_zone(query, zone).schedule.each_after(latest).max() for zone in codes.dictionary.to_pylist()]  # type: ignore[attr-defined]
+    ends = [in_zone(query, zone).schedule.each_after(latest).max() for zone in codes.dictionary.to_pylist()]
     return np.array(ends, np.int64)[codes.indices.to_numpy(zero_copy_only=False)]
 
 
