@@ -20,7 +20,7 @@ from skyband.states.table import StatesTable
 from skyband_distinct.distinct_count import execution
 from skyband_distinct.distinct_count.small_groups import SmallSums
 from skyband_distinct.exact_sums import exact_sums, exact_terms, terms_of
-from skyband_distinct.sum_bounds import around_k, miss_of_one
+from skyband_distinct.sum_bounds import ValueSample, around_k, miss_of_one, sum_estimate
 from skyband_specs.binomial import allowed_failures
 from skyband_specs.sketch.streams import spread
 
@@ -220,6 +220,16 @@ def test_the_ends_of_a_number_of_keys_are_missed_as_seldom_as_said():
     assert miss_of_one(0.1, 1) == pytest.approx(0.05)
     one = miss_of_one(0.05, 3)
     assert 3 * one**2 * (1 - one) + one**3 == pytest.approx(0.025)
+
+
+def test_values_that_deviate_widen_the_bounds():
+    alike, apart = np.full(4999, 0.5), np.arange(4999) % 2.0
+    widths = []
+    for values in (alike, apart):
+        total, low, high = sum_estimate([ValueSample(values, 0.1)] * 3, 5000, 0.05, 0.0, 1.0)
+        assert low < total < high
+        widths.append((high - low) / total)
+    assert 1.5 * widths[0] < widths[1] < 3 * widths[0]
 
 
 def paid(values, **columns):
