@@ -109,6 +109,33 @@ def test_a_rule_for_a_group_names_its_values(job):
         assert f"query.rules: rules.group, row 0: {why}" in ended.output
 
 
+def test_a_rule_for_a_group_of_grouping_sets_ends_with_the_name_of_the_grouping(job):
+    by = ("--set", 'query.by=[["lot"], []]')
+    groups = {"one lot": ["17", "lot"], "all": [None, "()"]}
+    ended, _ = job([{**RULES[0], "name": name, "group": group} for name, group in groups.items()], *by)
+    assert ended.exit_code == 0, ended.output
+    got = {
+        (row["query"], row["lot"], row["grouping"])
+        for path in Path("answers").glob("*.json")
+        for row in map(json.loads, path.read_text().splitlines())
+    }
+    assert got == {("one lot", 17, "lot"), ("all", None, "()")}
+    ended, _ = job([{**RULES[0], "group": ["17"]}], *by, command="check")
+    assert "must have a value for each column of `by`, 2 columns (lot, grouping)" in ended.output
+
+
+def test_a_value_of_another_type_in_json_is_a_bad_row(job, tmp_path):
+    wrong = [{"k": "ten"}, {"window": 5}, {"until": "never"}, {"group": [3]}, {"untl": "2026-06-20"}]
+    entries = [*RULES, *({**RULES[0], "name": f"wrong {number}", **keys} for number, keys in enumerate(wrong))]
+    ended, rows = job(entries, "--set", 'query.bad_rows={ format = "json", path = "bad/" }')
+    assert ended.exit_code == 0, ended.output
+    assert len(rows) == 4
+    bad = [json.loads(line) for path in (tmp_path / "bad").glob("*.json") for line in path.read_text().splitlines()]
+    assert [row["_field"] for row in bad] == [f"rules.{key}" for keys in wrong for key in keys]
+    ended, _ = job(entries, command="check")
+    assert "rules.k, row 2: of rule 'wrong 0' must be a whole number, such as 10 (got 'ten')" in ended.output
+
+
 def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_path):
     wide = {"name": "wide", "window": "2 hours", "slide": "1 minute", "k": 1}
     ended, rows = job([*RULES, wide])

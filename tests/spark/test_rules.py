@@ -157,6 +157,85 @@ def test_a_job_of_a_stream_takes_its_rules_from_a_stream_or_a_table(session, tmp
         assert "query.rules.path: was" in ended.output
 
 
+def _bad(folder):
+    """What is wrong with each row of a place of bad rows, in files of any depth."""
+    entries = [json.loads(line) for path in folder.rglob("*.json") for line in path.read_text().splitlines()]
+    return sorted((row["_field"], row["_reason"], row["_value"]) for row in entries)
+
+
+def test_refused_rules_go_to_the_place_of_bad_rows_once(session, tmp_path):
+    """As on the local engine, of a stream that gives its last micro-batch once more, and of a batch."""
+    for name in ("rows", "rules"):
+        (tmp_path / name).mkdir()
+    a = {"name": "a", "window": "20 seconds", "slide": "10 seconds", "k": 2}
+    steps = [
+        [a, {**a, "name": "b", "window": "2 minutes"}, {**a, "name": "c", "k": 4}, {**a, "name": "d", "k": "ten"}],
+        [{"name": "gone"}, {**a, "slide": 0}, {**a, "until": "never"}, {**a, "group": ["x"]}, {"name": "a"}],
+    ]  # fmt: skip
+    place = 'bad_rows = { format = "json", path = "bad/" }'
+    streamed = JOB.replace("stream = STREAM", "options = { maxFilesPerTrigger = 1 }")
+    streamed = streamed.replace('bad_rows = "count"', place)
+    (tmp_path / "job.toml").write_text(streamed)
+    run, expected, aside = local.LocalRun.start(make_query({**KEYS, "bad_rows": "count"}), rows([0]).schema), [], []
+    run.on_bad_rows = aside.append
+    for number, entries in enumerate(steps):
+        lines = [json.dumps(entry) for entry in entries]
+        (tmp_path / "rules" / f"{number}.json").write_text("\n".join(lines) + "\n")
+        run.broadcast(pa.table({"value": lines}))
+        seconds = range(number * 40, number * 40 + 40)
+        pq.write_table(rows(seconds), tmp_path / "rows" / f"{number}.parquet")
+        expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).rename_columns(NAMES).to_pylist()
+        wanted = sorted((row["_field"], row["_reason"], row["_value"]) for part in aside for row in part.to_pylist())
+        for again in range(2 if number else 1):
+            if again:
+                (tmp_path / "checkpoint" / "commits" / "1").unlink()
+            ended = call("run", tmp_path / "job.toml")
+            assert ended.exit_code == 0, ended.output
+            written = session.read.parquet(str(tmp_path / "answers")).toDF(*NAMES).collect()
+            assert plain(row.asDict() for row in written) == plain(expected)
+            assert _bad(tmp_path / "bad") == wanted
+    assert len(wanted) == 7
+    checked = call("check", tmp_path / "job.toml", 'query.bad_rows.format="delta"')
+    assert "query.bad_rows.format: on Spark tasks write rules that are refused" in checked.output
+    batch = streamed.replace("stream = true\n", "").replace("bad/", "bad-2/").replace("answers/", "answers-2/")
+    batch = batch.replace(", options = { maxFilesPerTrigger = 1 }", "")
+    batch = re.sub(r"(?m)^(options|checkpoint|trigger) = .*\n", "", batch)
+    (tmp_path / "batch.toml").write_text(batch)
+    ended = call("run", tmp_path / "batch.toml")
+    assert ended.exit_code == 0, ended.output
+    run, aside = local.LocalRun.start(make_query({**KEYS, "bad_rows": "count"}), rows([0]).schema), []
+    run.on_bad_rows = aside.append
+    run.broadcast(pa.table({"value": [json.dumps(entry) for entries in steps for entry in entries]}))
+    wanted = sorted((row["_field"], row["_reason"], row["_value"]) for row in aside[0].to_pylist())
+    assert _bad(tmp_path / "bad-2") == wanted
+
+
+def test_changes_tell_that_a_rule_has_ended(session, tmp_path):
+    """Of groups in two shards: the log of the local engine, whose rows of a rule leave at its end."""
+    (tmp_path / "rows").mkdir()
+    keys = {**KEYS, "by": ["what"], "answers": "changes"}
+    both = rules(("a", "20 seconds", "10 seconds", 2), ("b", "1 minute", "15 seconds", 1))
+    both = both.append_column("until", pa.array([50 * SECOND, None], pa.timestamp("us", "UTC")))
+    run, expected = local.LocalRun.start(make_query(keys), rows([0]).schema), []
+    run.broadcast(both)
+    for number, seconds in enumerate((range(45), range(45, 70))):
+        pq.write_table(rows(seconds), tmp_path / "rows" / f"{number}.parquet")
+        os.utime(tmp_path / "rows" / f"{number}.parquet", (1_000_000_000 + number,) * 2)
+        expected += run.push(rows(seconds).combine_chunks().to_batches()[0]).to_pylist()
+    source = session.readStream.schema(ROW).option("maxFilesPerTrigger", 1).parquet(str(tmp_path / "rows"))
+    writer = spark.apply(source, keys, shards=2, rules=both).writeStream.trigger(availableNow=True)
+    writer = writer.format("parquet").option("path", str(tmp_path / "out"))
+    writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination()
+    written = [row.asDict() for row in session.read.parquet(str(tmp_path / "out")).collect()]
+    for row in expected:
+        row["at"] = row["at"].replace(tzinfo=None)
+    assert sorted(map(str, ({**row, "at": row["at"].replace(tzinfo=None)} for row in written))) == sorted(
+        map(str, expected)
+    )
+    emptied = {str(row["at"]) for row in expected if (row["query"], row["change"]) == ("a", "emptied")}
+    assert emptied == {"1970-01-01 00:00:50.000001"}
+
+
 def test_a_table_of_rules_beside_a_stream_is_taken_in_once(session, tmp_path):
     """The second run has a rule more, and one whose time is over, which is no news."""
     (tmp_path / "rows").mkdir()

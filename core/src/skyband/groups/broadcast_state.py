@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import pyarrow as pa
 
@@ -20,6 +20,9 @@ class BroadcastState(ABC):
     that to read the state again is to answer the same. `Execution.broadcast_state` makes one, and processors are given
     it by `GroupProcessor.listen`.
     """
+
+    reads_json: ClassVar[bool] = False
+    """Whether `take` also takes rows as lines of JSON, in a column `value`."""
 
     @property
     @abstractmethod

@@ -60,9 +60,12 @@ def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
 
 def problems_of(
     name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: Engine, query: "Query | None",
-    schema: "pa.Schema | None", job_file: Path | None,
+    schema: "pa.Schema | None", job_file: Path | None, second: str | None = None,
 ) -> list[Problem]:  # fmt: skip
-    """What is wrong with the place, beside its keys each for itself; `others`: sinks apart from it, by their keys."""
+    """What is wrong with the place, beside its keys each for itself; `others`: sinks apart from it, by their keys.
+
+    second: the key of the query's second table, where the job has one.
+    """
     key = key_of(name)
     if not aside.of_files and aside.format not in names_of_formats("writes"):
         return [Problem(f"{key}.format", f"must be of files, or of a plugin's tables (got {aside.format!r})")]
@@ -70,7 +73,9 @@ def problems_of(
     if aside.of_files and aside.path is None:
         problems.append(Problem("sink.path", f"is required for {aside.format}: a folder for such rows"))
     if name == LATE:
-        problems += engine.late_rows_problems(aside)
+        problems += engine.problems_of_tasks(aside, "late rows")
+    elif second is not None and source.stream:
+        problems += engine.problems_of_tasks(aside, f"{second} that are refused")
     problems += overlaps(source, aside, job_file)
     for place, other in _paths(others):
         if aside.path is not None and clash(other, aside.path, aside.format) is not None:

@@ -56,7 +56,7 @@ def broadcast_problems(
     """
     source = as_read(source, engine)
     whole = source if query is None else all_columns(source, query)
-    if whole is not source and not _is_empty(source):
+    if whole is not source and whole.format == source.format and not _is_empty(source):
         whole = source  # what its files hold is looked at
     opened, problems = open_checked(whole, engine, zone)
     if problems or query is None or opened.schema is None:
@@ -81,11 +81,20 @@ def as_read(source: Source, engine: Engine) -> Source:
 
 
 def all_columns(source: Source, query: "Query") -> Source:
-    """Of JSON, which may lack a column in its first files, all that the second table may have."""
+    """JSON as its lines, which the query reads itself, so that a value of another type is a bad row on every engine.
+
+    Where a line is not a row as it stands, of JSON, which may lack a column in its first files, all that the second
+    table may have.
+    """
     from skyband.groups.execution import execution_of
     from skyband.job.sources.spark_ddl import ddl_of
+    from skyband.job.sources.text_files import OPTIONS
 
     state = execution_of(query).broadcast_state()
+    of_json = {name.lower() for name in OPTIONS["json"]} & {name.lower() for name in source.options}
+    shaped = source.schema is not None or source.where is not None or source.select is not None
+    if state is not None and source.format == "json" and state.reads_json and not of_json and not shaped:
+        return evolve(source, format="text", schema="value STRING" if _is_empty(source) else None)
     if state is None or source.format != "json" or source.schema is not None:
         return source
     return evolve(source, schema=ddl_of(state.schema))

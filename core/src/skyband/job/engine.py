@@ -43,8 +43,8 @@ class Engine(ABC):
         """What this engine cannot run of a query, with the job's other tables."""
         return []
 
-    def late_rows_problems(self, sink: "Sink") -> list[Problem]:  # noqa: ARG002
-        """Why this engine cannot write late rows to a sink, beside what `sink_problems` says."""
+    def problems_of_tasks(self, sink: "Sink", rows: str) -> list[Problem]:  # noqa: ARG002
+        """Why its tasks cannot write rows of this name, of which only they know, beside what `sink_problems` says."""
         return []
 
     @abstractmethod

@@ -127,13 +127,11 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: E
     if broadcast is not None and source is not None:
         theirs = broadcast_problems(broadcast, query, engine, zone, findings.source.schema)
         misplaced += [one.within(f"query.{second}") for one in theirs]
-        if aside[bad_rows.BAD] is not None and not engine.in_process:
-            message = f'a place for bad rows of {second} is one of the local engine: use --engine local, or "count"'
-            misplaced.append(Problem(bad_rows.key_of(bad_rows.BAD), message))
     others: dict[str, Sink | None] = {"sink": sink}
     for key, one in aside.items():
         if one is not None and source is not None:
-            misplaced += bad_rows.problems_of(key, one, source, others, engine, query, findings.source.schema, path)
+            schema = findings.source.schema
+            misplaced += bad_rows.problems_of(key, one, source, others, engine, query, schema, path, second)
         others = {**others, bad_rows.key_of(key): one}
     blamed = {problem.field for problem in problems}
     later = [*findings.problems, *misplaced]

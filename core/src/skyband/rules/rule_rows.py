@@ -11,6 +11,7 @@ from skyband.arrays import TIME_MAX
 from skyband.config.durations import Duration, length_text, parse
 from skyband.errors import InputError, suggest
 from skyband.groups.broadcast_state import RefusedRows
+from skyband.rules.json_rules import VALUE, RuleError, is_json, rule_of, without_blank
 from skyband.rules.rule_groups import GROUP_TYPE, GroupNames, group_column, group_keys, group_problem
 
 _COLUMNS = {"name": "text", "window": "text", "slide": "text", "k": "a whole number", "phase": "text",
@@ -70,12 +71,6 @@ class Version:
         return self.name, self.after
 
 
-class _RefusedError(Exception):
-    def __init__(self, column: str, message: str) -> None:
-        super().__init__(message)
-        self.column = column
-
-
 def read_rules(
     table: pa.Table,
     limits: Limits,
@@ -86,22 +81,28 @@ def read_rules(
 ) -> tuple[dict[tuple[str, int], Version], RefusedRows]:
     """The versions there are with those of the table, by name and time, and the rows that say none.
 
+    table: with the columns of rules, or with a column `value`, lines of JSON with these keys.
+
     by: the columns that groups are named by. answered: no version begins before this, where moments are answered.
     fixed: names that no rule may take. before: versions that came before. Of two for one time the later one holds; in
     one table both are refused.
     """
-    refused: dict[int, _RefusedError] = {}
+    refused: dict[int, RuleError] = {}
     places: dict[tuple[str, int], list[int]] = {}
     came: dict[tuple[str, int], Version] = {}
     lengths: dict[str, Duration | str] = {}
-    rows = [*_rows(_columns(table, limits))]
+    lines = is_json(table.schema)
+    table = without_blank(table) if lines else table
+    rows = [*_lines(table, limits, refused)] if lines else [*_rows(_columns(table, limits))]
     wrong_groups = _wrong_groups(by, [row["group"] for row in rows])
     for place, row in enumerate(rows):
+        if place in refused:
+            continue
         try:
             if place in wrong_groups:
-                raise _RefusedError("group", f"of rule {row['name']!r} {wrong_groups[place]}")
+                raise RuleError("group", f"of rule {row['name']!r} {wrong_groups[place]}")
             version = _version(row, limits, answered, fixed, lengths)
-        except _RefusedError as error:
+        except RuleError as error:
             refused[place] = error
             continue
         places.setdefault(version.key, []).append(place)
@@ -117,11 +118,11 @@ def read_rules(
         versions.pop(key, None)
         if key in before:
             versions[key] = before[key]
-        refused |= dict.fromkeys(places[key], _RefusedError("name", message))
+        refused |= dict.fromkeys(places[key], RuleError("name", message))
     order = sorted(refused)
     texts = table.take(pa.array(order, pa.int64())).to_pylist()
     return versions, [
-        (InputError(f"rules.{refused[place].column}", str(refused[place]), place), json.dumps(text, default=str))
+        (InputError(f"rules.{refused[place].column}", str(refused[place]), place), _as_text(text, lines))
         for place, text in zip(order, texts, strict=True)
     ]
 
@@ -189,6 +190,22 @@ def _wrong_groups(by: pa.Schema, groups: list[list[str | None] | None]) -> dict[
     return {place: problem for place, problem in problems if problem is not None}
 
 
+def _lines(table: pa.Table, limits: Limits, refused: dict[int, RuleError]) -> Iterator[dict[str, Any]]:
+    """The rows of lines of JSON; of one that is wrong, nothing, and in `refused` why."""
+    nothing: dict[str, Any] = dict.fromkeys(_COLUMNS)
+    for place, line in enumerate(table.column(VALUE).to_pylist()):
+        row = nothing
+        try:
+            row = {**nothing, **rule_of(line, limits.columns)}
+        except RuleError as error:
+            refused[place] = error
+        yield row
+
+
+def _as_text(row: dict[str, Any], line: bool) -> str:
+    return str(row[VALUE]) if line else json.dumps(row, default=str)
+
+
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     nothing = dict.fromkeys(_COLUMNS)
     return ({**nothing, **row} for row in table.to_pylist())
@@ -199,9 +216,9 @@ def _version(
 ) -> Version:
     name = row["name"]
     if not name:
-        raise _RefusedError("name", "must be a name, by which the rule can be changed and ended (got none)")
+        raise RuleError("name", "must be a name, by which the rule can be changed and ended (got none)")
     if name in fixed:
-        raise _RefusedError("name", f"{name!r} is asked by the query itself, for ever: give the rule another name")
+        raise RuleError("name", f"{name!r} is asked by the query itself, for ever: give the rule another name")
     after = answered if row["after"] is None else max(row["after"], answered)
     until = TIME_MAX if row["until"] is None else row["until"]
     if row["window"] is None:
@@ -214,18 +231,18 @@ def _version(
         if length % limits.grain:
             grain = length_text(limits.grain, False)
             message = f"of rule {name!r} must be a multiple of every = {grain!r}, the steps in which the state is kept"
-            raise _RefusedError(key, f"{message} (got {row[key]!r})")
+            raise RuleError(key, f"{message} (got {row[key]!r})")
     k = limits.k if row["k"] is None else row["k"]
     if window > limits.longest:
         longest = length_text(limits.longest, False)
         message = f"of rule {name!r} is above longest = {longest!r}, which the state is kept for: make it shorter, or "
-        raise _RefusedError("window", f"{message}begin anew with a larger `longest` (got {row['window']!r})")
+        raise RuleError("window", f"{message}begin anew with a larger `longest` (got {row['window']!r})")
     if limits.most is not None and (k is None or not 1 <= k <= limits.most):
         message = f"of rule {name!r} must be from 1 to most = {limits.most}, which the state is kept for: make it "
-        raise _RefusedError("k", f"{message}smaller, or begin anew with a larger `most` (got {k})")
+        raise RuleError("k", f"{message}smaller, or begin anew with a larger `most` (got {k})")
     if until <= after:
         message = f"of rule {name!r} is not later than the moment from which it would hold: it would answer nothing"
-        raise _RefusedError("until", f"{message}; leave it out, or say a later one")
+        raise RuleError("until", f"{message}; leave it out, or say a later one")
     group = None if row["group"] is None else tuple(row["group"])
     return Version(name, window, slide, k or 0, begin % slide, after, until, group)
 
@@ -233,7 +250,7 @@ def _version(
 def _length(row: Mapping[str, Any], key: str, rule: str, lengths: dict[str, Duration | str], least: int = 1) -> int:
     text = row[key]
     if text is None:
-        raise _RefusedError(key, f"of rule {rule!r} is missing: a length of time such as '10 minutes'")
+        raise RuleError(key, f"of rule {rule!r} is missing: a length of time such as '10 minutes'")
     if text not in lengths:
         try:
             lengths[text] = parse(text)
@@ -241,7 +258,7 @@ def _length(row: Mapping[str, Any], key: str, rule: str, lengths: dict[str, Dura
             lengths[text] = str(error)
     length = lengths[text]
     if isinstance(length, str):
-        raise _RefusedError(key, f"of rule {rule!r} {length}")
+        raise RuleError(key, f"of rule {rule!r} {length}")
     if length.rows or not least <= length.length <= 2**61:
-        raise _RefusedError(key, f"of rule {rule!r} must be a length of time above 0 (got {text!r})")
+        raise RuleError(key, f"of rule {rule!r} must be a length of time above 0 (got {text!r})")
     return length.length

@@ -1,7 +1,7 @@
 """Rules: what is asked of all groups comes, changes and goes while it runs, each with the moments that it holds for."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -170,6 +170,8 @@ class Rules(BroadcastState):
     Of several versions of a name each holds until the next begins. A version without a window is the end of a rule.
     Retained are those with moments to come. `take` costs O(r log r) for r rules, `moments` O(rules + m log m).
     """
+
+    reads_json: ClassVar[bool] = True
 
     def __init__(self, fixed: Sequence[Version], limits: Limits) -> None:
         """fixed: those that hold for ever."""

@@ -10,6 +10,7 @@ from skyband.engines.spark import broadcast_rows, results_and_metrics
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
+from skyband.queries.query import BAD
 
 ENOUGH = 1 << 18
 """Rows that wait before they are answered, where a later frame is not before them: each turn costs each group some."""
@@ -37,7 +38,7 @@ def run(packed: Any, plan: ShardedPlan) -> Any:
 def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     load_and_freeze(plan)
     operator, number = plan.operator(), None
-    bad = {} if plan.broadcast is None else broadcast_rows.take_whole(operator, plan.broadcast)
+    refused = [] if plan.broadcast is None else broadcast_rows.take_whole(operator, plan.broadcast)
     end, limit = TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():
@@ -54,7 +55,7 @@ def _operate(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[p
     if latest is not None:
         yield results_and_metrics.answer_rows(plan, operator.finish(latest))
     if number == 0:
-        end.drop(bad)
+        end.drop({BAD: len(refused)} if refused else {})
     operator.count_dropped(end.dropped)
     metrics = operator.take_metrics()
     end.check(metrics.rows_in)

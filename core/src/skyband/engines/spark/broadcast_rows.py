@@ -13,7 +13,7 @@ from skyband.errors import InputError
 from skyband.groups.broadcast_state import RefusedRows
 from skyband.operator.operator import Operator
 from skyband.operator.whole_table import WholeTable
-from skyband.queries.query import BAD, FAIL
+from skyband.queries.query import FAIL
 
 
 def with_broadcast(packed: Any, plan: ShardedPlan, rows: Any) -> Any:
@@ -33,21 +33,21 @@ def with_broadcast(packed: Any, plan: ShardedPlan, rows: Any) -> Any:
     return packed.union(rows.mapInArrow(pickled_with_versions(pack, plan), from_arrow_schema(SHUFFLE_SCHEMA)))
 
 
-def take(operator: Operator, pieces: Sequence[bytes]) -> dict[str, int]:
-    """Give an operator the rows of a second table that came together; returns how many are bad, by reason.
+def take(operator: Operator, pieces: Sequence[bytes]) -> RefusedRows:
+    """Give an operator the rows of a second table that came together; returns those refused, which it is to tell of.
 
-    Every shard refuses the same ones, so one of them counts. Raises InputError at the first where they end the run.
+    Every shard refuses the same ones, so the first one tells. Raises InputError at the first where they end the run.
     """
     rows = pa.Table.from_batches([record_batch_bytes.from_bytes(piece) for piece in pieces])
-    return _bad(operator, operator.broadcast(rows))
+    return _told(operator, operator.broadcast(rows))
 
 
-def take_whole(operator: Operator, table: WholeTable) -> dict[str, int]:
+def take_whole(operator: Operator, table: WholeTable) -> RefusedRows:
     """As `take`, of all rows of a table that is no stream, with which the operator goes on: those that are new."""
-    return _bad(operator, operator.broadcast_whole(table))
+    return _told(operator, operator.broadcast_whole(table))
 
 
-def _bad(operator: Operator, refused: RefusedRows) -> dict[str, int]:
+def _told(operator: Operator, refused: RefusedRows) -> RefusedRows:
     if refused and operator.query.bad_rows == FAIL:
         raise InputError(refused[0][0].argument, f"{refused[0][0].message}: {refused[0][1]}")
-    return {BAD: len(refused)} if refused and (operator.shard is None or operator.shard.number == 0) else {}
+    return refused if operator.shard is None or operator.shard.number == 0 else []

@@ -11,9 +11,11 @@ from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
-from skyband.operator.bad_rows import late_rows
+from skyband.errors import InputError
+from skyband.operator.bad_rows import late_rows, unreadable_rows
 from skyband.operator.operator import Operator
 from skyband.operator.row_accounting import check_sum
+from skyband.queries.query import BAD
 
 
 def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -38,10 +40,14 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
                 second.append(row.broadcast)
             end.add(row.progress, row.dropped, row.rows)
     fresh = plan.broadcast is not None and not operator.has_whole(plan.broadcast)
+    refused = list[tuple[InputError, str]]()
     if plan.broadcast is not None and fresh:
-        end.drop(broadcast_rows.take_whole(operator, plan.broadcast))
+        refused += broadcast_rows.take_whole(operator, plan.broadcast)
     if second:
-        end.drop(broadcast_rows.take(operator, second))
+        refused += broadcast_rows.take(operator, second)
+    end.drop({BAD: len(refused)} if refused else {})
+    if plan.refused_rows is not None and shard == 0:
+        plan.refused_rows(shard, unreadable_rows(plan.query, plan.schema, refused) if refused else None)
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     answers = operator.step(end.progress, plan.ticking)

@@ -45,8 +45,8 @@ EventTimeProgress) and how many rows it gave the shard, and one shard how many r
 the clock is such a row too, and so are rows of the query's second table, as each shard is given them.
 """
 
-LateRows = Callable[[int, pa.RecordBatch | None], None]
-"""Takes the late rows of a shard in a micro-batch, None where there are none; it runs in a worker of Spark."""
+RowsAside = Callable[[int, pa.RecordBatch | None], None]
+"""Takes rows that a shard puts aside in a micro-batch, None where there are none; it runs in a worker of Spark."""
 
 
 @frozen
@@ -58,7 +58,9 @@ class ShardedPlan:
     schema: pa.Schema
     shards: int
     ticking: Ticking | None = None
-    late_rows: LateRows | None = None
+    late_rows: RowsAside | None = None
+    refused_rows: RowsAside | None = None
+    """Takes the rows of the second table that are refused, of the first shard, as each refuses the same."""
     broadcast: WholeTable | None = None
     """The query's second table, where it is no stream."""
 

@@ -8,9 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from skyband.engines.spark import file_rows
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem
+from skyband.groups.execution import check_broadcast
 from skyband.job.bad_rows import BAD, PLACES, as_job, key_of, told_of
 from skyband.job.engine import Engine
 from skyband.job.local.sink import check_free
@@ -23,6 +27,7 @@ from skyband.job.spark.sink_log import latest
 from skyband.job.spark.source import text_options
 from skyband.job.table_location import place_of
 from skyband.job.table_sink import check_columns, is_free, sink_of, told_of_sink
+from skyband.operator.bad_rows import unreadable_rows
 from skyband.operator.row_accounting import check_sum
 
 CHECKPOINT = "skyband-bad-rows"
@@ -66,7 +71,7 @@ def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> int |
     if job.bad_rows is None:
         return None
     sink = as_job(job).sink
-    rows = file_rows.bad_rows(source, plan).persist()
+    rows = _with_refused(session, file_rows.bad_rows(source, plan), plan).persist()
     try:
         count = int(rows.count())
         if count or job.sink.mode == "overwrite":
@@ -75,6 +80,17 @@ def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> int |
         return count
     finally:
         rows.unpersist()
+
+
+def _with_refused(session: Any, rows: Any, plan: ShardedPlan) -> Any:
+    """Bad rows of a batch and those of its second table, which every shard refuses alike."""
+    if plan.broadcast is None:
+        return rows
+    refused = check_broadcast(plan.query, plan.broadcast.without(np.empty(0, np.uint64)), plan.schema)
+    if not refused:
+        return rows
+    table = pa.Table.from_batches([unreadable_rows(plan.query, plan.schema, refused)])
+    return rows.unionByName(session.createDataFrame(table, rows.schema))
 
 
 def check_batch(aside: int | None, counted: int) -> None:
@@ -114,15 +130,20 @@ class Beside:
     """The stream of bad rows, where a job has one."""
 
     def __init__(
-        self, started: Any | None = None, saved: "_Saved | None" = None, sums: BadRowSums | None = None
+        self,
+        started: Any | None = None,
+        saved: "_Saved | None" = None,
+        sums: BadRowSums | None = None,
+        refused: Callable[[int], int] | None = None,
     ) -> None:
-        self._started, self._saved, self._sums = started, saved, sums
+        self._started, self._saved, self._sums, self._refused = started, saved, sums, refused
         self._last = -1
 
     def count(self, progress: Any, rows: int) -> None:
-        """A micro-batch of the answers has ended, without so many bad rows."""
+        """A micro-batch of the answers has ended, without so many bad rows, those of a second table among them."""
         if self._sums is not None:
-            self._sums.count(progress, rows)
+            aside = 0 if self._refused is None else self._refused(progress.batchId)
+            self._sums.count(progress, rows - aside)
 
     def check(self) -> None:
         """Raise what ended it, if anything did: the answers go on only while bad rows are kept.
@@ -152,9 +173,12 @@ class Beside:
 
 
 @contextmanager
-def beside(job: Job, source: Any, plan: ShardedPlan) -> Iterator[Beside]:
-    """The stream of a job's bad rows while that of its answers runs; one that ends by itself is waited for."""
-    running = Beside() if job.bad_rows is None else _start(job, source, plan)
+def beside(job: Job, source: Any, plan: ShardedPlan, refused: Callable[[int], int] | None = None) -> Iterator[Beside]:
+    """The stream of a job's bad rows while that of its answers runs; one that ends by itself is waited for.
+
+    refused: how many of the bad rows of a micro-batch of answers are of the second table, which the answers put aside.
+    """
+    running = Beside() if job.bad_rows is None else _start(job, source, plan, refused)
     try:
         yield running
         if job.sink.trigger == AVAILABLE_NOW:
@@ -164,7 +188,7 @@ def beside(job: Job, source: Any, plan: ShardedPlan) -> Iterator[Beside]:
         running.stop()
 
 
-def _start(job: Job, source: Any, plan: ShardedPlan) -> Beside:
+def _start(job: Job, source: Any, plan: ShardedPlan, refused: Callable[[int], int] | None) -> Beside:
     rows = file_rows.bad_rows(source, plan)
     saved = _Saved(_save_micro_batch(job, rows))
     writer = rows.writeStream.queryName(f"{job.name}, bad rows").foreachBatch(saved)
@@ -174,7 +198,7 @@ def _start(job: Job, source: Any, plan: ShardedPlan) -> Beside:
     if job.sink.trigger is not None:
         now = job.sink.trigger == AVAILABLE_NOW
         writer = writer.trigger(availableNow=True) if now else writer.trigger(processingTime=job.sink.trigger)
-    return Beside(writer.start(), saved, BadRowSums(job.source, job.sink.checkpoint, checkpoint))
+    return Beside(writer.start(), saved, BadRowSums(job.source, job.sink.checkpoint, checkpoint), refused)
 
 
 class _Saved:

@@ -56,14 +56,13 @@ class SparkEngine(Engine):
             return list(error.problems)
         return []
 
-    def late_rows_problems(self, sink: Sink) -> list[Problem]:
-        """Tasks write them, as only an operator knows which rows are late."""
+    def problems_of_tasks(self, sink: Sink, rows: str) -> list[Problem]:
         problems = []
         if sink.format not in ("parquet", "csv", "json"):
-            message = f"on Spark tasks write late rows, to parquet, csv or json (got {sink.format!r})"
+            message = f"on Spark tasks write {rows}, to parquet, csv or json (got {sink.format!r})"
             problems.append(Problem("sink.format", f"{message}: choose one, or use --engine local"))
         if sink.path is not None and local_path(sink.path) is None:
-            message = f"on Spark tasks write late rows to a folder that all machines have (got {sink.path!r})"
+            message = f"on Spark tasks write {rows} to a folder that all machines have (got {sink.path!r})"
             problems.append(Problem("sink.path", f"{message}: name a folder of this machine, or a mounted one"))
         return problems
 

@@ -25,10 +25,10 @@ from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import bad_rows, catalog_table, frames
 from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
-from skyband.job.spark.late_rows import late_rows_of_tasks
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.python_file_reader import BY_PYTHON
+from skyband.job.spark.rows_of_tasks import late_rows_of_tasks, refused_rows_of_tasks
 from skyband.job.spark.session import require_spark, spark_session
 from skyband.job.spark.source import open_source, plan_for, second_table, text_options
 from skyband.job.spark.vanished_files import vanished_files
@@ -69,7 +69,8 @@ def run(
         source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
             raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
-        plan = evolve(plan_for(job, source, job.shards), late_rows=late_rows_of_tasks(job))
+        refused_rows = refused_rows_of_tasks(job, job.query.broadcast)
+        plan = evolve(plan_for(job, source, job.shards), late_rows=late_rows_of_tasks(job), refused_rows=refused_rows)
         plan, rules = _with_rules(job, session, plan)
         if savepoint is not None:
             from skyband.job.savepoints.start import begin_from
@@ -81,7 +82,8 @@ def run(
         else:
             with _checkpoint_in_use(job):
                 _check_goes_on(job, plan)
-                with bad_rows.beside(job, source, plan) as beside:
+                of_second = None if refused_rows is None else refused_rows.count
+                with bad_rows.beside(job, source, plan, of_second) as beside:
                     totals = _stream(job, Sources(source, rules), plan, progress, beside, reader)
         totals.reader = reader
         return totals

@@ -72,7 +72,9 @@ class TopKWorkload(Query):
     `rules = { path = "rules/", format = "json" }`, in a program `apply(…, rules=…)`, beside a stream of Spark a stream,
     on the local engine `LocalRun.broadcast`. They are rows with a name, window, slide and k, perhaps a phase, and the
     times `after` which and `until` which the rule holds. With `by`, one that is for a single group has its values of
-    `by` as a list of texts in a column `group`, `["DE", "3"]`; null is for all. At its moments later than `after` and
+    `by` as a list of texts in a column `group`, `["DE", "3"]`; null is for all. Of several groupings,
+    `by = [["client"], []]`, the list ends with the name of the grouping: `["a", "client"]`, or `[null, "()"]`. A table
+    may also have them as lines of JSON in one column `value`, as Kafka does. At its moments later than `after` and
     at most `until` a rule answers what it would have answered had it been there for ever. Without `after`, or where
     that has passed, it holds from the watermark reached when it came, which is in the state. A row of the same name
     replaces the rule from its time on, and one without a window ends it. With `answers = "changes"` the rows of a rule

@@ -1,0 +1,103 @@
+"""Rules as lines of JSON, an object each: what a line says, or which key is wrong, with its value and a remedy."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband.config.literals import literal
+from skyband.errors import suggest
+
+VALUE = "value"
+"""The column of a table whose rows are lines of JSON, as a source of text has it."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class RuleError(Exception):
+    """A row of a table of rules that says none."""
+
+    def __init__(self, column: str, message: str) -> None:
+        """column: the one in which it is wrong."""
+        super().__init__(message)
+        self.column = column
+
+
+def is_json(schema: pa.Schema) -> bool:
+    """Whether a table with these columns has lines of JSON, and not a column for each key."""
+    there = VALUE in schema.names and "name" not in schema.names
+    return there and (
+        pa.types.is_string(schema.field(VALUE).type) or pa.types.is_large_string(schema.field(VALUE).type)
+    )
+
+
+def without_blank(table: pa.Table) -> pa.Table:
+    """The rows that have a line, as their text alone."""
+    lines = table.select([VALUE])
+    return lines.filter(pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(lines.column(VALUE)), ""), False))
+
+
+def rule_of(line: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """The values of a line by its keys, instants in microseconds; columns: what each key holds. Raises RuleError."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise RuleError("name", f"cannot be read, as the line is no JSON: {error}") from error
+    if not isinstance(row, dict):
+        example = '{"name": "a", "window": "10 minutes"}'
+        raise RuleError("name", f"cannot be read, as the line is no JSON object such as {example}")
+    rule = literal(row.get("name"))
+    for key in row:
+        if key not in columns:
+            raise RuleError(key, f"of rule {rule} is no column of a rule; {suggest(key, columns)}")
+    return {key: None if value is None else _value(key, value, columns[key], rule) for key, value in row.items()}
+
+
+def _value(key: str, value: Any, what: str, rule: str) -> Any:
+    read = _READ[what](value)
+    if read is None:
+        raise RuleError(key, f"of rule {rule} must be {what}, such as {_EXAMPLES[key]} (got {literal(value)})")
+    return read
+
+
+def _text(value: Any) -> str | None:
+    """None where it is none, or has half a character, which no column of text holds."""
+    if not isinstance(value, str):
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return None
+    return value
+
+
+def _whole(value: Any) -> int | None:
+    return value if type(value) is int else None
+
+
+def _instant(value: Any) -> int | None:
+    """Microseconds since the epoch, in UTC where the text names no zone."""
+    if not isinstance(value, str):
+        return None
+    try:
+        read = datetime.fromisoformat(value.strip())
+    except ValueError:
+        return None
+    zoned = read if read.tzinfo is not None else read.replace(tzinfo=UTC)
+    return (zoned - _EPOCH) // timedelta(microseconds=1)
+
+
+def _texts(value: Any) -> list[str | None] | None:
+    values = value if isinstance(value, list) else [value]
+    texts = [_text(one) for one in values]
+    wrong = any(text is None and one is not None for text, one in zip(texts, values, strict=True))
+    return None if wrong else texts
+
+
+_READ = {"text": _text, "a whole number": _whole, "a timestamp": _instant, "a list of texts": _texts}
+_EXAMPLES: Mapping[str, str] = {
+    "name": '"quick"', "window": '"10 minutes"', "slide": '"1 minute"', "phase": '"30 seconds"', "k": "10",
+    "group": '["DE", "3"]', "after": '"2026-01-31T12:00:00Z"', "until": '"2026-01-31T12:00:00Z"',
+}  # fmt: skip
