@@ -87,9 +87,9 @@ MUTANTS = {
         rules_in_force, "read_rules", "came.setdefault(version.key, version) != version",
         "came.setdefault(version.key, version) is not version", ENDS,
     ),
-    "true is a number": (json_rules._READ, "a whole number", "type(value) is int", "isinstance(value, int)", TYPES),
+    "true is a number": (json_rules._READERS, "a whole number", "type(value) is int", "isinstance(value, int)", TYPES),
     "a number names a group": (
-        json_rules._READ, "a list of texts", "and one is not None", "and isinstance(one, list)", TYPES,
+        json_rules._READERS, "a list of texts", "and one is not None", "and isinstance(one, list)", TYPES,
     ),
     "a window above the longest passes": (
         rule_limits, "limit_problems", "length.length > longest.length", "length.length < 0", LONGEST,

@@ -56,10 +56,10 @@ def rule_of(line: str, columns: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _value(key: str, value: Any, what: str, rule: str) -> Any:
-    read = _READ[what](value)
-    if read is None:
+    result = _READERS[what](value)
+    if result is None:
         raise RuleError(key, f"of rule {rule} must be {what}, such as {_EXAMPLES[key]} (got {literal(value)})")
-    return read
+    return result
 
 
 def _text(value: Any) -> str | None:
@@ -82,10 +82,10 @@ def _instant(value: Any) -> int | None:
     if not isinstance(value, str):
         return None
     try:
-        read = datetime.fromisoformat(value.strip())
+        instant = datetime.fromisoformat(value.strip())
     except ValueError:
         return None
-    zoned = read if read.tzinfo is not None else read.replace(tzinfo=UTC)
+    zoned = instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
     return (zoned - _EPOCH) // timedelta(microseconds=1)
 
 
@@ -96,7 +96,7 @@ def _texts(value: Any) -> list[str | None] | None:
     return None if wrong else texts
 
 
-_READ = {"text": _text, "a whole number": _whole, "a timestamp": _instant, "a list of texts": _texts}
+_READERS = {"text": _text, "a whole number": _whole, "a timestamp": _instant, "a list of texts": _texts}
 _EXAMPLES: Mapping[str, str] = {
     "name": '"quick"', "window": '"10 minutes"', "slide": '"1 minute"', "phase": '"30 seconds"', "k": "10",
     "group": '["DE", "3"]', "after": '"2026-01-31T12:00:00Z"', "until": '"2026-01-31T12:00:00Z"',

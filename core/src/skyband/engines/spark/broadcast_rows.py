@@ -39,15 +39,15 @@ def take(operator: Operator, pieces: Sequence[bytes]) -> RefusedRows:
     Every shard refuses the same ones, so the first one tells. Raises InputError at the first where they end the run.
     """
     rows = pa.Table.from_batches([record_batch_bytes.from_bytes(piece) for piece in pieces])
-    return _told(operator, operator.broadcast(rows))
+    return _of_first_shard(operator, operator.broadcast(rows))
 
 
 def take_whole(operator: Operator, table: WholeTable) -> RefusedRows:
     """As `take`, of all rows of a table that is no stream, with which the operator goes on: those that are new."""
-    return _told(operator, operator.broadcast_whole(table))
+    return _of_first_shard(operator, operator.broadcast_whole(table))
 
 
-def _told(operator: Operator, refused: RefusedRows) -> RefusedRows:
+def _of_first_shard(operator: Operator, refused: RefusedRows) -> RefusedRows:
     if refused and operator.query.bad_rows == FAIL:
         raise InputError(refused[0][0].argument, f"{refused[0][0].message}: {refused[0][1]}")
     return refused if operator.shard is None or operator.shard.number == 0 else []

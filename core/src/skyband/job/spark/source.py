@@ -38,7 +38,7 @@ def second_table(session: Any, job: CheckedJob) -> Any:
     if job.broadcast is None:
         return None
     try:
-        if not job.broadcast.stream and _is_read_here(job.broadcast):
+        if not job.broadcast.stream and _is_read_here(all_columns(job.broadcast, job.query)):
             return read_broadcast(job.broadcast, job.query)
         return _open(session, all_columns(job.broadcast, job.query))[0]
     except ConfigError as error:
