@@ -3,7 +3,8 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from rules_oracle import LONGEST, SECOND, Rule, RulesFrame, length_text, random_times, rules_table, windows_of
+from rules_frames import DistinctFrame
+from rules_oracle import LONGEST, SECOND, Rule, rules_table, windows_of
 from skyband.arrays import TIME_MAX
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
@@ -15,34 +16,9 @@ from skyband.queries import make_query
 from skyband.rules import rules_in_force
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 
-KEYS = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": [], "every": "3 seconds"}
-LIMITS = {"longest": f"{LONGEST} seconds"}
+KEYS, LIMITS = DistinctFrame.keys, DistinctFrame.limits
 RANGES = {"value": "ms", "ranges": [[0, 2], [2, 5]]}
-
-
-class Frame(RulesFrame):
-    keys, limits, role = KEYS, LIMITS, "sketch"
-    columns = ("ts", "who", "ms", "place")
-    answer_columns = ("rule", "window", "range", "count")
-
-    def random_rows(self, random, count):
-        columns = random.integers(0, 8, count), random.integers(0, 5, count) + 0.0, random.integers(0, 2, count)
-        return list(zip(random_times(random, count), *(column.tolist() for column in columns), strict=True))
-
-    def answers_of(self, windows, ranges=()):
-        found = set()
-        for group, at, name, rule, inside in windows:
-            newest = {row[1]: row[2] for row in sorted(inside, key=lambda row: (row[0], row[2]))}
-            label = group, at, name, length_text(rule.window)
-            if not ranges:
-                found.add((*label, float(len(newest))))
-            for low, high in ranges:
-                count = sum(low <= ms < high for ms in newest.values())
-                found.add((*label, f"[{low}, {high})", float(count)))
-        return found
-
-
-FRAME = Frame()
+FRAME = DistinctFrame()
 checked, started, batch_of, table_of = FRAME.checked, FRAME.started, FRAME.batch_of, FRAME.table_of
 
 

@@ -1,46 +1,17 @@
 """Rules of quantiles: windows that come, change and go while a stream runs, answered at once."""
 
-import math
-
 import numpy as np
 import pyarrow as pa
 import pytest
-from rules_oracle import LONGEST, SECOND, Rule, RulesFrame, length_text, random_times, rules_table, windows_of
+from rules_frames import QuantilesFrame
+from rules_oracle import LONGEST, SECOND, Rule, rules_table, windows_of
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
 from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 
-AT, ABOVE = [0.5, 0.9], [2.0]
-KEYS = {
-    "kind": "quantiles", "time": "ts", "value": "ms", "at": AT, "above": ABOVE, "windows": [], "every": "3 seconds",
-}  # fmt: skip
-LIMITS = {"longest": f"{LONGEST} seconds"}
-
-
-class Frame(RulesFrame):
-    keys, limits, role = KEYS, LIMITS, "quantile-sketch"
-    columns = ("ts", "ms", "place")
-    answer_columns = ("rule", "window", "quantile", "above", "value", "rows")
-
-    def random_rows(self, random, count):
-        columns = random.integers(0, 5, count) + 0.0, random.integers(0, 2, count)
-        return list(zip(random_times(random, count), *(column.tolist() for column in columns), strict=True))
-
-    def answers_of(self, windows):
-        found = set()
-        for group, at, name, rule, inside in windows:
-            values, label = sorted(row[1] for row in inside), (group, at, name, length_text(rule.window))
-            for share in AT:
-                value = values[max(math.ceil(round(share * len(values), 9)), 1) - 1]
-                found.add((*label, share, None, value, len(values)))
-            for limit in ABOVE:
-                part = sum(value > limit for value in values) / len(values)
-                found.add((*label, None, limit, part, len(values)))
-        return found
-
-
-FRAME = Frame()
+KEYS, LIMITS = QuantilesFrame.keys, QuantilesFrame.limits
+FRAME = QuantilesFrame()
 checked, started, table_of = FRAME.checked, FRAME.started, FRAME.table_of
 
 

@@ -3,41 +3,16 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from rules_oracle import LONGEST, MOST, SECOND, Rule, RulesFrame, length_text, random_times, rules_table, windows_of
+from rules_frames import TotalsFrame
+from rules_oracle import LONGEST, MOST, SECOND, Rule, rules_table, windows_of
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
 from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
 
-KEYS = {"kind": "heavy-hitters", "time": "ts", "object": "what", "windows": [], "every": "1 second"}
-LIMITS = {"longest": f"{LONGEST} seconds", "most": MOST}
+KEYS, LIMITS = TotalsFrame.keys, TotalsFrame.limits
 SUM = {"total": "sum", "weight": "points"}
-
-
-class Frame(RulesFrame):
-    keys, limits, role, most = KEYS, LIMITS, "total-ranker", MOST
-    columns = ("ts", "what", "points", "place")
-    answer_columns = ("rule", "window", "rank", "object", "total", "share", "low", "high")
-
-    def random_rows(self, random, count):
-        columns = random.integers(0, 8, count), random.integers(0, 5, count) + 0.0, random.integers(0, 2, count)
-        return list(zip(random_times(random, count), *(column.tolist() for column in columns), strict=True))
-
-    def answers_of(self, windows, weighed=False):
-        found = set()
-        for group, at, name, rule, inside in windows:
-            totals = {}
-            for _, what, points, _ in inside:
-                totals[what] = totals.get(what, 0.0) + (points if weighed else 1.0)
-            grand = sum(totals.values())
-            best = sorted((-total, what) for what, total in totals.items() if total)[: rule.k]
-            for rank, (total, what) in enumerate(best, 1):
-                label = group, at, name, length_text(rule.window), rank, what
-                found.add((*label, -total, -total / grand, -total, -total))
-        return found
-
-
-FRAME = Frame()
+FRAME = TotalsFrame()
 started, batch_of, table_of = FRAME.started, FRAME.batch_of, FRAME.table_of
 
 

@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from attrs import evolve
-from rules_oracle import LONGEST, MOST, SECOND, Rule, RulesFrame, random_times, rules_table, windows_of
+from rules_frames import WorkloadFrame
+from rules_oracle import LONGEST, MOST, SECOND, Rule, rules_table, windows_of
 from skyband import snapshot
 from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
+from skyband.groups import small_groups
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
@@ -20,31 +22,8 @@ from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
 from skyband.rules import rules_in_force
 
-KEYS = {"kind": "top-k-workload", "time": "ts", "object": "what", "score": "points"}
-LIMITS = {"longest": f"{LONGEST} seconds", "most": MOST}
-
-
-class Frame(RulesFrame):
-    keys, limits, role, backend, most = KEYS, LIMITS, "workload-ranker", "paneband", MOST
-    columns = ("ts", "what", "points", "place")
-    answer_columns = ("query", "rank", "object", "score")
-
-    def random_rows(self, random, count):
-        """Ties of scores, and of times; each object in one group."""
-        objects = random.integers(0, 8, count)
-        scores = random.integers(0, 5, count).astype(float)
-        columns = (objects.tolist(), scores.tolist(), (objects % self.groups).tolist())
-        return list(zip(random_times(random, count), *columns, strict=True))
-
-    def answers_of(self, windows):
-        found = set()
-        for group, at, name, rule, inside in windows:
-            best = sorted(inside, key=lambda row: (-row[2], row[1]))[: rule.k]
-            found |= {(group, at, name, rank, row[1], row[2]) for rank, row in enumerate(best, 1)}
-        return found
-
-
-FRAME = Frame()
+KEYS, LIMITS = WorkloadFrame.keys, WorkloadFrame.limits
+FRAME = WorkloadFrame()
 checked, started, batch_of, table_of = FRAME.checked, FRAME.started, FRAME.batch_of, FRAME.table_of
 
 
@@ -84,8 +63,9 @@ def test_groups_are_named_by_the_values_of_all_columns_of_by():
     assert set(got["place"].to_pylist()) == {1}
 
 
-def test_a_thousand_groups_with_a_rule_each_have_their_turns_alone():
+def test_a_thousand_groups_with_a_rule_each_have_their_turns_alone(monkeypatch):
     """A trigger at which the rule of one group is due costs what it would with one rule."""
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
     groups = 300
     run = started()
     run.broadcast(rules_table([Rule(f"r{group}", 4, 1 + group, 1, group=group) for group in range(groups)]))
@@ -346,6 +326,7 @@ MUTANTS = [
     ("owner", "name", "wrong"), MUTANTS, ids=[f"{number}-{one[1]}" for number, one in enumerate(MUTANTS)]
 )
 def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
     monkeypatch.setattr(owner, name, wrong)
     assert FRAME.seen(range(12), kill=range(0, 6, 2), size={"filtered": True})
 

@@ -49,7 +49,8 @@ class GroupProcessor(ABC):
         """
 
     def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:  # noqa: ARG002
-        """Answer as the rows of the query's second table say, which change `broadcast`. Called on a fresh processor.
+        """Answer as the rows of the query's second table say, which change `broadcast`. Called on a fresh processor,
+        or on one that goes on from a small group.
 
         group: the key of its group; None where it stands for none. Its `next_at` need not know of the moments that the
         second table asks for: where `BroadcastState.due` says so it has a turn.

@@ -11,6 +11,21 @@ from skyband.columns.numbers_or_lists import Column
 from skyband.groups.sessions import Sessions
 from skyband.windows.schedule import Moments
 
+_NONE = np.empty(0, np.int64)
+
+
+class DueMoments(NamedTuple):
+    """What the sessions of a pass are asked."""
+
+    moments: Moments
+    """By session, or all in order: those of a session stand together."""
+    spans: tuple[Int64, Int64]
+    """Of each session the first of its moments, and the first that is not."""
+    since: Int64 = _NONE
+    """Of moments that are of a window each, int64[m]: where it begins; else empty, as the schedule tells."""
+    k: Int64 = _NONE
+    """int64[m]: how many objects each of these has, where they have a k; else empty."""
+
 
 class SessionSpans(NamedTuple):
     """Where each session's entries, rows and moments stand: of `Sessions` what compiled code goes by, taken whole."""
@@ -42,6 +57,9 @@ class PassInput(NamedTuple):
     """Of each session the first of its moments, and the first that is not."""
     oldest: Int64
     """After this step, entries of each session before this are needed no longer."""
+    since: Int64 = _NONE
+    k: Int64 = _NONE
+    """As in `DueMoments`."""
 
     @property
     def session_spans(self) -> SessionSpans:
@@ -55,8 +73,7 @@ def pass_input_of(
     entries: Mapping[str, Column],
     times: Int64,
     rows: Mapping[str, Column],
-    moments: Moments,
-    spans: tuple[Int64, Int64],
+    due: DueMoments,
     oldest: Int64,
 ) -> PassInput:
     """A step whose arrays are of one kind to compiled code, which is compiled once then, wherever they come from."""
@@ -64,7 +81,8 @@ def pass_input_of(
         name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()
     }
     same = sessions._replace(size=read_only(sessions.size))
-    return PassInput(same, entries, read_only(times), frozen_rows, moments, spans, oldest)
+    moments, spans, since, k = due
+    return PassInput(same, entries, read_only(times), frozen_rows, moments, spans, oldest, since, k)
 
 
 class PassResult(NamedTuple):

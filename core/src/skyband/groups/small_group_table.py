@@ -21,11 +21,11 @@ from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carri
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.sessions import GroupColumns, sessions_of
+from skyband.groups.sessions import GroupColumns, Sessions, sessions_of
 from skyband.groups.small_group_entries import entry_arrays
+from skyband.groups.small_group_pass import DueMoments, pass_input_of
 from skyband.groups.small_group_pass import PassInput as PassInput
 from skyband.groups.small_group_pass import PassResult as PassResult
-from skyband.groups.small_group_pass import pass_input_of
 from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.state_validation import StateReader
@@ -118,6 +118,31 @@ class SmallGroupTable(SmallGroups):
         """Those of the moments that are to be answered; `latest`: where an input that has ended had its last row."""
         return moments
 
+    def asked(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:  # noqa: ARG002
+        """The moments of all sessions, each with rows at some of `times` or before; `latest` as in `due_moments`."""
+        moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
+        return DueMoments(moments, sessions.spans(moments))
+
+    def starts(self, step: PassInput) -> Int64:
+        """int64[m, w]: where each window of the moments begins."""
+        return self.schedule.starts_at(step.moments.at)
+
+    def first_due(self, time: int) -> int:
+        """When a row at `time` has something to do."""
+        return int(self.schedule.after(time))
+
+    def next_due(self) -> int:
+        """When groups answered up to the moment reached have something to do."""
+        return self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
+
+    def is_due(self, until: int) -> bool:
+        """Whether there is something to do up to a moment."""
+        return self._due <= until
+
+    def last_moment(self, latest: int) -> int:
+        """The last moment that an input has whose last row is at `latest`."""
+        return int(self.schedule.each_after(latest).max())
+
     def oldest(self, time: Any) -> Any:
         """Entries before this are not needed once rows and moments up to `time` (an int or int64[n]) are taken in."""
         return self.schedule.oldest(time)
@@ -142,7 +167,7 @@ class SmallGroupTable(SmallGroups):
             self.names.learn(rows[self.identity], rows["name"])
         self._buffer.append((keys, rows.times, self.taken_of(rows) | self.carry_of(keys, rows.times, rows)))
         self._buffered += len(rows)
-        first = TIME_MIN if self._at_once else int(self.schedule.after(int(rows.times.min())))
+        first = TIME_MIN if self._at_once else self.first_due(int(rows.times.min()))
         self._due = min(self._due, first)
 
     def taken_of(self, rows: Rows) -> dict[str, Column]:
@@ -160,13 +185,13 @@ class SmallGroupTable(SmallGroups):
     def advance(self, until: int) -> SmallGroupAnswers:
         self._until = max(until, self._until)
         # A pass reads every entry held, so that rows wait for a moment that is due, or until they are as many as those.
-        waits = self._due > until and self._buffered <= max(self.retained - self._buffered, _FEWEST_BUFFERED)
-        return _NOTHING if waits else self._run(None)
+        few = self._buffered <= max(self.retained - self._buffered, _FEWEST_BUFFERED)
+        return _NOTHING if few and not self.is_due(until) else self._run(None)
 
     def finish(self, latest: int) -> SmallGroupAnswers:
         if latest == TIME_MIN and not len(self.keys):  # no row has come, and no moment comes after that
             return _NOTHING
-        self._until = max(int(self.schedule.each_after(latest).max()), self._until)
+        self._until = max(self.last_moment(latest), self._until)
         return self._run(latest)
 
     def canonical(self) -> tuple[SmallGroups, SmallGroupAnswers]:
@@ -197,9 +222,9 @@ class SmallGroupTable(SmallGroups):
         keys, times, rows = self._ready()
         stored = GroupColumns(self._key, self._last, self._count)
         sessions = sessions_of(self.schedule, stored, self._reached, self._until, keys, times)
-        moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
+        due = self.asked(sessions, times, latest)
         oldest = np.full(len(sessions.key), self.oldest(self._until))
-        step = pass_input_of(sessions, self._entries, times, rows, moments, sessions.spans(moments), oldest)
+        step = pass_input_of(sessions, self._entries, times, rows, due, oldest)
         result = self.run_pass(step)
         outgrew = result.grown >= 0
         promoted = self.promoted(step, result) if outgrew.any() else ()
@@ -210,7 +235,7 @@ class SmallGroupTable(SmallGroups):
         survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
         self._entries = {name: numbers_or_lists.pick(values, survivors) for name, values in result.entries.items()}
         self._reached = self._until
-        self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
+        self._due = self.next_due()
         answers = pa.RecordBatch.from_arrays(list(result.answers), schema=self.schema) if len(result.session) else None
         if self.names is not None:
             self.names.keep(self._entries[self.identity], lazily=True)
@@ -279,7 +304,7 @@ class SmallGroupTable(SmallGroups):
         last = np.concatenate([self._last, other._last[theirs]])
         self._key, self._last, self._count = key[order], last[order], count[order]
         self._until = self._reached = other._until
-        self._due = self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
+        self._due = self.next_due()
 
     def dump_state(self) -> dict[str, Array]:
         columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
@@ -319,4 +344,4 @@ class SmallGroupTable(SmallGroups):
         self._key, self._last, self._count = groups, lasts, counts
         self._entries = columns
         self._until = self._reached = until
-        self._due = self.schedule.next_due(lasts, until) if len(groups) else TIME_MAX
+        self._due = self.next_due()

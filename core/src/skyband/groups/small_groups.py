@@ -11,6 +11,7 @@ import pyarrow as pa
 from skyband.arrays import Array, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 
@@ -60,6 +61,10 @@ class SmallGroups(ABC):
 
     def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
         """As `GroupProcessor.start_from`."""
+
+    def listen(self, broadcast: BroadcastState) -> None:  # noqa: ARG002
+        """As `GroupProcessor.listen`, of all groups: which moments are due, and for which groups, `broadcast` says."""
+        raise PluginError(f"{type(self).__name__} answers to no second table")
 
     @abstractmethod
     def add(self, keys: UInt64, rows: Rows) -> None:

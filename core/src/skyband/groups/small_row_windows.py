@@ -13,7 +13,7 @@ from skyband.groups import state_arrays
 from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
 from skyband.groups.sessions import Sessions
 from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
-from skyband.groups.small_group_pass import pass_input_of
+from skyband.groups.small_group_pass import DueMoments, pass_input_of
 from skyband.groups.small_group_table import SmallGroupTable
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
@@ -64,7 +64,7 @@ class SmallRowWindows(SmallGroupsPerRow):
             entry_places,
             numbers,
             inputs,
-            *self._moments(keys, row_counts, until),
+            DueMoments(*self._moments(keys, row_counts, until)),
             table.oldest(until),
         )
         result = table.run_pass(step)

@@ -62,6 +62,8 @@ class Groups:
         self._processors = ProcessorCache(make)
         self._small_groups = small_groups
         self._broadcast = broadcast
+        if small_groups is not None and broadcast is not None:
+            small_groups.listen(broadcast)
         self._until = Bound(TIME_MIN)
         self._dropped: Counter[str] = Counter()
 
@@ -145,6 +147,8 @@ class Groups:
         turn.write(answers.answers, answers.owners)
         turn.emptied.append(answers.emptied)
         for key, processor, rows in answers.promoted:
+            if self._broadcast is not None:
+                processor.listen(self._broadcast, key)
             turn.advance(key, processor, rows, turn.until)
             if not processor.empty:
                 self._processors.begin(key, processor)

@@ -32,6 +32,8 @@ class AnsweringRules(ScheduledProcessor):
     _group: int | None = None
     _latest: int | None = None
     """The last time of any group, where the input has ended."""
+    _passed = TIME_MIN
+    """Up to here its moments were answered before it was made."""
 
     @abstractmethod
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
@@ -40,6 +42,8 @@ class AnsweringRules(ScheduledProcessor):
     def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:
         assert isinstance(broadcast, Rules)
         self._rules, self._group = broadcast, group
+        if self._last is not None:  # it goes on from a small group's entries
+            self._passed = self._last
 
     def start_from(self, since: Mapping[str, int]) -> None:
         """Rules answer over all that is kept, whenever they came."""
@@ -60,7 +64,7 @@ class AnsweringRules(ScheduledProcessor):
             self._latest = None
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
-        begin = self._rules.answered
+        begin = max(self._rules.answered, self._passed)
         if self._last is None and len(times):  # windows of before its first row are empty
             begin = max(begin, int(times[0]))
         start, span = 0, self._span()

@@ -63,8 +63,8 @@ class _InForce:
     begin: Int64
     end: Int64
 
-    def first_after(self, time: int) -> Int64:
-        """int64[v]: the first moment of each later than `time`; TIME_MAX where there is none."""
+    def first_after(self, time: int | Int64) -> Int64:
+        """int64[v]: the first moment of each later than `time`, one or int64[v]; TIME_MAX where there is none."""
         least = np.maximum(time, self.begin)
         reachable = least < TIME_MAX - self.slide
         least = np.where(reachable, least, 0)
@@ -82,15 +82,22 @@ class _InForce:
 
     def moments(self, begin: int, end: int) -> Moments:
         """The answers due later than `begin`, up to `end`."""
+        at, place = self.due(begin, end)
+        order = np.lexsort((place, at))
+        at, place = at[order], place[order]
+        return Moments(at, self.rule[place], at - self.window[place], self.k[place])
+
+    def due(self, begin: int | Int64, end: int | Int64) -> tuple[Int64, Int64]:
+        """int64[m] each: when answers are due later than `begin`, up to `end`, and the place of each among these.
+
+        begin, end: one for all, or int64[v]. By place, then time.
+        """
         first = self.first_after(begin)
         last = np.minimum(self.end, end)
         counts = np.where(first <= last, (last - np.where(first <= last, first, last)) // self.slide + 1, 0)
         place = np.repeat(np.arange(len(counts)), counts)
         number = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-        at = first[place] + number * self.slide[place]
-        order = np.lexsort((place, at))
-        at, place = at[order], place[order]
-        return Moments(at, self.rule[place], at - self.window[place], self.k[place])
+        return first[place] + number * self.slide[place], place
 
 
 @frozen(eq=False)
@@ -253,6 +260,36 @@ class Rules(BroadcastState):
 
     def next_due(self, names: pa.Array, groups: UInt64, times: Int64) -> Int64:
         return self._active.next_due(names, groups, times)
+
+    @property
+    def slides(self) -> Int64:
+        """int64[v]: the slide of each rule in force, in the order of `names`."""
+        return self._active.every.slide
+
+    @property
+    def for_all(self) -> Int64:
+        """The places in `names` of the rules for all groups."""
+        return self._active.common.rule
+
+    def own_of(self, groups: UInt64) -> tuple[Int64, Int64]:
+        """int64[n] each: the places of groups that have rules of their own, and the places in `names` of these rules,
+        one for each of both. O((r + g) log r).
+        """
+        table = self._active
+        own = np.flatnonzero(table.own)
+        own = own[np.argsort(table.group[own], kind="stable")]
+        start, stop = (np.searchsorted(table.group[own], groups, side) for side in ("left", "right"))
+        counts = stop - start
+        group = np.repeat(np.arange(len(groups)), counts)
+        return group, own[np.arange(len(group)) + np.repeat(start - np.cumsum(counts) + counts, counts)]
+
+    def each(self, rules: Int64, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:
+        """Of each of the rules at these places in `names` the answers due later than its `begin`, up to its `end`, and
+        int64[m], the number of the rule among these that each is of. By that, then time.
+        """
+        picked = self._active.every.pick(rules)
+        at, number = picked.due(begins, ends)
+        return Moments(at, rules[number], at - picked.window[number], picked.k[number]), number
 
     def last_moment(self, latest: int) -> int:
         """The last moment that an input has whose last row is at `latest`: of each rule the first later one."""

@@ -1,6 +1,7 @@
 """How distinct-count is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -53,19 +54,22 @@ class DistinctCountExecution(Execution[DistinctCount]):
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
         most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
-        alone = query.longest is not None or query.emit is not None or query.ranges is not None
+        alone = query.emit is not None or query.ranges is not None or (query.longest is not None and query.adds)
         alone = alone or TERMS in answers.names  # shards have one group
         if most < _FEWEST_KEYS or alone or (query.against is not None and not before_that_double(query.windows)):
             return None
-        cls = CountingProcessor if query.against is None else PreviousProcessor
 
         def processor(last: int, times: Int64, keys: UInt64, *values: Float64) -> GroupProcessor:
-            return cls(query, bindings, answers).begin(last, times, keys, *values)
+            return cast(CountingProcessor, self.processor(bindings, answers)).begin(last, times, keys, *values)
 
         from skyband.groups.small_row_windows import SmallRowWindows
 
         # on use, because they load numba
-        from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts, SmallSums
+        from skyband_distinct.distinct_count.small_groups import (
+            SmallDistinctCounts,
+            SmallDistinctCountsWithRules,
+            SmallSums,
+        )
         from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts
 
         windows = [str(window) for window in query.windows]
@@ -74,6 +78,7 @@ class DistinctCountExecution(Execution[DistinctCount]):
             table = SmallSums(query.schedule, windows, most, answers, processor, bounds=bounds_of(query))
         else:
             small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
+            small = small if query.longest is None else SmallDistinctCountsWithRules
             table = small(query.schedule, windows, most, answers, processor)
         return SmallRowWindows(table) if query.rows else table
 

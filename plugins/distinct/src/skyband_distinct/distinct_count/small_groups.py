@@ -13,6 +13,7 @@ from skyband.arrays import Array, Int64, read_only
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
+from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Schedule
 
@@ -31,6 +32,8 @@ class SmallDistinctCounts(SmallGroupTable):
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64, "time": np.int64}
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64}
+    gives_zeros: ClassVar[bool] = True
+    """Whether a moment at which all windows are empty has an answer."""
 
     def __init__(
         self,
@@ -46,18 +49,22 @@ class SmallDistinctCounts(SmallGroupTable):
 
     def run_pass(self, step: PassInput) -> PassResult:
         entries, adds = step.entries, "value" in self.kept
-        count, keys, times, values, grown, session, at, counts, sums = count_keys(
+        count, keys, times, values, grown, session, number, counts, sums = count_keys(
             step.session_spans, entries["key"], entries["time"], entries.get("value", _NO_VALUES), step.times,
             step.rows["key"], step.rows.get("value", _NO_ROWS), adds, step.moments.at,
-            self.schedule.slides_with_longest_window, self.schedule.starts_at(step.moments.at), self.most,
+            self.schedule.slides_with_longest_window, self.starts(step), self.most, self.gives_zeros,
         )  # fmt: skip
-        windows = len(self._labels)
-        labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))
+        windows = counts.shape[1]
         numbers = pa.array(counts.reshape(-1).astype(np.float64))
-        answers = [moments(np.repeat(at, windows), self.schema.field("at").type), labels, *[numbers] * 3]
+        at = np.repeat(step.moments.at[number], windows)
+        answers = [moments(at, self.schema.field("at").type), *self.labels_of(step, number), *[numbers] * 3]
         answers += [pa.array(sums.reshape(-1))] * 3 if adds else []
         remaining = {"key": keys, "time": times} | ({"value": values} if adds else {})
         return PassResult(count, remaining, grown, np.repeat(session, windows), answers)
+
+    def labels_of(self, step: PassInput, number: Int64) -> list[pa.Array]:  # noqa: ARG002
+        """What answers at the moments of these numbers are called by."""
+        return [self._labels.take(pa.array(np.tile(np.arange(len(self._labels)), len(number))))]
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         order = np.lexsort((entries["key"], entries["time"]))
@@ -87,3 +94,13 @@ class SmallSums(SmallDistinctCounts):
         super().check_entries(state, owners)
         least, most = self._bounds
         state.column("value", np.float64, len(owners), at_least=least, at_most=most)
+
+
+class SmallDistinctCountsWithRules(SmallGroupsWithRules, SmallDistinctCounts):
+    """Small groups that answer what rules ask within `longest`."""
+
+    gives_zeros = False
+
+    def labels_of(self, step: PassInput, number: Int64) -> list[pa.Array]:
+        rule = pa.array(step.moments.query[number])
+        return [self._rules.names.take(rule), self._rules.windows.take(rule)]

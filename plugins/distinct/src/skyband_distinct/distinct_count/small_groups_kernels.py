@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.arrays import TIME_MIN
 from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import oldest_needed
+from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.exact_sums import MOST_TERMS, add_to, rounded
+
+_MOST_ROOM = 1 << 20
 
 
 @njit(inline="always")
@@ -65,13 +68,15 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     slides: Any,
     since: Any,
     most: int,
+    gives_zeros: bool,
 ) -> Any:
     """Take rows in and answer moments, session by session.
 
     Returns of each session the number of keys and the first row not taken in, as it had more than `most` (-1: never);
-    all keys, their last times and their values then; of each answer the session, the moment, and a count and a sum for
-    each of its windows, which begin at `since` (int64[m, w]). Rows have values, and sums are not 0, where it `adds`.
-    O(keys + rows) and, for each answer, O(keys of the group · windows).
+    all keys, their last times and their values then; of each answer the session, the moment's number, and int64[a, w]
+    and float64[a, w], a count and a sum for each of its windows, which begin at `since` (int64[m, w]); gives_zeros:
+    also where none of them has a key. Rows have values, and sums are not 0, where it `adds`. O(keys + rows) and, for
+    each answer, O(keys of the group · windows).
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
     session_count = len(firsts)
@@ -79,12 +84,13 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     new_keys = np.empty(len(held_keys) + len(times), np.uint64)
     new_times = np.empty(len(new_keys), np.int64)
     new_values = np.empty(len(new_keys) if adds else 0)
-    room = 0
+    room, windows = 64, since.shape[1]
     for session in range(session_count):
         room += ends[session] - begins[session]
-    owner, given_at = np.empty(room, np.int64), np.empty(room, np.int64)
-    answers = np.zeros((room, since.shape[1]), np.int64)
-    sums = np.zeros((room if adds else 0, since.shape[1]))
+    room = min(room, _MOST_ROOM)
+    owner, number = np.empty(room, np.int64), np.empty(room, np.int64)
+    answers = np.empty(room * windows, np.int64)
+    sums = np.zeros(room * windows if adds else 0)
     terms = np.empty(MOST_TERMS)
     # One hash table serves all sessions: a slot is of now if `made` says so, so that none is ever swept clean. It is
     # at most half full.
@@ -96,8 +102,9 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     entry_values = np.zeros(most + 1)
     given, written, now = 0, 0, 0
     for session in range(session_count):
-        size = sessions.size[session]
+        size, latest = sessions.size[session], TIME_MIN
         for entry in range(size):
+            latest = max(latest, held_times[firsts[session] + entry])
             entry_keys[entry] = held_keys[firsts[session] + entry]
             entry_times[entry] = held_times[firsts[session] + entry]
             if adds:
@@ -111,6 +118,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     now += 1
                     _note(table, made, now, entry_keys, size)
                     noted = True
+                latest = times[row]
                 slot = find_slot(table, made, now, entry_keys, keys[row])
                 if made[slot] == now:
                     entry = table[slot]
@@ -136,14 +144,26 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     break
             if not more or grown[session] >= 0:
                 break
-            owner[given], given_at[given] = session, at[moment]
+            if not gives_zeros and latest < since[moment, 0]:
+                moment += 1
+                continue
+            if given == room:
+                room *= 2
+                owner, number, answers = longer(owner, room), longer(number, room), longer(answers, room * windows)
+                if adds:
+                    sums = longer(sums, room * windows)
+            owner[given], number[given] = session, moment
+            for window in range(windows):
+                answers[given * windows + window] = 0
             # An item is in a window if its last row is: one pass over the keys counts for every window.
             for entry in range(size):
-                for window in range(since.shape[1]):
-                    answers[given, window] += entry_times[entry] >= since[moment, window]
+                for window in range(windows):
+                    answers[given * windows + window] += entry_times[entry] >= since[moment, window]
             if adds:
-                for window in range(since.shape[1]):
-                    sums[given, window] = _sum_since(entry_times, entry_values, size, since[moment, window], terms)
+                for window in range(windows):
+                    sums[given * windows + window] = _sum_since(
+                        entry_times, entry_values, size, since[moment, window], terms
+                    )
             given += 1
             moment += 1
         if grown[session] < 0:
@@ -165,7 +185,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
         new_values[:written].copy(),
         grown,
         owner[:given],
-        given_at[:given],
-        answers[:given],
-        sums[:given],
+        number[:given],
+        answers[: given * windows].reshape((given, windows)),
+        sums[: given * windows if adds else 0].reshape((given if adds else 0, windows)),
     )

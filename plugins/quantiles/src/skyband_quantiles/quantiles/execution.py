@@ -1,6 +1,7 @@
 """How quantiles is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import cast
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
@@ -40,15 +41,16 @@ class QuantilesExecution(Execution[Quantiles]):
         """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""
         query = self.query
         most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
-        if query.gives_states or query.longest is not None or not most:
+        if query.gives_states or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
-            return QuantilesProcessor(query, bindings[ROLE], answers).begin_with(last, rows)
+            return cast(QuantilesProcessor, self.processor(bindings, answers)).begin_with(last, rows)
 
         from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
 
-        from skyband_quantiles.quantiles.small_groups import SmallNumbers
+        from skyband_quantiles.quantiles.small_groups import SmallNumbers, SmallNumbersWithRules
 
-        table = SmallNumbers(most, query, answers, labels_of(query), processor)
+        kind = SmallNumbers if query.longest is None else SmallNumbersWithRules
+        table = kind(most, query, answers, labels_of(query), processor)
         return SmallRowWindows(table) if query.rows else table

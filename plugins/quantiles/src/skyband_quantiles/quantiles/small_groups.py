@@ -12,6 +12,7 @@ from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
+from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader
 
 from skyband_quantiles.quantiles.small_groups_kernels import walk_numbers
@@ -45,7 +46,7 @@ class SmallNumbers(SmallGroupTable):
     def run_pass(self, step: PassInput) -> PassResult:
         sizes, grown, entries, answers = walk_numbers(
             step.session_spans, step.entries["value"], step.entries["time"], step.times, step.rows["value"],
-            step.moments.at, self.schedule.starts_at(step.moments.at), self.schedule.slides_with_longest_window,
+            step.moments.at, self.starts(step), self.schedule.slides_with_longest_window,
             self._parts, self._ascending, self._limits, self.most,
         )  # fmt: skip
         session, number, window, rows, numbers = answers
@@ -54,7 +55,7 @@ class SmallNumbers(SmallGroupTable):
         label_codes = pa.array(np.tile(np.arange(each), len(rows)))
         columns = [
             moments(np.repeat(step.moments.at[number], each), self.schema.field("at").type),
-            self._labels["window"].take(pa.array(np.repeat(window, each))),
+            *(labels.take(pa.array(np.repeat(place, each))) for labels, place in self.windows_of(step, number, window)),
             *(labels.take(label_codes) for name, labels in self._labels.items() if name != "window"),
             values,
             values,
@@ -62,6 +63,10 @@ class SmallNumbers(SmallGroupTable):
             pa.array(np.repeat(rows, each)),
         ]
         return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(session, each), columns)
+
+    def windows_of(self, step: PassInput, number: Int64, window: Int64) -> list[tuple[pa.Array, Int64]]:  # noqa: ARG002
+        """What the windows of answers are called by, by the numbers of moment and window: labels and their places."""
+        return [(self._labels["window"], window)]
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
         return self._processor(last, Rows(entries["time"], {"value": entries["value"]}))
@@ -71,3 +76,11 @@ class SmallNumbers(SmallGroupTable):
         times = state.column("time", np.int64, len(owners))
         rising = (values[1:] > values[:-1]) | ((values[1:] == values[:-1]) & (times[1:] >= times[:-1]))
         state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "value", "must be by value and time")
+
+
+class SmallNumbersWithRules(SmallGroupsWithRules, SmallNumbers):
+    """Small groups that answer what rules ask within `longest`."""
+
+    def windows_of(self, step: PassInput, number: Int64, window: Int64) -> list[tuple[pa.Array, Int64]]:  # noqa: ARG002
+        rule = step.moments.query[number]
+        return [(self._rules.names, rule), (self._rules.windows, rule)]

@@ -4,11 +4,14 @@
 from typing import Any
 
 import numpy as np
+from skyband.arrays import TIME_MIN
 from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import oldest_needed
+from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import kernel_njit, nested_njit
 
 from skyband_quantiles.compiled_ranks import rank_of
+
+_MOST_ROOM = 1 << 20
 
 
 @nested_njit
@@ -80,22 +83,25 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     stretches, windows, each = len(firsts), since.shape[1], len(parts) + len(limits)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
     new_value, new_time = np.empty(len(held_time) + len(times)), np.empty(len(held_time) + len(times), np.int64)
-    room = 0
+    room = 64
     for number in range(stretches):
         room += (ends[number] - begins[number]) * windows
+    room = min(room, _MOST_ROOM)
     owner, moment_of, window_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    rows, numbers = np.empty(room, np.int64), np.empty((room, each))
+    rows, numbers = np.empty(room, np.int64), np.empty(room * each)
     value, time = np.empty(most + 1), np.empty(most + 1, np.int64)
     answer_count, written = 0, 0
     for number in range(stretches):
-        size, first = sizes[number], firsts[number]
+        size, first, latest = sizes[number], firsts[number], TIME_MIN
         for entry in range(size):
+            latest = max(latest, held_time[first + entry])
             value[entry], time[entry] = held_value[first + entry], held_time[first + entry]
         row, stop, moment = starts[number], stops[number], begins[number]
         while True:
             more = moment < ends[number]
             while row < stop and not (more and times[row] >= at[moment]):
                 size = _add(value, time, size, values[row], times[row])
+                latest = times[row]
                 row += 1
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
@@ -105,9 +111,16 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
                         break
             if not more or grown[number] >= 0:
                 break
+            if answer_count + windows > room:
+                room = 2 * room + windows
+                owner, moment_of, window_of = longer(owner, room), longer(moment_of, room), longer(window_of, room)
+                rows, numbers = longer(rows, room), longer(numbers, room * each)
             for window in range(windows):
+                if latest < since[moment, window]:
+                    continue
+                place = answer_count * each
                 count = _answer(
-                    value, time, size, since[moment, window], parts, ascending, limits, numbers[answer_count]
+                    value, time, size, since[moment, window], parts, ascending, limits, numbers[place : place + each]
                 )  # fmt: skip
                 if count:
                     owner[answer_count], moment_of[answer_count], window_of[answer_count], rows[answer_count] = (
@@ -126,4 +139,4 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
             written += 1
     entries = new_value[:written].copy(), new_time[:written].copy()
     which = owner[:answer_count], moment_of[:answer_count], window_of[:answer_count], rows[:answer_count]
-    return new_size, grown, entries, (*which, numbers[:answer_count])
+    return new_size, grown, entries, (*which, numbers[: answer_count * each].reshape((answer_count, each)))

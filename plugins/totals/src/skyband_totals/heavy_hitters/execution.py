@@ -61,7 +61,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         most = small_groups.MOST_ENTRIES
         if query.half_life is None:
             most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
-        if query.gives_states or query.longest is not None or not most:
+        if query.gives_states or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -91,9 +91,9 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 def _small_groups_of(query: HeavyHitters) -> "type[SmallTotals]":
     """The table that answers as the query asks, imported on use, because it loads numba."""
     if query.part is None and query.against is None and query.half_life is None:
-        from skyband_totals.heavy_hitters.small_groups import SmallTotals
+        from skyband_totals.heavy_hitters.small_groups import SmallTotals, SmallTotalsWithRules
 
-        return SmallTotals
+        return SmallTotals if query.longest is None else SmallTotalsWithRules
     from skyband_totals.heavy_hitters.small_rankings import SmallDecayedTotals, SmallRankings
 
     return SmallRankings if query.half_life is None else SmallDecayedTotals

@@ -17,6 +17,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.composite_ids import several
 from skyband.queries.time_columns import moments
+from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader
 
 from skyband_totals.heavy_hitters.rest_rows import shares, spread
@@ -79,9 +80,9 @@ class SmallTotals(SmallGroupTable):
         sizes, grown, entries, answers = rank_totals(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
             tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
-            step.moments.at, self.schedule.starts_at(step.moments.at),
+            step.moments.at, self.starts(step),
             self.schedule.slides_with_longest_window, self._pane, self._phase,
-            self._k, self._least, self._total == "distinct", step.oldest, self.most, self._rest,
+            self.ks_of(step), self._least, self._total == "distinct", step.oldest, self.most, self._rest,
         )  # fmt: skip
         session, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))
@@ -96,7 +97,7 @@ class SmallTotals(SmallGroupTable):
             only_ranked = [pa.array(ranks, mask=~ranked), *(spread(ranked, column) for column in only_ranked[1:])]
         columns = [
             moments(step.moments.at[number], self.schema.field("at").type),
-            self._labels.take(pa.array(windows)),
+            *self.labels_of(step, number, windows),
             *only_ranked[: 1 + max(1, self._several)],
             total,
             shares(total.to_numpy(), worth(grand, self._unit)),
@@ -106,6 +107,14 @@ class SmallTotals(SmallGroupTable):
             *only_ranked[1 + max(1, self._several) :],
         ]
         return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
+
+    def ks_of(self, step: PassInput) -> Int64:
+        """int64[m]: how many objects the answers of each moment have."""
+        return np.full(len(step.moments.at), self._k)
+
+    def labels_of(self, step: PassInput, number: Int64, windows: Int64) -> list[pa.Array]:  # noqa: ARG002
+        """What answers at the moments of these numbers, over these windows, are called by."""
+        return [self._labels.take(pa.array(windows))]
 
     def _amounts(self, rows: Mapping[str, Array]) -> Int64:
         """What each row adds, or the bits of its value."""
@@ -148,3 +157,15 @@ class SmallTotals(SmallGroupTable):
         above = within[1:] > within[:-1] if distinct else within[1:] >= within[:-1]
         rising = (ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & above)
         state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be by object")
+
+
+class SmallTotalsWithRules(SmallGroupsWithRules, SmallTotals):
+    """Small groups that answer what rules ask within `longest` and `most`. Windows begin where panes do."""
+
+    def ks_of(self, step: PassInput) -> Int64:
+        """A rule without a k has all that are large enough."""
+        return np.where(step.k > 0, np.minimum(step.k, self._k), self._k)
+
+    def labels_of(self, step: PassInput, number: Int64, windows: Int64) -> list[pa.Array]:  # noqa: ARG002
+        rule = pa.array(step.moments.query[number])
+        return [self._rules.names.take(rule), self._rules.windows.take(rule)]

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.arrays import Array, Int64
+from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_totals.selection import count_large, in_order, offer
 from skyband_totals.share_kernels import least_total
 from skyband_totals.unit_worth import MOST_TOGETHER
+
+_MOST_ROOM = 1 << 20
 
 
 @nested_njit
@@ -97,11 +99,12 @@ def _rank(
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Int64, sizes: Int64, starts: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
     held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
-    pane: int, phase: int, k: int, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
+    pane: int, phase: int, ks: Int64, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
-    held: the columns of the entries held; since: int64[m, w], where each window of a moment begins. Returns of each
+    held: the columns of the entries held; since: int64[m, w], where each window of a moment begins; ks: int64[m], how
+    many objects its answers have at most. Returns of each
     stretch the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of
     all entries; and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
     total and grand total; with `rest` after each answer one of rank 0, the number and the total of the other objects.
@@ -115,6 +118,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     room = 64
     for number in range(stretches):
         room += ends[number] - begins[number]
+    room = min(room, _MOST_ROOM)
     owner, moments, window_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     ranks, found_object = np.empty(room, np.int64), np.empty(room, np.int64)
     found_total, found_grand = np.empty(room, np.int64), np.empty(room, np.int64)
@@ -123,8 +127,9 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     given, written = 0, 0
     for number in range(stretches):
         # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
-        size, first = sizes[number], firsts[number]
+        size, first, latest = sizes[number], firsts[number], TIME_MIN
         for entry in range(size):
+            latest = max(latest, held_time[first + entry])
             object_[entry], time[entry] = held_object[first + entry], held_time[first + entry]
             amount[entry] = held_amount[first + entry]
         row, stop, moment = starts[number], stops[number], begins[number]
@@ -133,6 +138,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
             while row < stop and not (more and times[row] >= at[moment]):
                 new = (objects[row], times[row], amounts[row])
                 size = _add(object_, time, amount, size, new, pane, phase, distinct)
+                latest = times[row]
                 row += 1
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
@@ -144,8 +150,10 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 break
             for window in range(since.shape[1]):
                 start = since[moment, window]
+                if latest < start and not rest:
+                    continue
                 found, some, grand = _rank(
-                    object_, time, amount, size, start, k, least, distinct, best_total, best_object
+                    object_, time, amount, size, start, ks[moment], least, distinct, best_total, best_object
                 )
                 if given + found >= room:
                     room = 2 * room + found

@@ -27,8 +27,11 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
     """How top-k-workload is answered."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        kind = RulesProcessor if self.query.takes_rules else WorkloadProcessor
-        return kind(self.query, bindings["workload-ranker"], answers)
+        return self._kind(self.query, bindings["workload-ranker"], answers)
+
+    @property
+    def _kind(self) -> type[WorkloadProcessor]:
+        return RulesProcessor if self.query.takes_rules else WorkloadProcessor
 
     def broadcast_state(self) -> Rules | None:
         longest, most = self.query.longest, self.query.most
@@ -46,19 +49,20 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         most = most_entries(bindings["workload-ranker"], query.backend_parameters("workload-ranker"))
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         once = query.repeats == BEST
-        if not most or query.takes_rules:
+        if not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
-            return WorkloadProcessor(query, bindings["workload-ranker"], answers).begin(last, rows)
+            return self._kind(query, bindings["workload-ranker"], answers).begin(last, rows)
 
         from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
 
-        from skyband_workload.top_k_workload.small_groups import SmallWorkloads
+        from skyband_workload.top_k_workload.small_groups import SmallWorkloads, SmallWorkloadsWithRules
 
-        table = SmallWorkloads(
+        table = (SmallWorkloadsWithRules if query.takes_rules else SmallWorkloads)(
             most, query.schedule, query.queries, answers, processor,
             mirrored=query.order == SMALLEST, once=once, carry=carry, several=len(several(query.object)),
+            most_k=query.most or 0,
         )  # fmt: skip
         return SmallRowWindows(table, query.subqueries) if query.rows else table
 

@@ -13,6 +13,7 @@ from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
+from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Moments, Schedule
 
@@ -46,16 +47,20 @@ class SmallWorkloads(SmallGroupTable):
         once: bool = False,
         carry: Sequence[pa.Field] = (),
         several: int = 0,
+        most_k: int = 0,
     ) -> None:
         """mirrored: the smallest score ranks first, as the largest of the negatives.
 
         once: an object is in an answer once, by its best row.
 
         several: how many of the columns to carry name an object, where one does not.
+
+        most_k: the largest k that may be asked, where it is not that of a query.
         """
         self._parts = [query.definition for query in queries]
         self._labels = pa.array([query.name for query in queries], pa.string())
         self._k = np.array([query.k for query in queries], np.int64)
+        self._most_k = most_k or int(self._k.max())
         self._since: Int64 | None = None
         self._processor = processor
         self._mirrored = mirrored
@@ -79,12 +84,12 @@ class SmallWorkloads(SmallGroupTable):
 
     def run_pass(self, step: PassInput) -> PassResult:
         asked = step.moments
-        since = asked.at - self.schedule.windows[asked.query]
+        since, ks = self.windows_of(step)
         sizes, grown, entries, beaten, answers = rank_rows(
             step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"],
             read_only(self.signed(step.rows["score"])),
-            asked.at, since, self._k[asked.query],
-            self.schedule.slides_with_longest_window, int(self._k.max()), self.most, self._once,
+            asked.at, since, ks,
+            self.schedule.slides_with_longest_window, self._most_k, self.most, self._once,
         )  # fmt: skip
         session, number, ranks, objects, scores = answers
         scores, query = self.signed(scores), asked.query[number]
@@ -92,13 +97,23 @@ class SmallWorkloads(SmallGroupTable):
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
             moments(asked.at[number], self.schema.field("at").type),
-            self._labels.take(pa.array(query)),
+            self.labels.take(pa.array(query)),
             pa.array(ranks),
             *(behind[: self._several] or [named]),
             pa.array(scores),
             *behind[self._several :],
         ]
         return PassResult(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, session, columns)
+
+    def windows_of(self, step: PassInput) -> tuple[Int64, Int64]:
+        """int64[m] each: where the window of each moment begins, and how many rows its answer has."""
+        query = step.moments.query
+        return step.moments.at - self.schedule.windows[query], self._k[query]
+
+    @property
+    def labels(self) -> pa.Array:
+        """What answers call the queries."""
+        return self._labels
 
     def signed(self, scores: Float64) -> Float64:
         return 0.0 - scores if self._mirrored else scores
@@ -120,3 +135,14 @@ class SmallWorkloads(SmallGroupTable):
         by_rank = (scores[1:] < scores[:-1]) | ((scores[1:] == scores[:-1]) & (ids[1:] >= ids[:-1]))
         state.require(bool((by_rank | (owners[1:] != owners[:-1])).all()), "score", "a group's rows must be by rank")
         state.require(len(beaten) == len(owners), "beaten", "must be of each row")
+
+
+class SmallWorkloadsWithRules(SmallGroupsWithRules, SmallWorkloads):
+    """Small groups that answer what rules ask within `longest` and `most`."""
+
+    def windows_of(self, step: PassInput) -> tuple[Int64, Int64]:
+        return step.since, step.k
+
+    @property
+    def labels(self) -> pa.Array:
+        return self._rules.names

@@ -10,6 +10,8 @@ from skyband.groups.small_group_pass import SessionSpans
 from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
+_MOST_ROOM = 1 << 20
+
 
 @nested_njit
 def _add(score: Any, object_: Any, time: Any, beaten: Any, size: int, row: Any, most_k: int, once: bool) -> int:
@@ -104,10 +106,11 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     room = len(held_score) + len(times)
     new_score, new_object = np.empty(room, np.float64), np.empty(room, np.int64)
     new_time, new_beaten = np.empty(room, np.int64), np.empty(room, np.int32)
-    # Room for one row of every answer at first, and twice as much whenever that is full.
+    # Room for one row of every answer at first, if these are not too many, and twice as much whenever that is full.
     room = 64
     for session in range(session_count):
         room += ends[session] - begins[session]
+    room = min(room, _MOST_ROOM)
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
     score, object_ = np.empty(most + 1, np.float64), np.empty(most + 1, np.int64)
@@ -115,8 +118,9 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     given, written = 0, 0
     for session in range(session_count):
         # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
-        size, first = sizes[session], firsts[session]
+        size, first, latest = sizes[session], firsts[session], TIME_MIN
         for entry in range(size):
+            latest = max(latest, held_time[first + entry])
             score[entry], object_[entry] = held_score[first + entry], held_object[first + entry]
             time[entry], beaten[entry] = held_time[first + entry], held_beaten[first + entry]
         row, stop, moment = starts[session], stops[session], begins[session]
@@ -125,6 +129,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
             more = moment < ends[session]
             while row < stop and not (more and times[row] >= at[moment]):
                 size = _add(score, object_, time, beaten, size, (scores[row], objects[row], times[row]), most_k, once)
+                latest = times[row]
                 row += 1
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
@@ -134,6 +139,9 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                         break
             if not more or grown[session] >= 0:
                 break
+            if latest < since[moment]:  # many a window of a rule holds none of a group's rows
+                moment += 1
+                continue
             if given + min(ks[moment], size) > room:
                 room = 2 * room + size
                 owner, moments, ranks = longer(owner, room), longer(moments, room), longer(ranks, room)

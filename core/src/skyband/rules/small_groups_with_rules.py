@@ -1,0 +1,138 @@
+"""A table of small groups that answers the moments of the rules in force, over all that it keeps."""
+
+import numpy as np
+
+from skyband.arrays import TIME_MAX, Int64
+from skyband.groups.broadcast_state import BroadcastState
+from skyband.groups.sessions import Sessions
+from skyband.groups.small_group_pass import DueMoments, PassInput
+from skyband.groups.small_group_table import SmallGroupTable
+from skyband.rules.rule_rows import Limits
+from skyband.rules.rules_in_force import Moments, Rules
+from skyband.windows import schedule
+
+_AT_ONCE = 1 << 20
+"""Moments that are looked at together, about."""
+_PART = 16
+"""One of so many groups is let go of at once, where no rule has a moment."""
+
+
+class SmallGroupsWithRules(SmallGroupTable):
+    """What a table of a query says comes after this among the bases. Each moment is of one window, which has its `k`.
+
+    Its state tells nothing of the rules. Its schedule is `schedule_for_rules`, and it keeps what any window up to the
+    longest may need. A pass costs O(m log m) for m moments of all groups, besides what the table's does.
+    """
+
+    _rules = Rules((), Limits(0))
+
+    def listen(self, broadcast: BroadcastState) -> None:
+        assert isinstance(broadcast, Rules)
+        self._rules = broadcast
+
+    def starts(self, step: PassInput) -> Int64:
+        return step.since[:, None]
+
+    def first_due(self, time: int) -> int:  # noqa: ARG002 - the rules tell
+        return TIME_MAX
+
+    def next_due(self) -> int:
+        """When so many groups are empty, if no row comes to them, that letting go of them is worth a pass."""
+        if not len(self._key):
+            return TIME_MAX
+        some = len(self._last) // _PART
+        return int(self.schedule.empty_at(int(np.partition(self._last, some)[some])))
+
+    def is_due(self, until: int) -> bool:
+        if super().is_due(until):
+            return True
+        if self._rules.next_at > until:
+            return False
+        return any(len(self._rules.due(keys, until)) for keys in (self._key, *(piece[0] for piece in self._buffer)))
+
+    def last_moment(self, latest: int) -> int:
+        return self._rules.last_moment(latest)
+
+    def asked(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:
+        """Those for all groups stand once. Sessions of groups that have rules of their own have a copy, with theirs."""
+        begins = np.maximum(sessions.begin, self._rules.answered)
+        ends = np.maximum(sessions.end, begins)
+        rows = np.sort(np.concatenate([self._last, times]))
+        common = _common_moments(self._rules, begins, ends, rows)
+        own, session = _own_moments(self._rules, sessions.key, begins, ends, rows)
+        if latest is not None:
+            common = self._rules.at_the_end(common, latest)
+            kept = np.flatnonzero(own.at - self._rules.slides[own.rule] <= latest)
+            own, session = _pick(own, kept), session[kept]
+        first, last = (np.searchsorted(common.at, bounds, side="right") for bounds in (begins, ends))
+        both = common
+        if len(session):
+            with_own = np.unique(session)
+            count = (last - first)[with_own]
+            copied = np.repeat(first[with_own] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+            of = np.concatenate([np.repeat(with_own, count), session])
+            theirs = _joined(_pick(common, copied), own)
+            order = np.lexsort((theirs.rule, theirs.at, of))
+            both = _joined(common, _pick(theirs, order))
+            first[with_own], last[with_own] = (
+                len(common.at) + np.searchsorted(of[order], with_own, side) for side in ("left", "right")
+            )
+        return DueMoments(schedule.Moments(both.at, both.rule), (first, last), both.since, both.k)
+
+
+def _common_moments(rules: Rules, begins: Int64, ends: Int64, rows: Int64) -> Moments:
+    """Those of the rules for all groups in any of the spans (begin, end], in order of (at, rule)."""
+    some = np.flatnonzero(ends > begins)
+    begins, ends = schedule.united(begins[some], ends[some])
+    common, parts = rules.for_all, [_NOTHING]
+    at_once = max(_AT_ONCE // max(len(common), 1), 1)
+    for start in range(0, len(begins), at_once):
+        spans = begins[start : start + at_once], ends[start : start + at_once]
+        each = (np.repeat(bound, len(common)) for bound in spans)
+        parts.append(_due(rules, np.tile(common, len(spans[0])), *each, rows)[0])
+    moments = _joined(*parts)
+    return _pick(moments, np.lexsort((moments.rule, moments.at)))
+
+
+def _own_moments(rules: Rules, groups: Int64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
+    """Those of the rules for one of these groups, each within its group's span, and of each the place of the group."""
+    place, rule = rules.own_of(groups)
+    moments, number = _due(rules, rule, begins[place], ends[place], rows)
+    return moments, place[number]
+
+
+def _due(rules: Rules, each: Int64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
+    """The moments of each of these rules in a span of its own whose window holds one of the rows, and the number of the
+    rule among these.
+
+    rows: int64[n], ascending: times of rows, one of which is before any moment. Not more than some are looked at at
+    once, however long a silence is.
+    """
+    slides = rules.slides[each]
+    most = np.maximum((ends - begins) // slides + 1, 0)
+    pieces = -(-most // _AT_ONCE)
+    number = np.repeat(np.arange(len(each)), pieces)
+    piece = np.arange(len(number)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    step = np.where(pieces > 1, _AT_ONCE * np.where(pieces > 1, slides, 0), 0)[number]
+    begin = begins[number] + piece * step
+    end = np.where(piece + 1 < pieces[number], begin + step, ends[number])
+    part = np.cumsum(np.minimum(most[number], _AT_ONCE)) // _AT_ONCE
+    parts, numbers = [_NOTHING], [_NONE]
+    for places in np.split(np.arange(len(number)), np.flatnonzero(np.diff(part)) + 1):
+        moments, own = rules.each(each[number[places]], begin[places], end[places])
+        kept = np.flatnonzero(moments.since <= rows[np.searchsorted(rows, moments.at) - 1]) if len(own) else own
+        parts.append(_pick(moments, kept))
+        numbers.append(number[places][own[kept]])
+    return _joined(*parts), np.concatenate(numbers)
+
+
+def _pick(moments: Moments, places: Int64) -> Moments:
+    return Moments(*(column[places] for column in moments))
+
+
+def _joined(*parts: Moments) -> Moments:
+    return Moments(*map(np.concatenate, zip(*parts, strict=True)))
+
+
+_NONE = np.empty(0, np.int64)
+_NOTHING = Moments(_NONE, _NONE, _NONE, _NONE)
