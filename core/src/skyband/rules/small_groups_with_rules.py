@@ -33,8 +33,9 @@ class SmallGroupsWithRules(SmallGroupTable):
     def starts(self, step: PassInput) -> Int64:
         return step.since[:, None]
 
-    def first_due(self, time: int) -> int:  # noqa: ARG002 - the rules tell
-        return TIME_MAX
+    def first_due(self, time: int) -> int:
+        """Of moments the rules tell; here, when no window holds a row any more."""
+        return int(self.schedule.empty_at(time))
 
     def next_due(self) -> int:
         """When so many groups are empty, if no row comes to them, that letting go of them is worth a pass."""
