@@ -1,11 +1,14 @@
 """Measures rules that come while a stream runs, beside the same queries known from the start.
 
-    python tests/bench/rules.py [--rows 400000] [--spark]
+    python tests/bench/rules.py [--rows 400000] [--spark | --groups 10000]
 
 One stream without groups in this process, a row every 10 ms, uniform scores, in micro-batches of 10,000 rows (100 s).
 Rules have windows up to an hour and slides from 10 s to 10 min. Thread CPU: microseconds a row by the number of rules,
 rules beside `queries`; milliseconds of the micro-batch in which 100 rules come beside those before and after it; and
 bytes of a snapshot for k = 10 and 100 beside all events of the widest window at 24 bytes each (time, object, score).
+
+With --groups an hour of 20 rows a group, integer objects, in 40 micro-batches, with 10 and 100 rules of windows from 10
+minutes to an hour and slides from 10 to 30 minutes: seconds of CPU of each query that takes rules, of three runs.
 
 With --spark the same micro-batches as a stream of Spark, two cores and one shard, rules as a stream of files beside it:
 milliseconds of `triggerExecution` while 1000 rules are live, of the micro-batch with 100 more in the middle.
@@ -58,6 +61,41 @@ def spent(run: LocalRun, parts: list[pa.RecordBatch]) -> tuple[list[float], int]
     return seconds, answers
 
 
+OF_GROUPS = {
+    "top-k-workload": {"object": "what", "score": "points", "most": 10},
+    "heavy-hitters": {"object": "what", "windows": [], "every": "10 seconds", "most": 10},
+    "distinct-count": {"item": "what", "windows": [], "every": "10 seconds"},
+    "quantiles": {"value": "points", "at": [0.5, 0.95], "windows": [], "every": "10 seconds"},
+}
+
+
+def in_groups(groups: int) -> None:
+    """Print what rules cost over many groups."""
+    random, rows = np.random.default_rng(1), 20 * groups
+    ts = pa.array(np.sort(random.integers(0, LONGEST * 1_000_000, rows)), pa.timestamp("us"))
+    columns = {"group": random.integers(0, groups, rows), "what": random.integers(0, 1000, rows)}
+    table = pa.table({"ts": ts, **columns, "points": random.random(rows)}).combine_chunks()
+    parts = table.to_batches(max_chunksize=rows // 40)
+    for kind, keys in OF_GROUPS.items():
+        for count in (10, 100):
+            random = np.random.default_rng(0)
+            windows, slides = random.integers(60, 361, count) * 10, random.choice([600, 900, 1200, 1800], count)
+            some_rules = [
+                {"name": f"r{place}", "window": f"{window} seconds", "slide": f"{slide} seconds"}
+                | ({"k": 1 + place % 10} if "most" in keys else {})
+                for place, (window, slide) in enumerate(zip(windows, slides, strict=True))
+            ]
+            took = []
+            for some in ([part.slice(0, 50) for part in parts[:4]], *[parts] * 3):  # the first compiles
+                query = {"kind": kind, "time": "ts", "by": ["group"], "longest": "1 hour", **keys}
+                run = LocalRun.start(query, table.schema)
+                run.broadcast(pa.Table.from_pylist(some_rules))
+                start = time.process_time()
+                answers = sum(len(run.push(part)) for part in some) + len(run.finish())
+                took.append(time.process_time() - start)
+            tell(f"{kind}, {count} rules:", *(f"{one:.2f}" for one in took[1:]), f"s, {answers:,} answers")
+
+
 def tell(*parts: str) -> None:
     """Write a line."""
     sys.stdout.write(" ".join(parts) + "\n")
@@ -105,7 +143,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=800_000)
     parser.add_argument("--spark", action="store_true")
+    parser.add_argument("--groups", type=int)
     asked = parser.parse_args()
+    if asked.groups:
+        in_groups(asked.groups)
+        return
     if asked.spark:
         on_spark_stream()
         return

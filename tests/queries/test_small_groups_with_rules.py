@@ -169,7 +169,7 @@ def test_states_of_a_processor_each_are_gone_on_with(case, monkeypatch):
 def test_a_silence_is_asked_at_the_moments_of_its_rows_alone(monkeypatch):
     """Of the longest window, which may be a year, and of rules of each second more than memory has room for."""
     due = []
-    monkeypatch.setattr(TABLE, "asked", lambda *args: due.append(ASKED(*args)) or due[-1])
+    monkeypatch.setattr(TABLE, "moments_of", lambda *args: due.append(MOMENTS_OF(*args)) or due[-1])
     monkeypatch.setattr(small_groups_with_rules, "_AT_ONCE", 1 << 16)
     for case in ("top-k-workload", "heavy-hitters", "quantiles", "distinct-count"):
         frame = CASES[case][0]
@@ -192,14 +192,14 @@ def forgets_own(rules, groups, begins, ends, rows):
     return none, number
 
 
-OWN, ASKED, DUE = (getattr(*one) for one in (
-    (small_groups_with_rules, "_own_moments"), (TABLE, "asked"), (TABLE, "is_due"),
+OWN, MOMENTS_OF, DUE = (getattr(*one) for one in (
+    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (TABLE, "is_due"),
 ))  # fmt: skip
 MUTANTS = {
     "rules of one group are left out": (small_groups_with_rules, "_own_moments", forgets_own),
     "moments passed are answered again": (Rules, "answered", -(2**62)),
     "rules are told nothing of the end": (
-        TABLE, "asked", lambda self, sessions, times, latest: ASKED(self, sessions, times, None),
+        TABLE, "moments_of", lambda self, sessions, times, latest: MOMENTS_OF(self, sessions, times, None),
     ),
     "rules of one group are never due": (
         TABLE, "is_due", lambda self, until: DUE(self, until) and self._rules.for_all.size > 0,

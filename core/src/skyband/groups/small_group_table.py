@@ -118,7 +118,7 @@ class SmallGroupTable(SmallGroups):
         """Those of the moments that are to be answered; `latest`: where an input that has ended had its last row."""
         return moments
 
-    def asked(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:  # noqa: ARG002
+    def moments_of(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:  # noqa: ARG002
         """The moments of all sessions, each with rows at some of `times` or before; `latest` as in `due_moments`."""
         moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
         return DueMoments(moments, sessions.spans(moments))
@@ -222,7 +222,7 @@ class SmallGroupTable(SmallGroups):
         keys, times, rows = self._ready()
         stored = GroupColumns(self._key, self._last, self._count)
         sessions = sessions_of(self.schedule, stored, self._reached, self._until, keys, times)
-        due = self.asked(sessions, times, latest)
+        due = self.moments_of(sessions, times, latest)
         oldest = np.full(len(sessions.key), self.oldest(self._until))
         step = pass_input_of(sessions, self._entries, times, rows, due, oldest)
         result = self.run_pass(step)

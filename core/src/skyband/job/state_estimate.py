@@ -140,4 +140,6 @@ def _taken_in(run: "LocalRun", rows: pa.Table) -> _Size:
         latest = run.add(batch).newest
         if latest is not None:
             run.operator.advance(latest + 1)
-    return _Size(run.operator.take_metrics().retained, len(run.operator.snapshot()))
+    state = run.operator.snapshot()
+    run.operator.restore(state)  # in small groups rows may wait that are kept no longer once they are taken in
+    return _Size(run.operator.take_metrics().retained, len(state))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skyband.arrays import TIME_MAX, Int64
+from skyband.arrays import TIME_MAX, Int64, UInt64
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.sessions import Sessions
 from skyband.groups.small_group_pass import DueMoments, PassInput
@@ -54,7 +54,7 @@ class SmallGroupsWithRules(SmallGroupTable):
     def last_moment(self, latest: int) -> int:
         return self._rules.last_moment(latest)
 
-    def asked(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:
+    def moments_of(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:
         """Those for all groups stand once. Sessions of groups that have rules of their own have a copy, with theirs."""
         begins = np.maximum(sessions.begin, self._rules.answered)
         ends = np.maximum(sessions.end, begins)
@@ -63,8 +63,8 @@ class SmallGroupsWithRules(SmallGroupTable):
         own, session = _own_moments(self._rules, sessions.key, begins, ends, rows)
         if latest is not None:
             common = self._rules.at_the_end(common, latest)
-            kept = np.flatnonzero(own.at - self._rules.slides[own.rule] <= latest)
-            own, session = _pick(own, kept), session[kept]
+            inside = np.flatnonzero(own.at - self._rules.slides[own.rule] <= latest)
+            own, session = _pick(own, inside), session[inside]
         first, last = (np.searchsorted(common.at, bounds, side="right") for bounds in (begins, ends))
         both = common
         if len(session):
@@ -88,14 +88,13 @@ def _common_moments(rules: Rules, begins: Int64, ends: Int64, rows: Int64) -> Mo
     common, parts = rules.for_all, [_NOTHING]
     at_once = max(_AT_ONCE // max(len(common), 1), 1)
     for start in range(0, len(begins), at_once):
-        spans = begins[start : start + at_once], ends[start : start + at_once]
-        each = (np.repeat(bound, len(common)) for bound in spans)
-        parts.append(_due(rules, np.tile(common, len(spans[0])), *each, rows)[0])
+        begin, end = (np.repeat(bound[start : start + at_once], len(common)) for bound in (begins, ends))
+        parts.append(_due(rules, np.tile(common, len(begins[start : start + at_once])), begin, end, rows)[0])
     moments = _joined(*parts)
     return _pick(moments, np.lexsort((moments.rule, moments.at)))
 
 
-def _own_moments(rules: Rules, groups: Int64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
+def _own_moments(rules: Rules, groups: UInt64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
     """Those of the rules for one of these groups, each within its group's span, and of each the place of the group."""
     place, rule = rules.own_of(groups)
     moments, number = _due(rules, rule, begins[place], ends[place], rows)
@@ -121,9 +120,9 @@ def _due(rules: Rules, each: Int64, begins: Int64, ends: Int64, rows: Int64) -> 
     parts, numbers = [_NOTHING], [_NONE]
     for places in np.split(np.arange(len(number)), np.flatnonzero(np.diff(part)) + 1):
         moments, own = rules.each(each[number[places]], begin[places], end[places])
-        kept = np.flatnonzero(moments.since <= rows[np.searchsorted(rows, moments.at) - 1]) if len(own) else own
-        parts.append(_pick(moments, kept))
-        numbers.append(number[places][own[kept]])
+        inside = np.flatnonzero(moments.since <= rows[np.searchsorted(rows, moments.at) - 1]) if len(own) else own
+        parts.append(_pick(moments, inside))
+        numbers.append(number[places][own[inside]])
     return _joined(*parts), np.concatenate(numbers)
 
 

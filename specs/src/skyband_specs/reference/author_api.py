@@ -99,6 +99,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.groups.small_group_entries", "skyband.groups.small_group_pass",
         "skyband.groups.small_groups_kernels", "skyband.groups.small_groups_per_row",
         "skyband.rules.answering_rules", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",
+        "skyband.rules.small_groups_with_rules",
     ),
     "what families share: kernels and roles": (
         "skyband.kernels.k_smallest", "skyband.kernels.selection", "skyband.kernels.sorted_arrays",

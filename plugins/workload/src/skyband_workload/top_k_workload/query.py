@@ -80,7 +80,8 @@ class TopKWorkload(Query):
     replaces the rule from its time on, and one without a window ends it. With `answers = "changes"` the rows of a rule
     that has ended leave at the next microsecond. A rule longer than `longest`, of a k above
     `most`, or that is wrong otherwise, is a bad row: see `bad_rows`. The backend must have `any-subquery`, as paneband
-    does; it retains about k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are.
+    does; it retains about k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are. Groups of few rows are
+    asked all together, with rules as without.
 
     Where objects are not integers, the name of every object of the longest window is kept, not only of those that
     may still be answered: number them where there are millions.
