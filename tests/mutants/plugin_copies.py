@@ -14,7 +14,7 @@ import pytest
 package = __import__(sys.argv[2])
 assert package.__file__.startswith(sys.argv[1]), "the copy is not what is tried"
 print("begun", flush=True)
-sys.exit(pytest.main(["-qx", "-p", "no:cacheprovider", "-p", "no:xdist", "-Wignore", "-m", "not slow", *sys.argv[3:]]))
+sys.exit(pytest.main(["-qx", "-p", "no:cacheprovider", "-n0", "-Wignore", "-m", "not slow", *sys.argv[3:]]))
 """
 """A program: the arguments are the folder of the copy, its package, and the tests."""
 
