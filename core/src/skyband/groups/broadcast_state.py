@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
@@ -56,6 +57,13 @@ class BroadcastState(ABC):
         the first at which none is asked for any more. Moments that every group has passed need not be known still.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say when answers are due")
+
+    def at_the_end_of(self, names: pa.Array, at: Int64, latest: int) -> Array:  # noqa: ARG002
+        """bool[n]: which answers the end of an input has whose last row is at `latest`; the others are withheld.
+
+        names: as `next_due` has them; at: int64[n], the moment of each.
+        """
+        return np.ones(len(at), bool)
 
     @abstractmethod
     def pass_to(self, watermark: int) -> None:

@@ -86,7 +86,7 @@ class OperatorState:
 
     @withheld.default
     def _nothing_withheld(self) -> WithheldAnswers:
-        return WithheldAnswers.none(self.bound.execution, self.bound.whole_answers)
+        return WithheldAnswers.none(self.bound.execution, self.bound.whole_answers, self.broadcast)
 
     @changes.default
     def _nothing_answered(self) -> AnswerChanges | None:

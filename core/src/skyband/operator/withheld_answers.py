@@ -18,11 +18,12 @@ from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.columns.state_frame_checks import check_numbers
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.execution import Execution
 from skyband.queries.zones_of_groups import ends_by_zone
 from skyband.state_validation import StateReader
 
-_NAME, _PART, _ZONES = "withheld", "withheld.part", "zones"
+_NAME, _PART, _OWN = "withheld", "withheld.part", "own"
 
 
 @define(eq=False)
@@ -33,12 +34,16 @@ class WithheldAnswers:
     schema: pa.Schema
     """Of the shard's answers."""
     rows: pa.RecordBatch
+    broadcast: BroadcastState | None
+    """What says when answers are due, where rows of a second table do."""
 
     @classmethod
-    def none(cls, execution: Execution[Any], schema: pa.Schema) -> "WithheldAnswers":
+    def none(
+        cls, execution: Execution[Any], schema: pa.Schema, broadcast: BroadcastState | None = None
+    ) -> "WithheldAnswers":
         """No answers."""
         columns = [pa.array([], plain_type(kind)) for kind in schema.types]
-        return cls(execution, schema, pa.RecordBatch.from_arrays(columns, schema.names))
+        return cls(execution, schema, pa.RecordBatch.from_arrays(columns, schema.names), broadcast)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -49,11 +54,14 @@ class WithheldAnswers:
         if parts is None and not len(self):
             return answers
         every, query = self._with(answers), self.execution.query
-        if query.zone_column is not None:
-            ends = ends_by_zone(query, every.column(query.zone_column), latest)
+        at = every.column("at").cast(pa.int64()).to_numpy()
+        if self.broadcast is not None:
+            names = every.column(query.separate_answers[0])
+            due = self.broadcast.at_the_end_of(names, at, latest)
+        elif query.zone_column is not None:
+            due = at <= ends_by_zone(query, every.column(query.zone_column), latest)
         else:
-            ends = query.schedule.each_after(latest)[self._parts_of(every)]
-        due = every.column("at").cast(pa.int64()).to_numpy() <= ends
+            due = at <= query.schedule.each_after(latest)[self._parts_of(every)]
         self.rows = every.filter(pa.array(~due))
         return self._typed(every.filter(pa.array(due)))
 
@@ -110,15 +118,19 @@ class WithheldAnswers:
         places = np.array([here.index(part) if part in here else -1 for part in parts])[part_numbers]
         stay = places >= 0
         rows = rows.filter(pa.array(stay))
-        self.rows = rows if here == [_ZONES] else self.execution.named_by_parts(rows, places[stay])
+        self.rows = rows if self._told_by_rows else self.execution.named_by_parts(rows, places[stay])
 
     @property
     def _part_names(self) -> list[str]:
-        """What answers have moments of their own: the query's parts, or groups of one zone each, told by their rows."""
-        return [*self.execution.query.subqueries] if self.execution.query.zone_column is None else [_ZONES]
+        """What has moments of its own: the query's parts, or else zones or rules, which answers name themselves."""
+        return [_OWN] if self._told_by_rows else [*self.execution.query.subqueries]
+
+    @property
+    def _told_by_rows(self) -> bool:
+        return self.broadcast is not None or self.execution.query.zone_column is not None
 
     def _parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
-        if self.execution.query.zone_column is not None:
+        if self._told_by_rows:
             return np.zeros(len(answers), np.int64)
         return self.execution.parts_of(answers)
 
