@@ -25,10 +25,10 @@ MUTANTS = {
         _InForce, "first_after", "np.maximum(time, self.begin)", "np.maximum(time, self.begin - 1)", MOMENTS,
     ),
     "the last moment of a span is left to the next": (
-        _InForce, "moments", "// self.slide + 1, 0)", "// self.slide, 0)", MOMENTS,
+        _InForce, "due", "// self.slide + 1, 0)", "// self.slide, 0)", MOMENTS,
     ),
     "a span goes beyond the end of a rule": (
-        _InForce, "moments", "np.minimum(self.end, end)", "np.maximum(first, end)", MOMENTS,
+        _InForce, "due", "np.minimum(self.end, end)", "np.maximum(first, end)", MOMENTS,
     ),
     "moments come by rule, not by time": (_InForce, "moments", "np.lexsort((place, at))", "np.argsort(place)", MOMENTS),
     "a window is a microsecond shorter": (_InForce, "moments", "at - self.window[place]", "at - self.window[place] + 1",
