@@ -7,6 +7,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tables_beyond_files
 from skyband import spark
 from skyband.engines import local
 from skyband.errors import EngineError
@@ -128,6 +129,34 @@ def test_a_table_gives_the_rows_of_the_local_engine_whoever_reads_its_files(sess
         one, other = (pq.read_table(tmp_path / f"{engine} {number}") for engine in ("local", "spark"))
         assert rows_of(one.to_pylist(), one.column_names) == rows_of(other.to_pylist(), one.column_names)
         assert len(one) >= 3
+
+
+def test_a_table_that_is_more_than_its_files_is_read_by_parts(session, tmp_path, format, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    if format == "delta":
+        tables_beyond_files.delta(tmp_path / "visits", True)
+    else:
+        tables_beyond_files.iceberg(tmp_path, *arguments(format, tmp_path, "visits"), True)
+    job = tmp_path / "job.toml"
+    place = "\n".join(f"{key} = {value}" for key, value in keys(format, "visits").items())
+    job.write_text(SOURCE.format(format=format, place=place).replace('path = "counts"', 'path = "out"'))
+    why = (
+        "has deletionVectors, partitions by place)" if format == "delta" else "has deleted rows in files of their own)"
+    )
+    wheres = {None: "Python, where rows are packed (the ", "more > 1": "Python, where rows are packed (the ",
+              "upper(btrim(who)) = 'VISITOR 1'": "Python, but where by Spark's SQL (the "}  # fmt: skip
+    for number, (where, who) in enumerate(wheres.items()):
+        sets = [] if where is None else [f"source.where={where}"]
+        for said in (call("check", job, *sets, engine="spark").stderr,
+                     call("run", job, *sets, f"sink.path=spark {number}", engine="spark").stderr):  # fmt: skip
+            assert who in said and why in said, said
+        sets = ["source.where=who = 'visitor 1'"] if where is not None and "btrim" in where else sets
+        assert call("run", job, *sets, f"sink.path=local {number}", engine="local").exit_code == 0
+        one, other = (pq.read_table(tmp_path / f"{engine} {number}") for engine in ("local", "spark"))
+        assert rows_of(one.to_pylist(), one.column_names) == rows_of(other.to_pylist(), one.column_names)
+        assert len(one) >= 4
+    refused = call("run", job, "source.reader=spark", engine="spark")
+    assert refused.exit_code == 1 and "Spark's own reader of files does not know: leave it to Python" in refused.stderr
 
 
 DEADLY = """

@@ -12,7 +12,7 @@ from skyband.tables.formats import format_at, format_named, names_of_formats, op
 from skyband.tables.installed_format import InstalledFormat
 from skyband.tables.keys import TableKeys
 from skyband.tables.net_changes import NetChanges
-from skyband.tables.table_rows import Refuse, TableRows
+from skyband.tables.table_rows import Refuse, TablePart, TableRows
 
 __all__ = [
     "BatchSink",
@@ -21,6 +21,7 @@ __all__ = [
     "NetChanges",
     "Refuse",
     "TableKeys",
+    "TablePart",
     "TableRows",
     "format_at",
     "format_named",

@@ -1,6 +1,6 @@
 """A format as it is installed: its plugin's class, whose faults are told with the distribution that brings it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from skyband.tables.current_sink import CurrentSink
 from skyband.tables.format import Format
 from skyband.tables.keys import TableKeys
 from skyband.tables.net_changes import NetChanges
-from skyband.tables.table_rows import Refuse, TableRows
+from skyband.tables.table_rows import Refuse, TablePart, TableRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -195,3 +195,28 @@ class GuardedRows(TableRows):
     def plain_files(self) -> list[str]:
         with _faults_of(self.name):
             return self.rows.plain_files()
+
+    def parts(self) -> Sequence[TablePart] | None:
+        with _faults_of(self.name):
+            parts = self.rows.parts()
+        return None if parts is None else [GuardedPart(part, self.name) for part in parts]
+
+
+@frozen(eq=False)
+class GuardedPart(TablePart):
+    """A part of a format's rows, whose faults name the format."""
+
+    part: TablePart
+    name: str
+
+    @property
+    def place(self) -> str:
+        return self.part.place
+
+    @property
+    def size(self) -> int:
+        return self.part.size
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        with _faults_of(self.name):
+            yield from self.part.batches(columns)

@@ -13,6 +13,27 @@ Refuse: TypeAlias = Callable[[Sequence[tuple[InputError, str]]], None]
 """Takes rows that cannot be read: of each what is wrong, its `argument` the place, and the row as text."""
 
 
+class TablePart(ABC):
+    """Some rows of a table as it was when it was opened, such as those of one file; it travels pickled.
+
+    Workers of Spark read them where its files are reached.
+    """
+
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where they are, as messages about a row name it: a file."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, about: parts are shared out by them."""
+        return 0
+
+    @abstractmethod
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """As `TableRows.batches`, of these rows."""
+
+
 class TableRows(ABC):
     """The rows of a table as it is now, in the order they were committed."""
 
@@ -48,3 +69,11 @@ class TableRows(ABC):
     def plain_files(self) -> list[str]:
         """The Parquet files that hold just the rows, for Spark to read. Raises ConfigError where they do not."""
         raise ConfigError(Problem("format", "is not read by Spark: use --engine local"))
+
+    def parts(self) -> Sequence[TablePart] | None:
+        """All rows in parts, which several processes can read, in the order of `batches`; None where they cannot.
+
+        What a part says beyond its file is taken into account: columns by folder, rows that were deleted, columns that
+        came later. Spark's workers read a table so where it is more than its files.
+        """
+        return None

@@ -58,7 +58,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.columns.ids": ("is_plain", "is_integer_id", "to_ids", "integers_of", "id_values"),
     "skyband.registry": ("Binding",),
     "skyband.job": ("Job", "Source", "Sink"),
-    "skyband.tables": ("Format", "TableKeys", "TableRows", "BatchSink", "NetChanges"),
+    "skyband.tables": ("Format", "TableKeys", "TableRows", "TablePart", "BatchSink", "NetChanges"),
     "skyband.kernels.kskyband": ("KSkyband",),
     "skyband.kernels.kskyband_kernels": (),
     "skyband.kernels.nested": ("kernel_njit", "nested_njit", "shared_njit"),

@@ -25,6 +25,7 @@ from skyband.job.sources.table_source import Table
 from skyband.job.sources.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
 from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
+from skyband.job.spark.table_parts import TableParts
 from skyband.operator.bad_rows import RefuseUnreadable
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
@@ -34,7 +35,7 @@ _SETTINGS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorrup
 """What Spark's own readers do otherwise where one of these is true."""
 
 _ANSI = "spark.sql.ansi.enabled"
-_MASTER = "spark.master"
+MASTER = "spark.master"
 _TASKS_A_CORE = 4
 """Of a micro-batch, at most."""
 _TASKS_ELSEWHERE = 200
@@ -49,20 +50,21 @@ _NOT_HADOOP = (".xz", ".zst", ".lz4")
 class Choice:
     """Who reads the files of a source."""
 
-    files: Files | None
+    files: Files | TableParts | None
     """As Python reads them; None where Spark's own reader is taken."""
     rest: Source
     """What is left to Spark of it: `explode`, `where` and `select` in SQL that only Spark knows."""
     why: str = ""
-    """Why Spark's own reader is taken."""
+    """Why Spark's own reader is taken, or cannot be."""
 
     def __str__(self) -> str:
         if self.files is None:
             return f"Spark ({self.why})"
         sql = [name for name in SHAPING if getattr(self.rest, name) is not None]
-        return (
+        how = (
             f"{BY_PYTHON}, where rows are packed" if not sql else f"{BY_PYTHON}, but {' and '.join(sql)} by Spark's SQL"
         )
+        return f"{how} ({self.why})" if self.why else how
 
 
 def choose_reader(
@@ -136,7 +138,7 @@ def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
     is_set = next((name for name in _SETTINGS if str(settings.get(name)).lower() == "true"), None)
     if is_set is not None:
         return f"{is_set} is set"
-    if source.reader == "auto" and not str(settings.get(_MASTER) or "local").startswith("local"):
+    if source.reader == "auto" and not str(settings.get(MASTER) or "local").startswith("local"):
         return 'executors may not reach the path; where all do, set source.reader = "files"'
     return None
 
@@ -165,17 +167,20 @@ def _differing(files: Files, rest: Source, columns: Iterable[str] | None) -> str
 def file_frame(session: Any, choice: Choice, columns: Iterable[str] | None = None) -> Any:
     """The rows of a source that Python reads as a DataFrame; `where` and `select` of `choice.rest` are still to do."""
     assert choice.files is not None
-    return _rows(session, choice.files, _schema(choice.files, choice.rest, columns)).frame()
+    schema = _schema(choice.files, choice.rest, columns)
+    if isinstance(choice.files, TableParts):
+        return choice.files.file_rows(session, schema).frame()
+    return _rows(session, choice.files, schema).frame()
 
 
 def settings_of(session: Any, source: Source) -> dict[str, Any]:
     """The settings of a session that matter; on a cluster, also what its executors see of the path."""
-    settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _ANSI, _MASTER, *_SETTINGS)}
-    elsewhere = not str(settings[_MASTER] or "local").startswith("local")
+    settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _ANSI, MASTER, *_SETTINGS)}
+    elsewhere = not str(settings[MASTER] or "local").startswith("local")
     if elsewhere and source.reader == "auto" and source.of_files and source.path is not None:
         path = local_path(source.path)
         if path is not None and all_executors_reach(session, path):
-            del settings[_MASTER]
+            del settings[MASTER]
     return settings
 
 
@@ -220,7 +225,7 @@ def _fields(layout: Layout, path: Path) -> Iterable[pa.Field]:
         return ()
 
 
-def _needed(files: Files, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
+def _needed(files: Files | TableParts, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
     """The columns that are read; all where Spark is to make others of them."""
     all_of_them: list[str] = files.schema.names
     return all_of_them if columns is None or _is_left(rest) else list(columns)
@@ -231,7 +236,7 @@ def _is_left(rest: Source) -> bool:
     return any(getattr(rest, name) is not None for name in SHAPING)
 
 
-def _schema(files: Files, rest: Source, columns: Iterable[str] | None) -> pa.Schema:
+def _schema(files: Files | TableParts, rest: Source, columns: Iterable[str] | None) -> pa.Schema:
     """The columns that are read, in Spark's types."""
     kinds = [files.schema.field(name) for name in _needed(files, rest, columns)]
     return pa.schema([(field.name, as_spark(field.type) or field.type) for field in kinds])
@@ -320,7 +325,7 @@ def _most_tasks(session: Any, cores: int) -> int:
 
     Outside this machine there may be more cores later than now.
     """
-    alone = str(session.conf.get(_MASTER, None) or "local").startswith("local")
+    alone = str(session.conf.get(MASTER, None) or "local").startswith("local")
     return _TASKS_A_CORE * cores if alone else max(_TASKS_A_CORE * cores, _TASKS_ELSEWHERE)
 
 

@@ -9,13 +9,17 @@ from skyband.errors import ConfigError, Problem
 from skyband.tables import BatchSink, NetChanges, TableRows
 
 from skyband_lakes.delta.merging import merge
+from skyband_lakes.delta.parts import DeltaPart, parts_of
 from skyband_lakes.libraries import DELTA
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_READ = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
+_PLAIN = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
 """What a reader may meet in a table whose Parquet files hold just the rows."""
+
+_READ = {*_PLAIN, "deletionVectors"}
+"""What is read here."""
 
 
 @define(eq=False)
@@ -108,9 +112,15 @@ class DeltaRows(TableRows):
 
     @property
     def schema(self) -> "pa.Schema":
-        """The columns, as Arrow has them."""
+        """The columns, as Arrow has them. Raises ConfigError where the table is kept as is not known here."""
+        import pyarrow as pa
+
+        unknown = sorted({*self._features()} - _READ)
+        if unknown:
+            message = f"the Delta table {self.path!r} has {', '.join(unknown)}, which only Delta's connector reads"
+            raise ConfigError(Problem("path", f"{message}: run on Spark and configure it under [spark]"))
         with _told("path"):
-            return self._dataset().schema
+            return pa.schema(self._table.schema().to_arrow())
 
     @property
     def version(self) -> int:
@@ -120,26 +130,33 @@ class DeltaRows(TableRows):
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         """The rows, only the columns named."""
         with _told("path"):
-            dataset, added = self._dataset(), self._table.get_add_actions(flatten=True)
-            order = dict(zip(added["path"].to_pylist(), added["modification_time"].to_pylist(), strict=True))
-            for fragment in sorted(dataset.get_fragments(), key=lambda one: (order.get(one.path, 0), one.path)):
-                yield from fragment.to_batches(schema=dataset.schema, columns=columns)
+            for part in self.parts():
+                yield from part.batches(columns)
+
+    def parts(self) -> list[DeltaPart]:
+        """Its files, with the columns of partitions and without deleted rows."""
+        schema = self.schema
+        with _told("path"):
+            return parts_of(self._table, self.path, self.options, schema)
 
     def plain_files(self) -> list[str]:
         """The Parquet files that hold just the rows. Raises ConfigError where the table's log says more of them."""
-        protocol, about = self._table.protocol(), self._table.metadata()
-        features = set(protocol.reader_features or ()) - _READ
-        partitioned = ", ".join(about.partition_columns)
-        mapped = about.configuration.get("delta.columnMapping.mode", "none") != "none"
-        for wrong, what in ((features, ", ".join(sorted(features))), (partitioned, f"partitions by {partitioned}"),
-                            (mapped, "column mapping")):  # fmt: skip
-            if wrong:
-                message = f"the Delta table {self.path!r} has {what}, which Spark reads with Delta's connector only"
-                raise ConfigError(Problem("path", f"{message}: configure it under [spark], or use --engine local"))
+        partitioned = ", ".join(self._table.metadata().partition_columns)
+        more = [*self._features(), *([f"partitions by {partitioned}"] if partitioned else [])]
+        more = [what for what in more if what not in _PLAIN]
+        if more:
+            message = (
+                f"the Delta table {self.path!r} has {', '.join(more)}, which Spark's own reader of files does not know"
+            )
+            remedy = "leave it to Python, or configure Delta's connector under [spark]"
+            raise ConfigError(Problem("path", f"{message}: {remedy}"))
         return list(self._table.file_uris())
 
-    def _dataset(self) -> Any:
-        return self._table.to_pyarrow_dataset()
+    def _features(self) -> list[str]:
+        """What a reader must know of the table."""
+        mode = self._table.metadata().configuration.get("delta.columnMapping.mode", "none")
+        mapping = ["columnMapping"] if mode != "none" else []
+        return sorted({*(self._table.protocol().reader_features or ()), *mapping})
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from skyband.errors import ConfigError, Problem, suggest
 from skyband.tables import BatchSink, NetChanges, TableRows
 
 from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_errors, is_there, opened
+from skyband_lakes.iceberg.parts import IcebergPart
 from skyband_lakes.libraries import ICEBERG
 
 if TYPE_CHECKING:
@@ -244,17 +245,14 @@ class IcebergRows(TableRows):
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         """The rows, only the columns named."""
-        import pyarrow as pa
+        for part in self.parts():  # one by one, or all of them would be in memory
+            yield from part.batches(columns)
 
-        given = pa.schema([self.schema.field(name) for name in columns])
+    def parts(self) -> list[IcebergPart]:
+        """Its files, each with the deletes that apply to it."""
         with catalog_errors("table"):
-            scan = self._table.scan(selected_fields=tuple(columns))
-            arrow_scan = ICEBERG.imported("io.pyarrow").ArrowScan(
-                self._table.metadata, self._table.io, scan.projection(), scan.row_filter
-            )
-            for task in self._tasks(scan):  # one by one, or all of them would be in memory
-                for batch in arrow_scan.to_record_batches([task]):
-                    yield batch.select(columns).cast(given)
+            table, schema = self._table, self.schema
+            return [IcebergPart(table.metadata, table.io, task, schema) for task in self._tasks(table.scan())]
 
     def plain_files(self) -> list[str]:
         """The Parquet files that hold just the rows. Raises ConfigError where the table is more than these."""
@@ -262,11 +260,15 @@ class IcebergRows(TableRows):
             tasks = self._tasks(self._table.scan())
         deletes = any(task.delete_files for task in tasks)
         others = sorted({str(task.file.file_format.value).lower() for task in tasks} - {"parquet"})
-        for wrong, what in ((deletes, "deleted rows in files of their own"), (others, f"files in {', '.join(others)}"),
-                            (len(self._table.schemas()) > 1, "had other columns before")):  # fmt: skip
+        for wrong, what in (
+            (deletes, "has deleted rows in files of their own"),
+            (others, f"has files in {', '.join(others)}"),
+            (len(self._table.schemas()) > 1, "had other columns before"),
+        ):
             if wrong:
-                message = f"the Iceberg table {self.name!r} has {what}, which Spark reads with Iceberg's connector only"
-                raise ConfigError(Problem("table", f"{message}: configure it under [spark], or use --engine local"))
+                message = f"the Iceberg table {self.name!r} {what}, which Spark's own reader of files does not know"
+                remedy = "leave it to Python, or configure Iceberg's connector under [spark]"
+                raise ConfigError(Problem("table", f"{message}: {remedy}"))
         return [task.file.file_path for task in tasks]
 
     def _tasks(self, scan: Any) -> list[Any]:

@@ -1,0 +1,114 @@
+"""The files of a Delta table as its log has them: the columns that only the log says, and the rows that are deleted."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from attrs import frozen
+from skyband.errors import ConfigError, Problem
+from skyband.tables import TablePart
+
+from skyband_lakes.libraries import DELTA
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_BATCH = 100_000
+
+
+@frozen(eq=False)
+class DeltaPart(TablePart):
+    """The rows of one file of a table.
+
+    table: where it is. options: deltalake's `storage_options`. path: of the file, within the table. schema: all columns
+    of the table; those that the file has not are null. keys: the columns by which the table is partitioned, with the
+    file's values. deleted: bits of rows, 1 for those that its deletion vector names; None where it has none.
+    """
+
+    table: str
+    options: Mapping[str, str]
+    path: str
+    bytes: int
+    schema: "pa.Schema"
+    keys: Mapping[str, Any]
+    deleted: "pa.Array | None"
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return f"{self.table.rstrip('/')}/{self.path}"
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self.bytes
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """Its rows without those that are deleted, only the columns named. O(rows of the file)."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        first = 0
+        for batch in self._fragment().to_batches(schema=self.schema, columns=columns, batch_size=_BATCH):
+            gone = None if self.deleted is None else self.deleted.slice(first, len(batch))
+            first += len(batch)
+            if gone is not None and gone.true_count:
+                rest = pa.repeat(pa.scalar(False), len(batch) - len(gone))  # its vector ends with the last deleted row
+                batch = batch.filter(pc.invert(pa.concat_arrays([gone, rest])))
+            yield batch
+
+    def _fragment(self) -> Any:
+        import pyarrow.dataset as ds
+        from pyarrow.fs import PyFileSystem
+
+        handler = DELTA.imported("fs").DeltaStorageHandler(self.table, dict(self.options), {self.path: self.bytes})
+        expression = None
+        for name, value in self.keys.items():
+            is_so = ds.field(name).is_null() if value is None else ds.field(name) == ds.scalar(value)
+            expression = is_so if expression is None else expression & is_so
+        return ds.ParquetFileFormat().make_fragment(
+            self.path, filesystem=PyFileSystem(handler), partition_expression=expression
+        )
+
+
+def parts_of(table: Any, place: str, options: Mapping[str, str], schema: "pa.Schema") -> list[DeltaPart]:
+    """The files of a table of the library's, in the order they were committed."""
+    import pyarrow as pa
+
+    added = pa.table(table.get_add_actions(flatten=True))
+    keys = {name: _values(added, f"partition.{name}", schema.field(name).type)
+            for name in table.metadata().partition_columns}  # fmt: skip
+    deleted = _deleted(table) if "deletionVectors" in (table.protocol().reader_features or ()) else {}
+    paths, sizes = [*map(unquote, added["path"].to_pylist())], added["size_bytes"].to_pylist()
+    times = added["modification_time"].to_pylist()
+    order = sorted(range(len(paths)), key=lambda at: (times[at], paths[at]))
+    return [
+        DeltaPart(place, options, paths[at], sizes[at], schema, {name: values[at] for name, values in keys.items()},
+                  deleted.get(paths[at]))
+        for at in order
+    ]  # fmt: skip
+
+
+def _values(added: Any, name: str, kind: Any) -> list[Any]:
+    """What the files say of a column, as scalars of its type."""
+    return [value if value.is_valid else None for value in added[name].cast(kind)]
+
+
+def _deleted(table: Any) -> dict[str, "pa.Array"]:
+    """The rows that deletion vectors name, by the path of their file within the table."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not hasattr(table, "deletion_vectors"):
+        message = "the Delta table has deletion vectors, which this deltalake does not read: pip install -U deltalake"
+        raise ConfigError(Problem("path", message))
+    vectors = pa.table(table.deletion_vectors())
+    root = _plain(table.table_uri).rstrip("/") + "/"
+    paths = [_plain(uri).removeprefix(root) for uri in vectors["filepath"].to_pylist()]
+    kept = vectors["selection_vector"].combine_chunks()
+    return {path: pc.invert(kept[at].values) for at, path in enumerate(paths)}
+
+
+def _plain(uri: str) -> str:
+    """A file's address as its log has it."""
+    return uri.removeprefix("file://")

@@ -1,0 +1,48 @@
+"""The files of an Iceberg table as its snapshot has them: without rows that are deleted, with today's columns."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from skyband.tables import TablePart
+
+from skyband_lakes.iceberg.catalog import catalog_errors
+from skyband_lakes.libraries import ICEBERG
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@frozen(eq=False)
+class IcebergPart(TablePart):
+    """The rows of one file of a table, whose deletes pyiceberg applies, and whose columns it knows by their ids.
+
+    metadata, io: the table's, as pyiceberg has them. task: the file and the files of its deletes. schema: the columns.
+    """
+
+    metadata: Any
+    io: Any
+    task: Any
+    schema: "pa.Schema"
+
+    @property
+    def place(self) -> str:
+        """The file."""
+        return str(self.task.file.file_path)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return int(self.task.file.file_size_in_bytes)
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        """Its rows, only the columns named."""
+        import pyarrow as pa
+
+        fields = pa.schema([self.schema.field(name) for name in columns])
+        with catalog_errors("table"):
+            everything = ICEBERG.imported("expressions").AlwaysTrue()
+            projected = self.metadata.schema().select(*columns)
+            scan = ICEBERG.imported("io.pyarrow").ArrowScan(self.metadata, self.io, projected, everything)
+            for batch in scan.to_record_batches([self.task]):
+                yield batch.select(columns).cast(fields)
