@@ -109,10 +109,10 @@ def _by_parts(
     plain = evolve(source, explode=None, where=None, select=None)
     try:
         shape, rest = Shape.of(source), plain
-        made = shape.schema(schema)
+        columns = shape.schema(schema)
     except ConfigError:
-        shape, rest, made = Shape(), source, schema
-    return Choice(TableParts(tuple(parts), schema, shape, made), rest, why)
+        shape, rest, columns = Shape(), source, schema
+    return Choice(TableParts(tuple(parts), schema, shape, columns), rest, why)
 
 
 def _is_local(settings: Mapping[str, Any]) -> bool:

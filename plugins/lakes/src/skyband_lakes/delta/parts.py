@@ -105,8 +105,8 @@ def _deleted(table: Any) -> dict[str, "pa.Array"]:
     vectors = pa.table(table.deletion_vectors())
     root = _plain(table.table_uri).rstrip("/") + "/"
     paths = [_plain(uri).removeprefix(root) for uri in vectors["filepath"].to_pylist()]
-    kept = vectors["selection_vector"].combine_chunks()
-    return {path: pc.invert(kept[at].values) for at, path in enumerate(paths)}
+    masks = vectors["selection_vector"].combine_chunks()
+    return {path: pc.invert(masks[at].values) for at, path in enumerate(paths)}
 
 
 def _plain(uri: str) -> str:
