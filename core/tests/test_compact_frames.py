@@ -59,6 +59,32 @@ def test_every_value_comes_back(columns, start):
         assert record_batch_bytes.to_bytes(back) == record_batch_bytes.to_bytes(with_columns(frame, decoded))
 
 
+WIDTHS = [2**bits + beside for bits in (8, 16, 32) for beside in (-1, 0, 1)]
+"""Numbers that just fit into so many bytes, and those before and after."""
+
+
+@pytest.mark.parametrize("most", WIDTHS)
+@pytest.mark.parametrize("least", [0, -7, 2**62])
+def test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold(most, least):
+    rng = np.random.default_rng(8)
+    ends = rng.permutation(np.append([0, most], rng.integers(0, most, ROWS - 2, endpoint=True)))
+    steps = np.cumsum(np.append(0, rng.choice([0, 1, most], ROWS - 1)))
+    told = np.cumsum(rng.integers(0, 2, ROWS))
+    columns = {"told": told, "apart": least + ends, "ascending": least + steps, "word": told.view(np.uint64)}
+    frame = pa.RecordBatch.from_pydict(columns)
+    assert compact_frames.from_bytes(compact_frames.to_bytes(frame)).equals(frame)
+
+
+@pytest.mark.parametrize("words", [255, 256, 257, 65_535, 65_536, 65_537])
+def test_words_come_back_up_to_the_last_that_codes_of_so_many_bytes_name(words):
+    places = np.random.default_rng(9).permutation(np.arange(4 * words) % words)
+    text = pa.array([f"{place}" for place in range(words)]).take(pa.array(places))
+    hashes = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    frame = pa.RecordBatch.from_pydict({"hash": hashes, "text": text, "again": hashes})
+    back = with_columns(compact_frames.from_bytes(compact_frames.to_bytes(frame)), decoded)
+    assert back.equals(frame)
+
+
 def visits(rows=10_000, objects=1_000):
     """A frame of rows that come one after another, of a text, its hash twice, and no groups."""
     rng = np.random.default_rng(7)

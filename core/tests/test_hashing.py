@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.columns.hashing import hash_column, hash_columns
+from skyband.columns.hashing import THETA_SEED, hash_column, hash_columns
 from skyband.errors import InputError
 
 
@@ -67,6 +67,17 @@ def test_several_columns_hash_as_their_hashes():
     both = np.stack([hash_column(left), hash_column(right)], axis=1)
     assert hash_columns([left, right]).tolist() == [reference(row.tobytes()) for row in both]
     assert hash_columns([left]).tolist() == hash_column(left).tolist()
+
+
+@pytest.mark.parametrize("words", [1, 63, 64, 65, 300])
+def test_a_dictionary_hashes_as_its_words_do_under_each_seed(words):
+    """The last ones are known with their hashes: one comes again under another seed, or when others have come."""
+    columns = [pa.array([f"{turn} {word}" if word else None for word in range(words + 1)]) for turn in range(6)]
+    for turn in (0, 0, 1, 0, 2, 3, 4, 5, 0, 1, 5):
+        for seed in (0, THETA_SEED, 0, 7):
+            plain = hash_column(columns[turn], seed).tolist()
+            for coded in (columns[turn].dictionary_encode(), columns[turn].dictionary_encode("encode")):
+                assert hash_column(coded, seed).tolist() == plain
 
 
 def test_a_type_without_a_hash_is_named():
