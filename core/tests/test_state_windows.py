@@ -17,7 +17,7 @@ from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.states import asking_a_table
 from skyband.states.coverage import Coverage
 from skyband.states.state import encode_state, read_state
-from skyband.states.table import StatesTable
+from skyband.states.table import ROWS_AT_ONCE, StatesTable
 from skyband_distinct.questions import item_overlap
 from skyband_distinct.questions.theta_sketches import image_of
 from skyband_distinct.sketch_reader import Sample
@@ -180,6 +180,36 @@ def test_a_table_of_all_states_has_its_moments_only(written):
         assert len(StatesTable(path).as_of(at)[1]) == len({g for time, g, _ in rows if at - WINDOW <= time < at})
         with pytest.raises(InputError, match="the nearest are of"):
             StatesTable(path).as_of(at + 1)
+
+
+@pytest.mark.parametrize("size", [1, ROWS_AT_ONCE - 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE])
+def test_a_state_is_found_wherever_it_stands_in_a_row_group(size, tmp_path):
+    """Each by itself, in row groups of so many: the first, the last, those at the borders of what is read at once."""
+    moments = [START + place * EVERY for place in range(2 * ROWS_AT_ONCE + 3)]
+    blobs = {}
+    for at in moments:
+        sketch = create("sketch", "exact")
+        sketch.update(np.array([at - 1]), np.array([at], np.uint64))
+        blobs[at] = encode_state("sketch", "exact", {}, sketch.dump_state(), Coverage(at, at - EVERY))
+    columns = {"at": pa.array(moments, pa.timestamp("us", "UTC")), "state": list(blobs.values())}
+    pq.write_table(pa.table(columns), tmp_path / "states.parquet", row_group_size=size)
+    held = StatesTable(str(tmp_path))
+    for at, blob in blobs.items():
+        moment, (state,) = held.as_of(at)
+        assert (moment, state.blob) == (at, blob)
+
+
+def test_where_groups_have_states_of_other_lengths_a_table_answers_over_what_all_cover(written):
+    rows = stream(2)
+    short, long = (by_moment(local.apply(table(rows), counting(windows=[length]), {"sketch": "exact"}))
+                   for length in ("1 minute", "100 seconds"))  # fmt: skip
+    at = next(at for at in list(short)[5:] if {"a", "b"} <= short[at].keys())
+    for number, pair in enumerate(([short[at]["a"], long[at]["b"]], [long[at]["a"], short[at]["b"]])):
+        columns = {"at": pa.array([at] * 2, pa.timestamp("us", "UTC")), "g": ["a", "b"], "state": pair}
+        answers = asking_a_table.ask(written(pa.table(columns), f"states {number}"), by=["g"], united=True)
+        assert {(row.group.get("g"), row.window, row.numbers["count"]) for row in answers.rows} == {
+            (group, "1 minute", len(items(rows, group or "ab", at - WINDOW, at))) for group in ("a", "b", None)
+        }
 
 
 def totals(**changes):

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,18 @@ def test_states_come_by_the_number_of_their_shard(tmp_path):
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "states": manifest["states"][::-1]}))
     assert savepoint.read(tmp_path / "saved").snapshots() == STATES
+
+
+@pytest.mark.parametrize("shards", [pair for pair in product(range(-1, 3), repeat=2) if {*pair} != {0, 1}], ids=str)
+def test_states_that_are_not_one_of_each_shard_are_refused(tmp_path, shards):
+    """One shard is there twice, or one is missing: what is left is not the state of the stream."""
+    write(tmp_path / "saved")
+    path = tmp_path / "saved" / "savepoint.json"
+    manifest = json.loads(path.read_text())
+    states = [{**entry, "shard": shard} for entry, shard in zip(manifest["states"], shards, strict=True)]
+    path.write_text(json.dumps({**manifest, "states": states}))
+    with pytest.raises(SnapshotError, match="2 states are of the shards"):
+        savepoint.read(tmp_path / "saved")
 
 
 @pytest.mark.parametrize("keys", [{"query": {"kind": "distinct-count"}}, {"source": None}], ids=["by", "history"])
