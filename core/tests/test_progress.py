@@ -6,6 +6,7 @@ import time
 
 import pytest
 from numba import njit
+from skyband.config.durations import parse
 from skyband.job.compilation_notice import announced
 from skyband.job.progress import Progress, Totals, status, summary
 
@@ -35,6 +36,19 @@ def test_the_status_line():
         "1,234,567 rows · 123,457 rows/s · watermark 1970-01-01 01:00:00 · 3 late · 42 retained, 2.0 KB",
         "1,234,567 rows | 123,457 rows/s | watermark 1970-01-01 01:00:00 | 3 late | 42 retained, 2.0 KB",
     }
+
+
+UNITS = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
+
+
+@pytest.mark.parametrize("length", [count * length for length in UNITS.values() for count in (1, 2, 3, 119)])
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+def test_the_delay_that_is_named_would_have_taken_the_latest_row_and_is_no_unit_longer(length, beside):
+    late_by = length + beside
+    line = summary(Totals(**TOTALS, late_by=late_by), "in out")[1]
+    delay = parse(re.search(r'delay = "([^"]+)" would have taken them', line)[1])
+    unit = max([unit for unit in UNITS.values() if late_by >= 2 * unit], default=UNITS["second"])
+    assert late_by <= delay.length < late_by + unit
 
 
 def test_row_windows_have_a_row_as_watermark():

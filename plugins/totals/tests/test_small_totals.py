@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 import pytest
 from skyband.engines import local
 from skyband.groups import small_groups
+from skyband_totals.heavy_hitters import small_group_panes
 from skyband_totals.unit_worth import MOST_TOGETHER, worth
 
 SECOND = 1_000_000
@@ -58,3 +59,35 @@ def test_rows_of_a_pane_that_come_to_the_most_units_of_one_weight_or_just_beside
     answers = local.apply(stream, query)
     first = answers.filter(pc.equal(answers["at"], pc.min(answers["at"]))).sort_by("object")
     assert first["total"].to_pylist() == [worth(together, unit) for together in sums]
+
+
+RANKED = {
+    "two windows": {"k": 2, "against": "previous"},
+    "a part": {"k": 2, "part": "amount >= 3"},
+    "a part of distinct values": {"k": 2, "part": "amount >= 3", "total": "distinct", "value": "amount"},
+    "half-lives": {"k": 2, "half_life": "6 seconds"},
+}
+
+
+@pytest.mark.parametrize("ranked", RANKED)
+@pytest.mark.parametrize("by", [[], ["group"]])
+def test_answers_are_the_same_however_many_entries_are_listed_at_once(ranked, by, monkeypatch):
+    """The groups of a pass are answered in parts, one after the other, where all their entries would be too many."""
+    rng = np.random.default_rng(14)
+    rows = 200
+    stream = pa.table(
+        {
+            "ts": pa.array(np.sort(rng.integers(0, 60, rows)) * SECOND, pa.timestamp("us", "UTC")),
+            "group": rng.integers(0, 7, rows),
+            "object": rng.integers(0, 4, rows),
+            "amount": rng.integers(0, 6, rows),
+        }
+    )
+    query = {"kind": "heavy-hitters", "time": "ts", "by": by, "object": "object", "windows": ["9 seconds"]}
+    found = []
+    for at_once in (1 << 21, 40, 1):
+        monkeypatch.setattr(small_group_panes, "_AT_ONCE", at_once)
+        found.append(sorted(map(str, local.apply(stream, query | {"every": "3 seconds"} | RANKED[ranked]).to_pylist())))
+    assert len(found[0]) > 30
+    assert found[1] == found[0]
+    assert found[2] == found[0]
