@@ -163,7 +163,7 @@ def test_states_of_a_processor_each_are_gone_on_with(case, monkeypatch):
         pieces.append(run.push(frame.batch_of(batch)))
     got = frame.plain(pa.Table.from_batches([*pieces, run.finish()]))
     assert set(got) == frame.expected(rows, steps, **options)
-    assert len(run.operator.groups._small_groups._entries["time"])
+    assert run.operator.groups._small_groups._entries.entries
 
 
 def test_a_silence_is_asked_at_the_moments_of_its_rows_alone(monkeypatch):
@@ -192,17 +192,18 @@ def forgets_own(rules, groups, begins, ends, rows):
     return none, number
 
 
-OWN, MOMENTS_OF, DUE = (getattr(*one) for one in (
-    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (TABLE, "is_due"),
+OWN, MOMENTS_OF, ASKED = (getattr(*one) for one in (
+    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (TABLE, "is_asked"),
 ))  # fmt: skip
 MUTANTS = {
     "rules of one group are left out": (small_groups_with_rules, "_own_moments", forgets_own),
     "moments passed are answered again": (Rules, "answered", -(2**62)),
     "rules are told nothing of the end": (
-        TABLE, "moments_of", lambda self, sessions, times, latest: MOMENTS_OF(self, sessions, times, None),
+        TABLE, "moments_of",
+        lambda self, sessions, lasts, times, latest: MOMENTS_OF(self, sessions, lasts, times, None),
     ),
     "rules of one group are never due": (
-        TABLE, "is_due", lambda self, until: DUE(self, until) and self._rules.for_all.size > 0,
+        TABLE, "is_asked", lambda self, groups, until: ASKED(self, groups, until) and self._rules.for_all.size > 0,
     ),
     "one that grew answers anew": (
         AnsweringRules, "listen",
