@@ -25,7 +25,9 @@ class SmallGroupEntries:
 
     def __init__(self, kept: Mapping[str, Kind], numbers: Sequence[str] = ()) -> None:
         self.key: UInt64 = np.empty(0, np.uint64)
-        self._first, self._size = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._size = np.empty(0, np.int64)
+        self._placed: Int64 | None = None
+        """Where the entries of each group begin; None where they lie in the order of the groups."""
         self.numbers: dict[str, Int64] = {name: np.empty(0, np.int64) for name in numbers}
         """Those of each group."""
         self._kinds = kept
@@ -60,17 +62,18 @@ class SmallGroupEntries:
         Of a group that is new other numbers are 0. Where groups have no numbers, one of no entries is let go.
         """
         # Written behind all others, whatever the groups had before is nobody's: places change for these groups alone.
-        first = self._append(columns) + np.cumsum(sizes) - sizes
+        first, placed = self._append(columns) + np.cumsum(sizes) - sizes, self._first
         places, here = self._places(keys)
         self.entries += int(sizes.sum() - self._size[places[here]].sum())
-        self._first[places[here]], self._size[places[here]] = first[here], sizes[here]
+        placed[places[here]], self._size[places[here]] = first[here], sizes[here]
         if not here.all():
             new = ~here
             where = np.searchsorted(self.key, keys[new])
             self.key = np.insert(self.key, where, keys[new])
-            self._first = np.insert(self._first, where, first[new])
+            placed = np.insert(placed, where, first[new])
             self._size = np.insert(self._size, where, sizes[new])
             self.numbers = {name: np.insert(column, where, 0) for name, column in self.numbers.items()}
+        self._placed = placed
         for name, values in (numbers or {}).items():
             self.numbers[name][np.searchsorted(self.key, keys)] = values
         if not self.numbers and (sizes == 0).any():
@@ -83,7 +86,7 @@ class SmallGroupEntries:
         The arrays are held as they are given, and what was held is not written to: a copy of this may go on with it.
         """
         self.key, self._size, self.numbers = keys, sizes, dict(numbers)
-        self._first = np.cumsum(sizes) - sizes
+        self._placed = None
         self.columns = {name: columns[name] for name in self._kinds}
         self._used = self.entries = int(sizes.sum())
 
@@ -93,6 +96,11 @@ class SmallGroupEntries:
         self.entries -= int(self._size[gone].sum())
         self._keep(~gone)
         self._pack_where_half_is_unused()
+
+    @property
+    def _first(self) -> Int64:
+        """int64[g]: where the entries of each group begin."""
+        return np.cumsum(self._size) - self._size if self._placed is None else self._placed
 
     @property
     def size(self) -> Int64:
@@ -158,7 +166,7 @@ class SmallGroupEntries:
         }
         self.columns = {name: numbers_or_lists.read(entries, name, kind, length) for name, kind in self._kinds.items()}
         self.key, self._size, self.numbers = groups, sizes.copy(), numbers
-        self._first = np.cumsum(sizes) - sizes
+        self._placed = None
         self._used = self.entries = length
         return entries, self.owners
 
@@ -170,6 +178,7 @@ class SmallGroupEntries:
         assert all(len(column) == len(self.key) for column in self.numbers.values()), "each group has each number"
         assert self.numbers or (size > 0).all(), "a group without entries and numbers is let go of"
         assert self.entries == size.sum() <= self._used, "all entries must be counted"
+        assert self._placed is not None or self.entries == self._used, "entries lie apart where their order is not told"
         assert self._used <= 2 * self.entries + _LEAST + 1, "half of the columns must be used"
         some = np.flatnonzero(size > 0)
         some = some[np.argsort(first[some])]
@@ -187,7 +196,8 @@ class SmallGroupEntries:
 
     def _keep(self, stays: Array) -> None:
         """Forget the groups where `stays`, bool[g], is false."""
-        self.key, self._first, self._size = self.key[stays], self._first[stays], self._size[stays]
+        self._placed = self._first[stays]
+        self.key, self._size = self.key[stays], self._size[stays]
         self.numbers = {name: column[stays] for name, column in self.numbers.items()}
 
     def _append(self, columns: Mapping[str, Column]) -> int:
@@ -213,12 +223,11 @@ class SmallGroupEntries:
 
     def _pack(self) -> None:
         """Lay the entries side by side, in the order of their groups."""
-        firsts = np.cumsum(self._size) - self._size
-        if self._used == self.entries and (firsts == self._first).all():
+        if self._placed is None:
             return
-        rows = _stretches(self._first, self._size)
+        rows = _stretches(self._placed, self._size)
         self.columns = {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}
-        self._first, self._used = firsts, self.entries
+        self._placed, self._used = None, self.entries
 
 
 def entry_arrays(columns: Mapping[str, Column]) -> dict[str, Array]:

@@ -101,12 +101,12 @@ class SmallTimeWindows(SmallGroups):
         """Walk all groups, with the rows of the buffer, to the moment reached."""
         table, entries = self._table, self._entries
         keys, times, rows = self._ready()
-        held, lasts = entries.in_order(), entries.numbers[_LAST]
+        columns, lasts = entries.in_order(), entries.numbers[_LAST]
         stored = GroupColumns(entries.key, lasts, entries.size)
         sessions = sessions_of(table.schedule, stored, self._reached, self._until, keys, times)
         due = table.moments_of(sessions, lasts, times, latest)
         oldest = np.full(len(sessions.key), table.oldest(self._until))
-        step = pass_input_of(sessions, held, times, rows, due, oldest)
+        step = pass_input_of(sessions, columns, times, rows, due, oldest)
         result = table.run_pass(step)
         promoted = groups_that_grew(table, step, result)
         self._keep(step, result)
