@@ -9,6 +9,7 @@ from rules_frames import DistinctFrame, QuantilesFrame, TotalsFrame, WorkloadFra
 from rules_oracle import LONGEST, SECOND, Rule, resumed
 from skyband.engines.local import LocalRun
 from skyband.errors import SkybandError
+from skyband.groups.small_time_windows import SmallTimeWindows
 from skyband.operator.operator import Operator
 from skyband.rules import small_groups_with_rules
 from skyband.rules.answering_rules import AnsweringRules
@@ -192,8 +193,8 @@ def forgets_own(rules, groups, begins, ends, rows):
     return none, number
 
 
-OWN, MOMENTS_OF, ASKED = (getattr(*one) for one in (
-    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (TABLE, "is_asked"),
+OWN, MOMENTS_OF, DUE = (getattr(*one) for one in (
+    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (SmallTimeWindows, "_is_due"),
 ))  # fmt: skip
 MUTANTS = {
     "rules of one group are left out": (small_groups_with_rules, "_own_moments", forgets_own),
@@ -203,7 +204,7 @@ MUTANTS = {
         lambda self, sessions, lasts, times, latest: MOMENTS_OF(self, sessions, lasts, times, None),
     ),
     "rules of one group are never due": (
-        TABLE, "is_asked", lambda self, groups, until: ASKED(self, groups, until) and self._rules.for_all.size > 0,
+        SmallTimeWindows, "_is_due", lambda self, until: DUE(self, until) and self._table._rules.for_all.size > 0,
     ),
     "one that grew answers anew": (
         AnsweringRules, "listen",
