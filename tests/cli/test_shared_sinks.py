@@ -1,5 +1,7 @@
 """Several runs on one sink, runs that were killed, and links that somebody laid: no answer is lost or put elsewhere."""
 
+import errno
+import fcntl
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +131,20 @@ def test_a_run_that_was_killed_can_be_run_again_as_it_is(folder, mode):
     assert ran.exit_code == 0, ran.stderr
     assert len(folder.answers()) == 24
     assert is_whole(folder)
+
+
+@pytest.mark.parametrize("mode", ["errorifexists", "append"])
+def test_what_a_killed_run_left_holds_nobody_up_where_a_file_system_has_no_locks(folder, mode, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    left = folder.home / "counts" / "_part.parquet.0123456789abcdef.partial"
+    left.parent.mkdir()
+    left.write_bytes(b"PAR1")
+    ran = folder.run(f"sink.mode={mode}")
+    assert ran.exit_code == 0, ran.stderr
+    assert len(folder.answers()) == 24
 
 
 @pytest.mark.parametrize("name", ["_part-00000.parquet.partial", "_skyband.sha256.partial", "part-00000.parquet"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from skyband.columns import compact_frames, hashing
 from skyband.config.time_zone_conversion import TimeZone
 from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
@@ -73,6 +74,10 @@ def _as_early_as_all(self, newest, ahead, cut=EventTimeProgress.cut_ahead):
     return limit
 
 
+def _whatever_the_seed(dictionary, seed, hash_words=hashing._hash_words):
+    return hash_words(dictionary, 0)
+
+
 SEEDS = range(12)
 MUTANTS = {
     "a foreign token is the state's own": (
@@ -119,6 +124,15 @@ MUTANTS = {
     "the moment of a state is refused": (
         (Coverage, "check", _the_moment_is_refused),
         ("test_state_windows", "test_one_state_and_several_from_every_moment_that_they_cover", [("exact", 0)]),
+    ),
+    "a byte holds one number more than it does": (
+        (compact_frames, "_size", lambda most, size=compact_frames._size: size(most - 1)),
+        ("test_compact_frames", "test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold",
+         [(2**bits, least) for bits in (8, 16, 32) for least in (0, -7)]),
+    ),
+    "a dictionary has the hashes of another seed": (
+        (hashing, "_hash_words", _whatever_the_seed),
+        ("test_hashing", "test_a_dictionary_hashes_as_its_words_do_under_each_seed", [64]),
     ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),

@@ -16,6 +16,7 @@ from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
+from skyband.operator.whole_table import WholeTable
 from skyband.watermark import EventTimeProgress
 
 
@@ -270,6 +271,21 @@ def test_what_another_job_asks_is_refused_with_the_reason(keys, backends, said):
     said = said.replace("words", "side")
     with pytest.raises(SnapshotError, match=re.escape(said)):
         Stream(family("distinct-count", **changed), 2, backends).begin_from(before)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3])
+def test_rows_of_a_whole_second_table_are_taken_once_whatever_the_shards(after):
+    """Every run is given all of it: of what was there before no rule begins anew, and nothing is refused again."""
+    query = family("distinct-count", by=["place"], windows=[], longest="1 minute")
+    rules = {"name": ["quick", "too long"], "window": ["30 seconds", "61 seconds"]}
+    whole, before = WholeTable.of(pa.table(rules)), Stream(query, 2)
+    assert [len(operator.broadcast_whole(whole)) for operator in before.operators] == [1, 1]
+    before.push(pieces(5)[0])
+    more = WholeTable.of(pa.table({name: [*column, column[1]] for name, column in rules.items()} | {"name": [*"abc"]}))
+    for operator in Stream(query, after).begin_from(before).operators:
+        state = operator.snapshot()
+        assert operator.has_whole(whole) and operator.broadcast_whole(whole) == [] and operator.snapshot() == state
+        assert not operator.has_whole(more) and len(operator.broadcast_whole(more)) == 2
 
 
 UNTIL = 120 * SECOND
