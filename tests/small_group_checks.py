@@ -83,6 +83,7 @@ def check_moves(spec):
         part = Operator(asked, host.operator.bindings, table.schema)
         part.align_with(host.operator)
         part.absorb(host.operator, lambda keys, odd=odd: keys % np.uint64(2) == odd)
+        part.groups._check()
         part.groups.dump_state()
         parts.append(part)
     assert all(len(part.groups) for part in parts)
@@ -90,4 +91,5 @@ def check_moves(spec):
     again.align_with(host.operator)
     for part in reversed(parts):
         again.absorb(part, lambda keys: np.ones(len(keys), bool))
+        again.groups._check()
     np.testing.assert_equal(again.groups.dump_state(), state)

@@ -294,15 +294,19 @@ def run(asked, table, cuts, snapshots=False, backends=None):
     """The answers, the state before the last of them, and the rows dropped."""
     host, answers, dropped = local.LocalRun.start(asked, table.schema, backends or {}), [], 0
     for start, stop in zip([0, *cuts], [*cuts, len(table)], strict=True):
-        answers += map(host.push, table.slice(start, stop - start).combine_chunks().to_batches())
+        for batch in table.slice(start, stop - start).combine_chunks().to_batches():
+            answers.append(host.push(batch))
+            host.operator.groups._check()
         if snapshots:
             blob = host.operator.snapshot()
             dropped += sum(host.operator.take_metrics().dropped.values())
             host.operator = Operator(asked, host.operator.bindings, table.schema)
             host.operator.restore(blob)
             assert host.operator.snapshot() == blob
+            host.operator.groups._check()
     state = host.operator._groups.dump_state()
     answers.append(host.finish())
+    host.operator.groups._check()
     dropped += sum(host.operator.take_metrics().dropped.values())
     return sorted(map(str, pa.Table.from_batches(answers).to_pylist())), state, dropped
 

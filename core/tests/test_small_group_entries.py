@@ -12,21 +12,6 @@ KEPT = {"time": np.int64, "value": np.float64, "tokens": pa.large_list(pa.int64(
 SECOND = 1_000_000
 
 
-def check(entries):
-    """Raise AssertionError where groups, their stretches and what is counted of them contradict one another."""
-    assert (entries.key[1:] > entries.key[:-1]).all()
-    first, size = entries._first, entries._size
-    assert len(first) == len(size) == len(entries.key)
-    assert entries.entries == size.sum() <= entries._used
-    assert entries._used <= 2 * entries.entries + small_group_entries._LEAST + 1
-    assert entries.numbers or (size > 0).all()
-    held = np.argsort(first + (size == 0) * 10**9, kind="stable")[: np.count_nonzero(size)]
-    assert (first[held][1:] >= (first + size)[held][:-1]).all()
-    for column in entries.columns.values():
-        assert len(column) >= entries._used
-    assert all(len(column) == len(entries.key) for column in entries.numbers.values())
-
-
 def columns(rng, count):
     return {
         "time": rng.integers(0, 99, count),
@@ -80,12 +65,12 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
                 wanted[key], numbers[key] = plain(part), int(sizes[place]) + step
                 if not numbered and not sizes[place]:
                     del wanted[key], numbers[key]
-        check(entries)
+        entries._check()
         expect(entries, wanted, numbers)
         if step % 20 == 19:
             again = SmallGroupEntries(KEPT, names)
             again.load_state(entries.dump_state(), 99)
-            check(again)
+            again._check()
             expect(again, wanted, numbers)
             np.testing.assert_equal(again.dump_state(), entries.dump_state())
             entries = again

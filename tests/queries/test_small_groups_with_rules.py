@@ -9,6 +9,7 @@ from rules_frames import DistinctFrame, QuantilesFrame, TotalsFrame, WorkloadFra
 from rules_oracle import LONGEST, SECOND, Rule, resumed
 from skyband.engines.local import LocalRun
 from skyband.errors import SkybandError
+from skyband.groups.small_time_windows import SmallTimeWindows
 from skyband.operator.operator import Operator
 from skyband.rules import small_groups_with_rules
 from skyband.rules.answering_rules import AnsweringRules
@@ -163,7 +164,7 @@ def test_states_of_a_processor_each_are_gone_on_with(case, monkeypatch):
         pieces.append(run.push(frame.batch_of(batch)))
     got = frame.plain(pa.Table.from_batches([*pieces, run.finish()]))
     assert set(got) == frame.expected(rows, steps, **options)
-    assert len(run.operator.groups._small_groups._entries["time"])
+    assert run.operator.groups._small_groups._entries.entries
 
 
 def test_a_silence_is_asked_at_the_moments_of_its_rows_alone(monkeypatch):
@@ -193,16 +194,17 @@ def forgets_own(rules, groups, begins, ends, rows):
 
 
 OWN, MOMENTS_OF, DUE = (getattr(*one) for one in (
-    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (TABLE, "is_due"),
+    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (SmallTimeWindows, "_is_due"),
 ))  # fmt: skip
 MUTANTS = {
     "rules of one group are left out": (small_groups_with_rules, "_own_moments", forgets_own),
     "moments passed are answered again": (Rules, "answered", -(2**62)),
     "rules are told nothing of the end": (
-        TABLE, "moments_of", lambda self, sessions, times, latest: MOMENTS_OF(self, sessions, times, None),
+        TABLE, "moments_of",
+        lambda self, sessions, lasts, times, latest: MOMENTS_OF(self, sessions, lasts, times, None),
     ),
     "rules of one group are never due": (
-        TABLE, "is_due", lambda self, until: DUE(self, until) and self._rules.for_all.size > 0,
+        SmallTimeWindows, "_is_due", lambda self, until: DUE(self, until) and self._table._rules.for_all.size > 0,
     ),
     "one that grew answers anew": (
         AnsweringRules, "listen",

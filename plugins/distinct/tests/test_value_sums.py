@@ -142,7 +142,7 @@ def test_small_groups_add_up_as_processors_do(monkeypatch):
     for most in (0, 3, 512):
         monkeypatch.setattr(execution, "_MOST_KEYS", most)
         run = LocalRun.start(query, rows.schema, {"sketch": "exact"})
-        assert isinstance(run.operator._groups._small_groups, SmallSums) == (most > 0)
+        assert isinstance(getattr(run.operator._groups._small_groups, "_table", None), SmallSums) == (most > 0)
         tables.append(
             local.apply(rows, query, {"sketch": "exact"}).sort_by([("at", "ascending"), ("group", "ascending")])
         )
@@ -152,7 +152,7 @@ def test_small_groups_add_up_as_processors_do(monkeypatch):
 def test_small_groups_hold_no_value_beyond_the_limits():
     query = make_query(QUERY | {"windows": ["5 seconds"], "by": ["group"], "upper": 10})
     run = LocalRun.start(query, paid([1.0, 2.0], group=[1, 1]).schema, {"sketch": "exact"})
-    table = run.operator._groups._small_groups
+    table = run.operator._groups._small_groups._table
     for value in (-1.0, 10.5, math.nan):
         entries = {"key": np.array([7], np.uint64), "time": np.array([3]), "value": np.array([value])}
         with pytest.raises(SnapshotError, match="value"):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.registry.discovery import cause
 from skyband.windows.schedule import Schedule
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 Q = TypeVar("Q", bound=Query)
 
@@ -42,8 +45,13 @@ class Execution(ABC, Generic[Q]):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         """A fresh stream of one group; `answers` is the schema of its answers, of `answer_fields` or `shard_fields`."""
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
-        """Where small groups may be held together and answered by one call, instead of a processor each."""
+    def small_groups(
+        self, bindings: Mapping[str, Binding], answers: pa.Schema  # noqa: ARG002
+    ) -> "SmallGroupTable | SmallGroups | None":  # fmt: skip
+        """Where small groups may be answered together by one call, instead of a processor each: the table that does.
+
+        The frame holds the groups of a table, over windows in time or in rows; `SmallGroups` hold their own.
+        """
         return None
 
     def broadcast_state(self) -> BroadcastState | None:

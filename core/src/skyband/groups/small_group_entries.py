@@ -25,7 +25,9 @@ class SmallGroupEntries:
 
     def __init__(self, kept: Mapping[str, Kind], numbers: Sequence[str] = ()) -> None:
         self.key: UInt64 = np.empty(0, np.uint64)
-        self._first, self._size = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._size = np.empty(0, np.int64)
+        self._placed: Int64 | None = None
+        """Where the entries of each group begin; None where they lie in the order of the groups."""
         self.numbers: dict[str, Int64] = {name: np.empty(0, np.int64) for name in numbers}
         """Those of each group."""
         self._kinds = kept
@@ -60,22 +62,33 @@ class SmallGroupEntries:
         Of a group that is new other numbers are 0. Where groups have no numbers, one of no entries is let go.
         """
         # Written behind all others, whatever the groups had before is nobody's: places change for these groups alone.
-        first = self._append(columns) + np.cumsum(sizes) - sizes
+        first, placed = self._append(columns) + np.cumsum(sizes) - sizes, self._first
         places, here = self._places(keys)
         self.entries += int(sizes.sum() - self._size[places[here]].sum())
-        self._first[places[here]], self._size[places[here]] = first[here], sizes[here]
+        placed[places[here]], self._size[places[here]] = first[here], sizes[here]
         if not here.all():
             new = ~here
             where = np.searchsorted(self.key, keys[new])
             self.key = np.insert(self.key, where, keys[new])
-            self._first = np.insert(self._first, where, first[new])
+            placed = np.insert(placed, where, first[new])
             self._size = np.insert(self._size, where, sizes[new])
             self.numbers = {name: np.insert(column, where, 0) for name, column in self.numbers.items()}
+        self._placed = placed
         for name, values in (numbers or {}).items():
             self.numbers[name][np.searchsorted(self.key, keys)] = values
         if not self.numbers and (sizes == 0).any():
             self._keep(self._size > 0)
         self._pack_where_half_is_unused()
+
+    def replace(self, keys: UInt64, sizes: Int64, columns: Mapping[str, Column], numbers: Mapping[str, Int64]) -> None:
+        """Let these groups (ascending) be here and no others, with all of their numbers.
+
+        The arrays are held as they are given, and what was held is not written to: a copy of this may go on with it.
+        """
+        self.key, self._size, self.numbers = keys, sizes, dict(numbers)
+        self._placed = None
+        self.columns = {name: columns[name] for name in self._kinds}
+        self._used = self.entries = int(sizes.sum())
 
     def remove(self, keys: UInt64) -> None:
         """Forget these groups (ascending)."""
@@ -83,6 +96,26 @@ class SmallGroupEntries:
         self.entries -= int(self._size[gone].sum())
         self._keep(~gone)
         self._pack_where_half_is_unused()
+
+    @property
+    def _first(self) -> Int64:
+        """int64[g]: where the entries of each group begin."""
+        return np.cumsum(self._size) - self._size if self._placed is None else self._placed
+
+    @property
+    def size(self) -> Int64:
+        """int64[g]: how many entries each group has."""
+        return self._size
+
+    @property
+    def owners(self) -> Int64:
+        """int64[n]: of each entry, in the order of the groups, the place of its group."""
+        return np.repeat(np.arange(len(self.key)), self._size)
+
+    def in_order(self) -> dict[str, Column]:
+        """All columns, one group's entries after the other's. O(1) where they lie so already, after a `replace`."""
+        self._pack()
+        return {name: self.column(name) for name in self.columns}
 
     def column(self, name: str) -> Column:
         """A column, with what nobody owns any more."""
@@ -107,32 +140,52 @@ class SmallGroupEntries:
 
     def dump_state(self) -> dict[str, Array]:
         """Flat arrays in one form, however the groups came to have their entries."""
-        self._pack()
-        entries = entry_arrays({name: self.column(name) for name in self.columns})
-        return {"group": self.key, "count": self._size, **self.numbers, **entries}
+        return {"group": self.key, "count": self._size, **self.numbers, **entry_arrays(self.in_order())}
 
-    def load_state(self, arrays: Mapping[str, Array], most: int) -> tuple[StateReader, Int64]:
+    def load_state(self, arrays: Mapping[str, Array], most: int, least_number: int = 0) -> tuple[StateReader, Int64]:
         """Take over a `dump_state`: its entries, to be looked at, and int64[n], the group of each.
 
-        Raises SnapshotError where groups are not in order, or one has more than `most`, or none and no number either.
+        Raises SnapshotError where groups are not in order, one has more than `most` entries, or none and no number
+        either, or a number is below the least.
         """
         state = StateReader(arrays)
         groups = state.ascending("group", dtype=np.uint64, strictly=True)
         entries = StateReader(state_arrays.without_prefix("entries", arrays))
         numeric = [name for name, kind in self._kinds.items() if not isinstance(kind, pa.DataType)]
-        length = len(entries.column(numeric[0], self._kinds[numeric[0]]))
-        lengths = {len(entries.column(name, self._kinds[name])) for name in numeric}
-        state.require(len(lengths) == 1, "entries", "must have columns of one length")
+        counted = "time" if "time" in self._kinds else numeric[0]
+        length = len(entries.column(counted, self._kinds[counted]))
+        for name in numeric:
+            alike = len(entries.column(name, self._kinds[name])) == length
+            state.require(alike, f"entries.{name}", "must be one of columns of one length")
         sizes = state.sizes("count", len(groups), length)
         fewest = 0 if self.numbers else 1
         few = not len(sizes) or (sizes.min() >= fewest and sizes.max() <= most)
         state.require(bool(few), "count", f"must be from {fewest} to {most}")
-        numbers = {name: state.column(name, np.int64, len(groups), at_least=0).copy() for name in self.numbers}
+        numbers = {
+            name: state.column(name, np.int64, len(groups), at_least=least_number).copy() for name in self.numbers
+        }
         self.columns = {name: numbers_or_lists.read(entries, name, kind, length) for name, kind in self._kinds.items()}
         self.key, self._size, self.numbers = groups, sizes.copy(), numbers
-        self._first = np.cumsum(sizes) - sizes
+        self._placed = None
         self._used = self.entries = length
-        return entries, np.repeat(np.arange(len(groups)), sizes)
+        return entries, self.owners
+
+    def _check(self) -> None:
+        """Raise AssertionError where groups, their stretches and what is counted of them contradict one another."""
+        first, size = self._first, self._size
+        assert (self.key[1:] > self.key[:-1]).all(), "groups must be ascending, each once"
+        assert len(first) == len(size) == len(self.key), "each group has a stretch"
+        assert all(len(column) == len(self.key) for column in self.numbers.values()), "each group has each number"
+        assert self.numbers or (size > 0).all(), "a group without entries and numbers is let go of"
+        assert self.entries == size.sum() <= self._used, "all entries must be counted"
+        assert self._placed is not None or self.entries == self._used, "entries lie apart where their order is not told"
+        assert self._used <= 2 * self.entries + _LEAST + 1, "half of the columns must be used"
+        some = np.flatnonzero(size > 0)
+        some = some[np.argsort(first[some])]
+        stops = (first + size)[some]
+        assert (first[some][1:] >= stops[:-1]).all(), "stretches must not overlap"
+        assert not len(stops) or (first[some[0]] >= 0 and stops[-1] <= self._used), "stretches must be of what is used"
+        assert all(len(column) >= self._used for column in self.columns.values()), "columns must have what is used"
 
     def _places(self, keys: UInt64) -> tuple[Int64, Array]:
         """Of each of these groups the place, and whether it is here."""
@@ -143,7 +196,8 @@ class SmallGroupEntries:
 
     def _keep(self, stays: Array) -> None:
         """Forget the groups where `stays`, bool[g], is false."""
-        self.key, self._first, self._size = self.key[stays], self._first[stays], self._size[stays]
+        self._placed = self._first[stays]
+        self.key, self._size = self.key[stays], self._size[stays]
         self.numbers = {name: column[stays] for name, column in self.numbers.items()}
 
     def _append(self, columns: Mapping[str, Column]) -> int:
@@ -169,12 +223,11 @@ class SmallGroupEntries:
 
     def _pack(self) -> None:
         """Lay the entries side by side, in the order of their groups."""
-        firsts = np.cumsum(self._size) - self._size
-        if self._used == self.entries and (firsts == self._first).all():
+        if self._placed is None:
             return
-        rows = _stretches(self._first, self._size)
+        rows = _stretches(self._placed, self._size)
         self.columns = {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}
-        self._first, self._used = firsts, self.entries
+        self._placed, self._used = None, self.entries
 
 
 def entry_arrays(columns: Mapping[str, Column]) -> dict[str, Array]:

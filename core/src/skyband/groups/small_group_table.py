@@ -1,48 +1,40 @@
-"""Small groups as one table: their rows wait, then one compiled pass walks the sessions of all of them.
+"""What a query says of its small groups: what is kept of a row, how a pass over all of them goes, who goes on after it.
 
-A query that holds its small groups so says what is kept of a row (an entry), how a pass takes rows in and answers, and
-how a processor goes on from the entries of a group that has grown. Keys, buffer, moments, names and state are here.
+Which groups there are, their entries, the rows that wait and the state of all that is the frame's
+(`skyband.groups.small_group_hosts`): a table is the same over windows in time and in rows.
 """
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.arrays import Array, Int64, UInt64
 from skyband.columns import numbers_or_lists
 from skyband.columns.ids import ValuesInUse
 from skyband.columns.numbers_or_lists import Column, Kind
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carried, carried_values
-from skyband.errors import PluginError, SnapshotError
-from skyband.groups import state_arrays
+from skyband.errors import PluginError
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.sessions import GroupColumns, Sessions, sessions_of
-from skyband.groups.small_group_entries import entry_arrays
-from skyband.groups.small_group_pass import DueMoments, pass_input_of
+from skyband.groups.sessions import Sessions
+from skyband.groups.small_group_pass import DueMoments
 from skyband.groups.small_group_pass import PassInput as PassInput
 from skyband.groups.small_group_pass import PassResult as PassResult
-from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
-from skyband.kernels.sorted_arrays import among, distinct
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Moments, Schedule
 
-_NOBODY = np.empty(0, np.uint64)
-_NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())
-_FEWEST_BUFFERED = 1 << 16
 
+class SmallGroupTable(ABC):
+    """How a query answers all its groups of at most `most` entries by one pass, the columns of `kept` for each entry.
 
-class SmallGroupTable(SmallGroups):
-    """Groups of at most `most` entries: a key, a time and a number a group, and the columns of `kept` for each entry.
-
-    Rows wait in a buffer until a moment is due, or they are as many as the entries: a turn that answers nothing costs
-    nothing but its rows. Whether a group grows out of the table follows from its rows alone: what no moment after a row
-    needs is forgotten before entries are counted. Entries have a column `time`; where `named` is the type of ids that
-    do not tell the values, rows have a column `name`, and rows and entries the column that `identity` names.
+    Whether a group grows out of the table follows from its rows alone: what no moment after a row needs is forgotten
+    before entries are counted. Entries have a column `time`; where `named` is the type of ids that do not tell the
+    values, rows have a column `name`, and rows and entries the column that `identity` names.
 
     A column is of a numpy type, of `pa.large_list(pa.int64())`, lists of any lengths such as the tokens of a set, or of
     another Arrow type where it is only given back.
@@ -75,20 +67,12 @@ class SmallGroupTable(SmallGroups):
         self.schedule = schedule
         self.most = most
         self.schema = answers
-        self._at_once = at_once or not schedule.gapless
+        self.at_once = at_once or not schedule.gapless
         self.names = None if named is None else ValuesInUse(named)
         """The values behind ids, where ids do not tell them."""
-        self._carry = [field.type for field in carry]
+        self.carried_kinds = {carried(number): field.type for number, field in enumerate(carry)}
         self.rows_behind = RankedRowsOfGroups(carry, which) if carry else None
         """The rows that an answer may come from, where more is asked of them."""
-        self._key = _NOBODY
-        self._last, self._count = np.empty(0, np.int64), np.empty(0, np.int64)
-        self._entries = {name: numbers_or_lists.empty(kind) for name, kind in self.kept.items()}
-        carried_kinds = {carried(number): kind for number, kind in enumerate(self._carry)}
-        self._no_rows = {name: numbers_or_lists.empty(kind) for name, kind in {**self.taken, **carried_kinds}.items()}
-        self._buffer: list[tuple[UInt64, Int64, dict[str, Column]]] = []
-        self._buffered = 0
-        self._due, self._reached, self._until = TIME_MAX, TIME_MIN, TIME_MIN
 
     @abstractmethod
     def run_pass(self, step: PassInput) -> PassResult:
@@ -114,12 +98,34 @@ class SmallGroupTable(SmallGroups):
         """Values as entries have them, and back."""
         return values
 
+    def rows_for_processor(self, rows: Rows) -> Rows:
+        """Rows that a pass did not take in of a group that grew, as its processor takes them."""
+        return rows
+
+    def take_dropped(self) -> Mapping[str, int]:
+        """As `GroupProcessor.take_dropped`."""
+        return {}
+
+    def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
+        """As `GroupProcessor.start_from`, where windows are in time."""
+
+    def listen(self, broadcast: BroadcastState) -> None:  # noqa: ARG002
+        """As `SmallGroups.listen`."""
+        raise PluginError(f"{type(self).__name__} answers to no second table")
+
+    # Moments: when there is something to do, and what. A query that answers at those of its schedule leaves them.
+
     def due_moments(self, moments: Moments, latest: int | None) -> Moments:  # noqa: ARG002
         """Those of the moments that are to be answered; `latest`: where an input that has ended had its last row."""
         return moments
 
-    def moments_of(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:  # noqa: ARG002
-        """The moments of all sessions, each with rows at some of `times` or before; `latest` as in `due_moments`."""
+    def moments_of(
+        self, sessions: Sessions, lasts: Int64, times: Int64, latest: int | None  # noqa: ARG002
+    ) -> DueMoments:  # fmt: skip
+        """The moments of all sessions, each with rows at some of `lasts` and `times` or before.
+
+        lasts: of the groups held; times: of rows to take in; latest: as in `due_moments`.
+        """
         moments = self.due_moments(self.schedule.within(sessions.begin, sessions.end), latest)
         return DueMoments(moments, sessions.spans(moments))
 
@@ -131,13 +137,13 @@ class SmallGroupTable(SmallGroups):
         """When a row at `time` has something to do."""
         return int(self.schedule.after(time))
 
-    def next_due(self) -> int:
-        """When groups answered up to the moment reached have something to do."""
-        return self.schedule.next_due(self._last, self._until) if len(self._key) else TIME_MAX
+    def next_due(self, lasts: Int64, until: int) -> int:
+        """When groups, at least one, with their last rows at `lasts`, answered up to `until`, have something to do."""
+        return self.schedule.next_due(lasts, until)
 
-    def is_due(self, until: int) -> bool:
-        """Whether there is something to do up to a moment."""
-        return self._due <= until
+    def is_asked(self, groups: Iterable[UInt64], until: int) -> bool:  # noqa: ARG002
+        """Whether a second table asks one of these groups something at a moment at most `until`."""
+        return False
 
     def last_moment(self, latest: int) -> int:
         """The last moment that an input has whose last row is at `latest`."""
@@ -147,28 +153,7 @@ class SmallGroupTable(SmallGroups):
         """Entries before this are not needed once rows and moments up to `time` (an int or int64[n]) are taken in."""
         return self.schedule.oldest(time)
 
-    def values(self, ids: Int64) -> pa.Array:
-        """The values behind ids, where ids do not tell them."""
-        assert self.names is not None
-        return self.names.lookup(ids)
-
-    @property
-    def keys(self) -> UInt64:
-        return distinct(self._key, *(keys for keys, _, _ in self._buffer))
-
-    @property
-    def retained(self) -> int:
-        return len(self._entries["time"]) + self._buffered
-
-    def add(self, keys: UInt64, rows: Rows) -> None:
-        if not len(rows):
-            return
-        if self.names is not None:
-            self.names.learn(rows[self.identity], rows["name"])
-        self._buffer.append((keys, rows.times, self.taken_of(rows) | self.carry_of(keys, rows.times, rows)))
-        self._buffered += len(rows)
-        first = TIME_MIN if self._at_once else self.first_due(int(rows.times.min()))
-        self._due = min(self._due, first)
+    # Columns: what rows bring to a pass, and what answers have of the rows behind them.
 
     def taken_of(self, rows: Rows) -> dict[str, Column]:
         """The columns of rows that a pass reads."""
@@ -176,32 +161,17 @@ class SmallGroupTable(SmallGroups):
 
     def carry_of(self, keys: UInt64, times: Int64, rows: Rows) -> dict[str, Column]:
         """The columns to carry of rows of these groups (uint64[n]) at these times, which answers may be of from now."""
-        behind = [carried_values(rows, number, kind) for number, kind in enumerate(self._carry)]
+        kinds = self.carried_kinds.values()
+        behind = [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
         if self.rows_behind is not None:
             values = np.zeros(len(rows)) if self.ranked_by is None else rows[self.ranked_by]
             self.rows_behind.add(keys, times, rows[self.identity], values, behind)
-        return {carried(number): column for number, column in enumerate(behind)}
+        return dict(zip(self.carried_kinds, behind, strict=True))
 
-    def advance(self, until: int) -> SmallGroupAnswers:
-        self._until = max(until, self._until)
-        # A pass reads every entry held, so that rows wait for a moment that is due, or until they are as many as those.
-        few = self._buffered <= max(self.retained - self._buffered, _FEWEST_BUFFERED)
-        return _NOTHING if few and not self.is_due(until) else self._run(None)
-
-    def finish(self, latest: int) -> SmallGroupAnswers:
-        if latest == TIME_MIN and not len(self.keys):  # no row has come, and no moment comes after that
-            return _NOTHING
-        self._until = max(self.last_moment(latest), self._until)
-        return self._run(latest)
-
-    def canonical(self) -> tuple[SmallGroups, SmallGroupAnswers]:
-        if self._until == TIME_MIN or (not self._buffer and self._reached == self._until):
-            return self, _NOTHING
-        # Where passes fell must not be seen in a state: it is that of a table with no row waiting.
-        twin = copy(self)  # a pass replaces its columns, and writes to none
-        twin.names = None if self.names is None else self.names.copy()
-        twin.rows_behind = None if self.rows_behind is None else self.rows_behind.copy()
-        return twin, twin._run(None)
+    def values(self, ids: Int64) -> pa.Array:
+        """The values behind ids, where ids do not tell them."""
+        assert self.names is not None
+        return self.names.lookup(ids)
 
     def columns_behind(
         self, step: PassInput, session: Int64, moment: Int64, ids: Int64, values: Array, since: Int64
@@ -217,131 +187,9 @@ class SmallGroupTable(SmallGroups):
         answer, group = session * len(step.moments.at) + moment, step.sessions.key[session]
         return self.rows_behind.of_groups(answer, group, ids, values, since[moment], at)
 
-    def _run(self, latest: int | None) -> SmallGroupAnswers:
-        """Walk all groups, with the rows of the buffer, to the moment reached."""
-        keys, times, rows = self._ready()
-        stored = GroupColumns(self._key, self._last, self._count)
-        sessions = sessions_of(self.schedule, stored, self._reached, self._until, keys, times)
-        due = self.moments_of(sessions, times, latest)
-        oldest = np.full(len(sessions.key), self.oldest(self._until))
-        step = pass_input_of(sessions, self._entries, times, rows, due, oldest)
-        result = self.run_pass(step)
-        outgrew = result.grown >= 0
-        promoted = self.promoted(step, result) if outgrew.any() else ()
-        # Of a group only its last session goes on, if it has not ended, nor has an entry too many.
-        emptied = sessions.key[sessions.final & sessions.ended]
-        stays = sessions.final & ~sessions.ended & ~outgrew
-        self._key, self._last, self._count = sessions.key[stays], sessions.last[stays], result.size[stays]
-        survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
-        self._entries = {name: numbers_or_lists.pick(values, survivors) for name, values in result.entries.items()}
-        self._reached = self._until
-        self._due = self.next_due()
-        answers = pa.RecordBatch.from_arrays(list(result.answers), schema=self.schema) if len(result.session) else None
-        if self.names is not None:
-            self.names.keep(self._entries[self.identity], lazily=True)
-        if self.rows_behind is not None:
-            self.rows_behind.forget(self.oldest(self._until))
-        return SmallGroupAnswers(answers, sessions.key[result.session], emptied, promoted)
-
-    def _ready(self) -> tuple[UInt64, Int64, dict[str, Column]]:
-        """The buffer by group, each in time order."""
-        buffer, self._buffer, self._buffered = self._buffer, [], 0
-        if len(buffer) == 1:
-            return buffer[0]
-        pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
-        keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
-        rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self._no_rows}
-        order = np.lexsort((times, keys))  # stable: rows of one time stay in the operator's canonical order
-        return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
-
-    def promoted(self, step: PassInput, result: PassResult) -> list[Promoted]:
-        """Those that have an entry too many, each with its entries and the rows not taken in."""
-        first = np.cumsum(result.size) - result.size
-        leaving = []
-        for session in np.flatnonzero(result.grown >= 0).tolist():
-            own = slice(first[session], first[session] + result.size[session])
-            rest = slice(result.grown[session], step.sessions.stop[session])
-            order = np.argsort(result.entries["time"][own], kind="stable")
-            entries = {name: numbers_or_lists.pick(values[own], order) for name, values in result.entries.items()}
-            key = int(step.sessions.key[session])
-            if self.rows_behind is not None:
-                values = entries["time"] if self.ranked_by is None else self.signed(entries[self.ranked_by])
-                columns = entries["time"], entries[self.identity], values
-                until, remaining = int(step.sessions.last[session]), rest.stop - rest.start
-                entries |= self.rows_behind.take_group(key, until, remaining, *columns)
-            rows = {name: column[rest] for name, column in step.rows.items()}
-            if self.names is not None:
-                rows["name"] = self.names.lookup(rows[self.identity])
-            last = int(step.times[rest.start - 1])
-            processor = self.processor(last, entries)
-            leaving.append(Promoted(key, processor, Rows(step.times[rest], rows)))
-        return leaving
-
-    def absorb(self, other: SmallGroups, keys: UInt64) -> None:
-        if not isinstance(other, SmallGroupTable) or self._buffer or other._buffer:
-            raise PluginError("small groups are taken over from a table of their kind, both as loaded")
-        if self._until not in (TIME_MIN, other._until):
-            raise SnapshotError(f"contradicts itself: groups are answered up to {self._until} and {other._until}")
-        theirs = among(other._key, keys)
-        rows = np.repeat(theirs, other._count)
-        if self.names is not None and rows.any():
-            ids = distinct(other._entries[self.identity][rows])
-            self.names.learn(ids, other.values(ids))
-        if self.rows_behind is not None and other.rows_behind is not None:
-            self.rows_behind.absorb(other.rows_behind, other._key[theirs])
-        key = np.concatenate([self._key, other._key[theirs]])
-        order = np.argsort(key)
-        count = np.concatenate([self._count, other._count[theirs]])
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        by_group = np.argsort(np.repeat(place, count), kind="stable")
-        self._entries = {
-            name: numbers_or_lists.pick(
-                numbers_or_lists.joined([column, numbers_or_lists.pick(other._entries[name], rows)]), by_group
-            )
-            for name, column in self._entries.items()
-        }
-        last = np.concatenate([self._last, other._last[theirs]])
-        self._key, self._last, self._count = key[order], last[order], count[order]
-        self._until = self._reached = other._until
-        self._due = self.next_due()
-
-    def dump_state(self) -> dict[str, Array]:
-        columns = {"group": self._key, "last": self._last, "count": self._count, "until": np.array([self._until])}
-        order = self.entry_order(self._entries, np.repeat(np.arange(len(self._count)), self._count))
-        ordered = {
-            name: values if order is None else numbers_or_lists.pick(values, order)
-            for name, values in self._entries.items()
-        }
-        named = (
-            {}
-            if self.names is None
-            else state_arrays.frame_to_array("names", self.names.frame(self._entries[self.identity]))
-        )
-        if self.rows_behind is not None:
-            named |= state_arrays.frame_to_array("carried", self.rows_behind.frame())
-        return {**columns, **entry_arrays(ordered), **named}
-
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        if not arrays:  # of a version that had a processor for each group
-            return
-        state = StateReader(arrays)
-        until = state.number("until")
-        groups = state.ascending("group", dtype=np.uint64, strictly=True)
-        lasts = state.column("last", np.int64, len(groups), at_least=-(2**62), at_most=min(until, 2**62) - 1)
-        entries = StateReader(state_arrays.without_prefix("entries", arrays))
-        times = entries.column("time", np.int64)
-        counts = state.sizes("count", len(groups), len(times))
-        state.require(int(counts.max(initial=0)) <= self.most, "count", f"must be at most {self.most}")
-        owners = np.repeat(np.arange(len(groups)), counts)
-        state.require(not (times > lasts[owners]).any(), "entries.time", "must be at most the group's last")
-        columns = {name: numbers_or_lists.read(entries, name, kind, len(times)) for name, kind in self.kept.items()}
-        self.check_entries(entries, owners)
-        if self.names is not None:
-            self.names.load_state(state_arrays.frame_from_array("names", arrays, self.names.no_names()))
-        if self.rows_behind is not None:
-            self.rows_behind.load_state(state_arrays.frame_from_array("carried", arrays, self.rows_behind.frame()))
-        self._key, self._last, self._count = groups, lasts, counts
-        self._entries = columns
-        self._until = self._reached = until
-        self._due = self.next_due()
+    def twin(self) -> Self:
+        """Another that knows the same, and learns and forgets for itself."""
+        twin = copy(self)
+        twin.names = None if self.names is None else self.names.copy()
+        twin.rows_behind = None if self.rows_behind is None else self.rows_behind.copy()
+        return twin

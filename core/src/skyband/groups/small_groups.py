@@ -114,3 +114,6 @@ class SmallGroups(ABC):
     @abstractmethod
     def load_state(self, arrays: Mapping[str, Array]) -> None:
         """Take over what `dump_state` gave. Called on a fresh one. Raises SnapshotError where it contradicts itself."""
+
+    def _check(self) -> None:  # noqa: B027 - those of an author need none
+        """Raise AssertionError where what is held contradicts itself: for tests, which call it after each step."""

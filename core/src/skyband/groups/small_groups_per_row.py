@@ -73,3 +73,7 @@ class SmallGroupsPerRow(SmallGroups):
     def load_state(self, arrays: Mapping[str, Array]) -> None:
         if arrays:  # else of a version that had a processor for each group
             self.load_entries(arrays)
+
+    def _check(self) -> None:
+        """Raise AssertionError where its entries contradict one another."""
+        self._entries._check()

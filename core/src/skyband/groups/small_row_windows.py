@@ -12,12 +12,12 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
 from skyband.groups.sessions import Sessions
-from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
 from skyband.groups.small_group_pass import DueMoments, pass_input_of
+from skyband.groups.small_group_promotion import groups_that_grew
+from skyband.groups.small_group_store import SmallGroupStore
 from skyband.groups.small_group_table import SmallGroupTable
 from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
-from skyband.kernels.sorted_arrays import distinct
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Moments
 
@@ -32,13 +32,15 @@ class SmallRowWindows(SmallGroupsPerRow):
     first row.
     """
 
+    _entries: SmallGroupStore
+
     def __init__(self, table: SmallGroupTable, parts: Sequence[str] = ()) -> None:
         """table: what an entry is, and the walk; nothing is put into it. parts: the query's `subqueries`."""
         self._table = table
         self._parts = parts
         self._queries = hash_column(pa.array(parts, pa.string()))
         self._carried = None if table.rows_behind is None else CarriedRowsOfGroups(table.rows_behind)
-        super().__init__(SmallGroupEntries(table.kept, [_ROW_COUNT]))
+        super().__init__(SmallGroupStore(table, [_ROW_COUNT]))
 
     def take_dropped(self) -> Mapping[str, int]:
         return self._table.take_dropped()
@@ -70,7 +72,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         result = table.run_pass(step)
         # A group with an entry too many leaves for a processor, with the rows that were not taken in.
         stays = result.grown < 0
-        promoted = () if stays.all() else table.promoted(step, result)
+        promoted = groups_that_grew(table, step, result)
         survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
         remaining = {name: numbers_or_lists.pick(result.entries[name], survivors) for name in entries.columns}
         entries.put(keys[stays], result.size[stays], remaining, {_ROW_COUNT: until[stays]})
@@ -81,8 +83,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         if self._carried is not None:
             self._carried.store(keys, table.oldest(until))
         answers = pa.RecordBatch.from_arrays(list(result.answers), schema=table.schema) if len(result.session) else None
-        if table.names is not None:
-            table.names.keep(entries.column(table.identity), lazily=True)
+        entries.forget_names()
         return SmallGroupAnswers(answers, keys[result.session], NOBODY, promoted)
 
     def _begun(self, key: UInt64) -> dict[str, int]:
@@ -115,26 +116,13 @@ class SmallRowWindows(SmallGroupsPerRow):
             for one, two in ((here, there), (there, here)):
                 for name in one.numbers.keys() - two.numbers.keys():
                     two.numbers[name] = np.zeros(len(two.key), np.int64)
-            if (names := self._table.names) is not None:
-                ids = distinct(there.parts(keys)[1][self._table.identity])
-                names.learn(ids, other._table.values(ids))
             if self._carried is not None and other._carried is not None:
                 self._carried.absorb(other._carried, keys)
         super().absorb(other, keys)
 
     def dump_state(self) -> dict[str, Array]:
-        state, names = super().dump_state(), self._table.names
-        size, columns = self._entries.parts(self._entries.key)
-        order = self._table.entry_order(columns, np.repeat(np.arange(len(size)), size))
-        if order is not None:
-            ordered = {name: numbers_or_lists.pick(column, order) for name, column in columns.items()}
-            state |= entry_arrays(ordered)
-        named = (
-            {} if names is None else state_arrays.frame_to_array("names", names.frame(columns[self._table.identity]))
-        )
-        if self._carried is not None:
-            named |= state_arrays.with_prefix("carried", self._carried.dump_state())
-        return {**state, "queries": self._queries, **named}
+        carried = {} if self._carried is None else self._carried.dump_state()
+        return {**super().dump_state(), "queries": self._queries, **state_arrays.with_prefix("carried", carried)}
 
     def load_entries(self, arrays: Mapping[str, Array]) -> None:
         state, table = StateReader(arrays), self._table
@@ -148,11 +136,18 @@ class SmallRowWindows(SmallGroupsPerRow):
         state.require(
             not (times >= row_counts[owners]).any(), "entries.time", "must be below the group's number of rows"
         )
-        table.check_entries(entries, owners)
         if self._carried is not None:
             self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, row_counts)
-        if table.names is not None:
-            table.names.load_state(state_arrays.frame_from_array("names", arrays, table.names.no_names()))
+
+    def _check(self) -> None:
+        """Raise AssertionError where entries and the numbers of rows contradict one another."""
+        super()._check()
+        entries = self._entries
+        row_counts, times = entries.numbers[_ROW_COUNT], entries.parts(entries.key)[1]["time"]
+        assert not (times >= row_counts[entries.owners]).any(), "an entry is of a row yet to come"
+        assert (row_counts > 0).all(), "a group without a row is held"
+        for name, since in entries.numbers.items():
+            assert name == _ROW_COUNT or ((since >= 0) & (since <= row_counts)).all(), "a query joins with a later row"
 
     def _since(self, query_ids: list[int]) -> dict[str, Int64]:
         """The numbers of groups whose state is of the queries `known`: those that are not begin with the next row."""

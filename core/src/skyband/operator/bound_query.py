@@ -64,7 +64,12 @@ class BoundQuery:
 
     def small_groups(self) -> SmallGroups | None:
         """The host of small groups; None where the query has no groups, or has a processor for each."""
-        return self.execution.small_groups(self.bindings, self.group_answers) if self.query.by else None
+        groups = self.execution.small_groups(self.bindings, self.group_answers) if self.query.by else None
+        if groups is None:
+            return None
+        from skyband.groups.small_group_hosts import host_of  # on use, because it loads numba
+
+        return host_of(groups, self.query)
 
     def fingerprint(self) -> dict[str, str]:
         """What must stay the same for a checkpoint to go on."""

@@ -280,6 +280,18 @@ class Groups:
         if not there.all():  # a processor of changed parts may have nothing to answer any more
             self._pick(np.flatnonzero(there))
 
+    def _check(self) -> None:
+        """Raise AssertionError where a group is held twice or not at all, or what holds it contradicts itself."""
+        small = _NOBODY
+        if self._small_groups is not None:
+            self._small_groups._check()
+            small = self._small_groups.keys
+        self._processors._check()
+        everyone = distinct(self._processors.keys, small)
+        assert len(everyone) == len(self._processors) + len(small), "a group is small and has a processor"
+        assert np.array_equal(everyone, self._key), "the groups must be those that are held"
+        assert not len(self._by) or len(self._values) == len(self._key), "each group must have a name"
+
 
 class _MicroBatch:
     """One turn of the groups that have rows or moments due: what it gives."""

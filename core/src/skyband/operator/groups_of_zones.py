@@ -104,6 +104,12 @@ class GroupsOfZones:
                 here = self._of[zone] if zone in self._of else self._begin(zone)
                 here.absorb(groups, own)
 
+    def _check(self) -> None:
+        """As `Groups._check`, of all zones; no group is in two."""
+        for groups in self._of.values():
+            groups._check()
+        assert len(self.keys) == len(self), "a group is in two zones"
+
     def dump_state(self) -> dict[str, Array]:
         """All groups as flat arrays, zone by zone."""
         there = {zone: groups for zone, groups in sorted(self._of.items()) if len(groups)}

@@ -100,6 +100,15 @@ class PackedStates:
         self._start = np.cumsum(self._size) - self._size
         self._used = len(self._heap)
 
+    def _check(self) -> None:
+        """Raise AssertionError where two states overlap, or lie outside of the heap."""
+        assert (self._key[1:] > self._key[:-1]).all(), "groups must be ascending, each once"
+        assert all(len(getattr(self, f"_{name}")) == len(self._key) for name in _COLUMNS), "a row is cut"
+        order = np.argsort(self._start)
+        stops = (self._start + self._size)[order]
+        assert (self._start[order][1:] >= stops[:-1]).all(), "states overlap"
+        assert not len(stops) or stops.max() <= self._used <= len(self._heap), "a state lies outside of the heap"
+
     def _places(self, keys: UInt64) -> Int64:
         return np.minimum(np.searchsorted(self._key, keys), len(self._key) - 1)
 

@@ -169,6 +169,17 @@ class ProcessorCache:
         for _, processor in self.each(self._inactive.keys if changed else self._inactive.keys[:1]):
             processor.take_dropped()
 
+    def _check(self) -> None:
+        """Raise AssertionError where a processor is active and inactive, or what was told of one is not there."""
+        active = self._active.keys()
+        assert active == self._next.keys() == self._nbytes.keys(), "each active processor has told of itself"
+        assert self._retained.keys() <= active, "items are counted of processors that have gone"
+        assert self._all_bytes == sum(self._nbytes.values()), "bytes must add up"
+        assert len(self.keys) == len(self), "a processor is active and inactive"
+        moments = {key: processor.next_at for key, processor in self._active.items()}
+        assert self._next == moments, "the next moment of a processor is not known"
+        self._inactive._check()
+
     def _activated(self, key: int, state: bytes) -> GroupProcessor:
         processor = self._make(key)
         try:

@@ -1,8 +1,10 @@
 """A table of small groups that answers the moments of the rules in force, over all that it keeps."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
-from skyband.arrays import TIME_MAX, Int64, UInt64
+from skyband.arrays import Int64, UInt64
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.sessions import Sessions
 from skyband.groups.small_group_pass import DueMoments, PassInput
@@ -37,28 +39,22 @@ class SmallGroupsWithRules(SmallGroupTable):
         """Of moments the rules tell; here, when no window holds a row any more."""
         return int(self.schedule.empty_at(time))
 
-    def next_due(self) -> int:
+    def next_due(self, lasts: Int64, until: int) -> int:  # noqa: ARG002 - of moments the rules tell
         """When so many groups are empty, if no row comes to them, that letting go of them is worth a pass."""
-        if not len(self._key):
-            return TIME_MAX
-        some = len(self._last) // _PART
-        return int(self.schedule.empty_at(int(np.partition(self._last, some)[some])))
+        some = len(lasts) // _PART
+        return int(self.schedule.empty_at(int(np.partition(lasts, some)[some])))
 
-    def is_due(self, until: int) -> bool:
-        if super().is_due(until):
-            return True
-        if self._rules.next_at > until:
-            return False
-        return any(len(self._rules.due(keys, until)) for keys in (self._key, *(piece[0] for piece in self._buffer)))
+    def is_asked(self, groups: Iterable[UInt64], until: int) -> bool:
+        return self._rules.next_at <= until and any(len(self._rules.due(keys, until)) for keys in groups)
 
     def last_moment(self, latest: int) -> int:
         return self._rules.last_moment(latest)
 
-    def moments_of(self, sessions: Sessions, times: Int64, latest: int | None) -> DueMoments:
+    def moments_of(self, sessions: Sessions, lasts: Int64, times: Int64, latest: int | None) -> DueMoments:
         """Those for all groups stand once. Sessions of groups that have rules of their own have a copy, with theirs."""
         begins = np.maximum(sessions.begin, self._rules.answered)
         ends = np.maximum(sessions.end, begins)
-        rows = np.sort(np.concatenate([self._last, times]))
+        rows = np.sort(np.concatenate([lasts, times]))
         common = _common_moments(self._rules, begins, ends, rows)
         own, session = _own_moments(self._rules, sessions.key, begins, ends, rows)
         if latest is not None:

@@ -1,14 +1,13 @@
 """How distinct-count is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Float64, Int64, UInt64
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
@@ -20,6 +19,9 @@ from skyband_distinct.distinct_count.processor import CountingProcessor, StatePr
 from skyband_distinct.distinct_count.query import DistinctCount
 from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, bounds_of, with_sums
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 512
 """Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
@@ -50,7 +52,7 @@ class DistinctCountExecution(Execution[DistinctCount]):
         """With rules, a processor tells."""
         return None if self.query.longest is not None else super().end(latest)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
         most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
@@ -62,8 +64,6 @@ class DistinctCountExecution(Execution[DistinctCount]):
         def processor(last: int, times: Int64, keys: UInt64, *values: Float64) -> GroupProcessor:
             return cast(CountingProcessor, self.processor(bindings, answers)).begin(last, times, keys, *values)
 
-        from skyband.groups.small_row_windows import SmallRowWindows
-
         # on use, because they load numba
         from skyband_distinct.distinct_count.small_groups import (
             SmallDistinctCounts,
@@ -73,14 +73,11 @@ class DistinctCountExecution(Execution[DistinctCount]):
         from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts
 
         windows = [str(window) for window in query.windows]
-        table: SmallDistinctCounts
         if query.adds:
-            table = SmallSums(query.schedule, windows, most, answers, processor, bounds=bounds_of(query))
-        else:
-            small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
-            small = small if query.longest is None else SmallDistinctCountsWithRules
-            table = small(query.schedule, windows, most, answers, processor)
-        return SmallRowWindows(table) if query.rows else table
+            return SmallSums(query.schedule, windows, most, answers, processor, bounds=bounds_of(query))
+        small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
+        small = small if query.longest is None else SmallDistinctCountsWithRules
+        return small(query.schedule, windows, most, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""

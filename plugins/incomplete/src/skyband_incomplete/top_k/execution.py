@@ -1,19 +1,23 @@
 """How top-k is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
 from skyband.groups import small_groups, top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.groups.small_groups import most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
 
 from skyband_incomplete.top_k.processor import RankingProcessor
 from skyband_incomplete.top_k.query import TopK
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 _MOST_STREAMS_OF_A_FUNCTION = 16
 
@@ -24,7 +28,7 @@ class TopKExecution(Execution[TopK]):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return RankingProcessor(self.query, bindings.get("object-ranker"), answers)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
 
         With a function of many streams each group has a processor: of small groups the function would be given the
@@ -41,16 +45,13 @@ class TopKExecution(Execution[TopK]):
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return RankingProcessor(query, ranker, answers).begin_with(last, rows)
 
-        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
-
         from skyband_incomplete.top_k.small_groups import SmallTopK
 
-        table = SmallTopK(
+        return SmallTopK(
             most, query.schedule, query.window.length, parameters, answers, processor,
             mirrored=query.order == SMALLEST, carry=carry, which=query.row_of_object,
             several=len(several(query.object)), half_life=0 if fades is None else fades.length,
         )  # fmt: skip
-        return SmallRowWindows(table) if query.rows else table
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each."""

@@ -1,13 +1,13 @@
 """How quantiles is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.groups.small_groups import most_entries
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
@@ -16,6 +16,9 @@ from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
 from skyband_quantiles.quantiles.query import ROLE, Quantiles
 from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 from skyband_quantiles.quantiles.states_processor import StatesProcessor
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 
 class QuantilesExecution(Execution[Quantiles]):
@@ -37,7 +40,7 @@ class QuantilesExecution(Execution[Quantiles]):
         """With rules, a processor tells."""
         return None if self.query.longest is not None else super().end(latest)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""
         query = self.query
         most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
@@ -47,10 +50,7 @@ class QuantilesExecution(Execution[Quantiles]):
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return cast(QuantilesProcessor, self.processor(bindings, answers)).begin_with(last, rows)
 
-        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
-
         from skyband_quantiles.quantiles.small_groups import SmallNumbers, SmallNumbersWithRules
 
         kind = SmallNumbers if query.longest is None else SmallNumbersWithRules
-        table = kind(most, query, answers, labels_of(query), processor)
-        return SmallRowWindows(table) if query.rows else table
+        return kind(most, query, answers, labels_of(query), processor)

@@ -1,6 +1,7 @@
 """How near-duplicates is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +12,15 @@ from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.groups.small_groups import most_entries
 from skyband.registry import Binding
 
 from skyband_setjoin.near_duplicates.processor import NearDuplicatesProcessor
 from skyband_setjoin.near_duplicates.query import KEPT, MATCH_PLACE, PLACE, ROWS, NearDuplicates
 from skyband_setjoin.set_matcher import ALL
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 
 class NearDuplicatesExecution(Execution[NearDuplicates]):
@@ -25,7 +29,7 @@ class NearDuplicatesExecution(Execution[NearDuplicates]):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return NearDuplicatesProcessor(self.query, bindings["set-matcher"], answers)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
         query = self.query
         most = most_entries(bindings["set-matcher"], query.backend_parameters("set-matcher"))
@@ -39,12 +43,9 @@ class NearDuplicatesExecution(Execution[NearDuplicates]):
         def processor(rows: Rows) -> GroupProcessor:
             return NearDuplicatesProcessor(query, bindings["set-matcher"], answers).begin_with(rows)
 
-        from skyband.groups.small_row_windows import SmallRowWindows
-
         from skyband_setjoin.near_duplicates.small_groups import SmallNearDuplicates
 
-        table = SmallNearDuplicates(most, query, answers, processor)
-        return SmallRowWindows(table) if query.rows else table
+        return SmallNearDuplicates(most, query, answers, processor)
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""

@@ -10,8 +10,7 @@ from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import PassInput, PassResult
-from skyband.groups.small_groups import Promoted
+from skyband.groups.small_group_table import PassInput
 from skyband.queries.composite_ids import several
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
@@ -120,9 +119,8 @@ class SmallNearDuplicates(SmallSets):
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:  # noqa: ARG002 - of an entry
         return self._processor(self.rows_of(entries))
 
-    def promoted(self, step: PassInput, result: PassResult) -> list[Promoted]:
-        groups = super().promoted(step, result)
-        return [each._replace(rows=at_their_times(each.rows)) for each in groups] if self._rows else groups
+    def rows_for_processor(self, rows: Rows) -> Rows:
+        return at_their_times(rows) if self._rows else rows
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         super().check_entries(state, owners)

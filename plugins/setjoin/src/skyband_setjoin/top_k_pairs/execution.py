@@ -1,6 +1,7 @@
 """How top-k-pairs is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from skyband.columns.hashing import hash_columns
@@ -10,12 +11,15 @@ from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.groups.small_groups import most_entries
 from skyband.queries.composite_ids import several
 from skyband.registry import Binding
 
 from skyband_setjoin.top_k_pairs.processor import PairProcessor
 from skyband_setjoin.top_k_pairs.query import PLACES, TopKPairs
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 
 class TopKPairsExecution(Execution[TopKPairs]):
@@ -24,7 +28,7 @@ class TopKPairsExecution(Execution[TopKPairs]):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return PairProcessor(self.query, bindings["pair-ranker"], answers)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
         parameters = query.backend_parameters("pair-ranker")
@@ -39,16 +43,13 @@ class TopKPairsExecution(Execution[TopKPairs]):
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return PairProcessor(query, bindings["pair-ranker"], answers).begin_with(last, rows)
 
-        from skyband.groups.small_row_windows import SmallRowWindows
-
         from skyband_setjoin.top_k_pairs.small_groups import SmallPairs
 
         carry = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
-        table = SmallPairs(
+        return SmallPairs(
             most, query.schedule, query.window.length, parameters, answers, processor,
             ids=len(several(query.id)), carry=carry,
         )  # fmt: skip
-        return SmallRowWindows(table) if query.rows else table
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Rows with nothing to tell them apart go to the same shards."""

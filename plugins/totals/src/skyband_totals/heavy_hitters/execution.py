@@ -8,7 +8,7 @@ from skyband.columns.rows import Rows
 from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.groups.small_groups import most_entries
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
@@ -24,6 +24,8 @@ from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shard
 from skyband_totals.heavy_hitters.states_processor import StatesProcessor
 
 if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
+
     from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
 
@@ -55,7 +57,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         """With rules, a processor tells."""
         return None if self.query.longest is not None else super().end(latest)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
         most = small_groups.MOST_ENTRIES
@@ -67,10 +69,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return cast(TotalsProcessor, self.processor(bindings, answers)).begin_with(last, rows)
 
-        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
-
-        table = _small_groups_of(query)(most, query, answers, processor)
-        return SmallRowWindows(table) if query.rows else table
+        return _small_groups_of(query)(most, query, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no object, so the best of all are among the best of each, and grand totals add.

@@ -1,6 +1,7 @@
 """How top-k-workload is answered: a processor a group, and small groups together."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups, most_entries
+from skyband.groups.small_groups import most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
@@ -21,6 +22,9 @@ from skyband_workload.top_k_workload.processor import WorkloadProcessor
 from skyband_workload.top_k_workload.query import BEST, RULE_K, TopKWorkload
 from skyband_workload.top_k_workload.rules_processor import RulesProcessor
 from skyband_workload.top_k_workload.workload_file import NamedQuery
+
+if TYPE_CHECKING:
+    from skyband.groups.small_group_table import SmallGroupTable
 
 
 class TopKWorkloadExecution(Execution[TopKWorkload]):
@@ -43,7 +47,7 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         """With rules, a processor tells."""
         return None if self.query.takes_rules else super().end(latest)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
         query = self.query
         most = most_entries(bindings["workload-ranker"], query.backend_parameters("workload-ranker"))
@@ -55,16 +59,13 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         def processor(last: int, rows: Rows) -> GroupProcessor:
             return self._kind(query, bindings["workload-ranker"], answers).begin(last, rows)
 
-        from skyband.groups.small_row_windows import SmallRowWindows  # on use, because it loads numba
-
         from skyband_workload.top_k_workload.small_groups import SmallWorkloads, SmallWorkloadsWithRules
 
-        table = (SmallWorkloadsWithRules if query.takes_rules else SmallWorkloads)(
+        return (SmallWorkloadsWithRules if query.takes_rules else SmallWorkloads)(
             most, query.schedule, query.queries, answers, processor,
             mirrored=query.order == SMALLEST, once=once, carry=carry, several=len(several(query.object)),
             most_k=query.most or 0,
         )  # fmt: skip
-        return SmallRowWindows(table, query.subqueries) if query.rows else table
 
     def parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
         """Windows in rows end with a row of the group's own, whatever the moment."""

@@ -1,0 +1,45 @@
+"""Groups that a pass leaves with an entry too many: each goes on with a processor of its own."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from skyband.columns import numbers_or_lists
+from skyband.columns.numbers_or_lists import Column
+from skyband.columns.rows import Rows
+from skyband.groups.small_group_pass import PassInput, PassResult
+from skyband.groups.small_group_table import SmallGroupTable
+from skyband.groups.small_groups import Promoted
+
+
+def groups_that_grew(table: SmallGroupTable, step: PassInput, result: PassResult) -> Sequence[Promoted]:
+    """Each session with an entry too many: its processor, and its rows that the pass did not take in.
+
+    What the table knows of the rows behind its answers goes with it. O(entries log entries) a group.
+    """
+    first = np.cumsum(result.size) - result.size
+    leaving = []
+    for session in np.flatnonzero(result.grown >= 0).tolist():
+        own = slice(first[session], first[session] + result.size[session])
+        rest = slice(result.grown[session], step.sessions.stop[session])
+        order = np.argsort(result.entries["time"][own], kind="stable")
+        entries = {name: numbers_or_lists.pick(values[own], order) for name, values in result.entries.items()}
+        key = int(step.sessions.key[session])
+        entries |= _rows_behind(table, key, int(step.sessions.last[session]), rest.stop - rest.start, entries)
+        rows = {name: column[rest] for name, column in step.rows.items()}
+        if table.names is not None:
+            rows["name"] = table.names.lookup(rows[table.identity])
+        processor = table.processor(int(step.times[rest.start - 1]), entries)
+        leaving.append(Promoted(key, processor, table.rows_for_processor(Rows(step.times[rest], rows))))
+    return leaving
+
+
+def _rows_behind(
+    table: SmallGroupTable, key: int, until: int, remaining: int, entries: dict[str, Column]
+) -> dict[str, Column]:
+    """What the entries of a group carry; the table forgets it. remaining: rows up to `until` that came after them."""
+    if table.rows_behind is None:
+        return {}
+    values = entries["time"] if table.ranked_by is None else table.signed(entries[table.ranked_by])
+    columns = entries["time"], entries[table.identity], values
+    return table.rows_behind.take_group(key, until, remaining, *columns)

@@ -1,0 +1,162 @@
+"""A turn of large groups: microseconds a group through the whole operator, and of its backends alone.
+
+    python tests/bench/large_groups.py [--groups 800] [--entries 600] [--turns 9] [--queries top-k …] [--profile]
+
+Each group has so many objects in its window, too many for a small one, and each turn brings it a row and an answer.
+The calls that reach the backends are written down once; then a fresh operator takes the same rows, and fresh backends
+the same calls, turn by turn in one run: medians of CPU time.
+"""
+
+import argparse
+import cProfile
+import pstats
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from skyband.engines import local
+from skyband.queries import make_query
+from skyband.registry import Binding
+
+MINUTE = 60_000_000
+COMMON = {"time": "ts", "by": ["group"], "every": "1 minute"}
+SETS = {"id": "item", "tokens": "words"}
+QUERIES: dict[str, dict[str, Any]] = {
+    "top-k": COMMON
+    | {"kind": "top-k", "object": "item", "stream": "stream", "value": "value", "streams": ["a", "b"], "k": 3}
+    | {"window": "1 day", "repeats": "latest"},
+    "distinct-count": COMMON | {"kind": "distinct-count", "item": "item", "windows": ["1 day"]},
+    "heavy-hitters": COMMON | {"kind": "heavy-hitters", "object": "item", "windows": ["1 day"], "k": 3},
+    "quantiles": COMMON | {"kind": "quantiles", "value": "value", "windows": ["1 day"], "at": [0.5, 0.99]},
+    "top-k-workload": {"kind": "top-k-workload", "time": "ts", "by": ["group"], "object": "item", "score": "value"}
+    | {"queries": [{"name": "day", "window": "1 day", "slide": "1 minute", "k": 600}]},
+}
+CALLS = {
+    "top-k": ("answers",),
+    "distinct-count": ("update", "estimate_with_bounds", "forget"),
+    "heavy-hitters": ("answers",),
+    "quantiles": ("update", "answers"),
+    "top-k-workload": ("answers",),
+}
+"""What each query calls of its backend in a turn."""
+
+
+def batches(groups: int, entries: int, turns: int) -> list[pa.RecordBatch]:
+    """The rows that make groups large, then a turn a minute with a row of each."""
+    rng = np.random.default_rng(1)
+    counts = [entries, *[1] * (turns + 1)]
+    parts = []
+    for minute, count in enumerate(counts):
+        rows = groups * count
+        seconds = np.sort(rng.integers(0, 60, rows)) * 1_000_000 + minute * MINUTE
+        columns: dict[str, Any] = {"ts": pa.array(seconds, pa.timestamp("us", "UTC"))}
+        columns["group"] = rng.permutation(np.repeat(np.arange(groups), count))
+        columns["item"] = rng.integers(0, 1 << 40, rows)
+        columns |= {"stream": np.where(rng.random(rows) < 0.5, "a", "b"), "value": rng.random(rows)}
+        parts += pa.table(columns).to_batches()
+    return parts
+
+
+class Recorder:
+    """The calls that reach the backends of a run, turn by turn, and fresh backends to call."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.made: list[Callable[[], Any]] = []
+        self.calls: list[list[tuple[int, str, tuple[Any, ...]]]] = [[]]
+        self._numbers: dict[int, int] = {}
+        self._backends: list[Any] = []
+        self._own: dict[type, dict[str, Any]] = {}
+
+    def run(self, query: Any, parts: list[pa.RecordBatch]) -> None:
+        """Write down the calls of a run."""
+        create = Binding.create
+
+        def noted(binding: Binding, **parameters: Any) -> Any:
+            backend = create(binding, **parameters)
+            self._note(backend)
+            self.made.append(lambda: create(binding, **parameters))
+            return backend
+
+        try:
+            Binding.create = noted  # type: ignore[method-assign]
+            run = local.LocalRun.start(query, parts[0].schema)
+            for part in parts:
+                self.calls.append([])
+                run.push(part)
+        finally:
+            Binding.create = create  # type: ignore[method-assign]
+            for kind, methods in self._own.items():
+                for name, method in methods.items():
+                    setattr(kind, name, method)
+
+    def _note(self, backend: Any) -> None:
+        self._numbers[id(backend)] = len(self._backends)
+        self._backends.append(backend)
+        kind = type(backend)
+        if kind not in self._own:
+            self._own[kind] = {name: getattr(kind, name) for name in self.names}
+            for name, method in self._own[kind].items():
+                setattr(kind, name, self._written(name, method))
+
+    def _written(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(backend: Any, *args: Any) -> Any:
+            self.calls[-1].append((self._numbers[id(backend)], name, args))
+            return method(backend, *args)
+
+        return call
+
+
+def alone(recorder: Recorder, groups: int) -> list[float]:
+    """Microseconds a group of each turn, of the backends alone."""
+    backends, took = [make() for make in recorder.made], []
+    for turn in recorder.calls:
+        bound = [(getattr(backends[number], name), args) for number, name, args in turn]
+        started = time.process_time()
+        for method, args in bound:
+            method(*args)
+        took.append((time.process_time() - started) / groups * 1e6)
+    return took
+
+
+def whole(query: Any, parts: list[pa.RecordBatch], groups: int, profile: cProfile.Profile | None) -> list[float]:
+    """Microseconds a group of each turn, of the operator."""
+    run, took = local.LocalRun.start(query, parts[0].schema), []
+    for number, part in enumerate(parts):
+        if profile is not None and number == 2:
+            profile.enable()
+        started = time.process_time()
+        answers = run.push(part)
+        took.append((time.process_time() - started) / groups * 1e6)
+    if profile is not None:
+        profile.disable()
+    assert len(answers) >= groups
+    return took
+
+
+def main() -> None:
+    """Run the queries asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--groups", type=int, default=800)
+    parser.add_argument("--entries", type=int, default=600)
+    parser.add_argument("--turns", type=int, default=9)
+    parser.add_argument("--queries", nargs="+", choices=[*QUERIES], default=[*QUERIES])
+    parser.add_argument("--profile", action="store_true", help="where the time of the operator goes")
+    options = parser.parse_args()
+    parts = batches(options.groups, options.entries, options.turns)
+    for name in options.queries:
+        query = make_query(QUERIES[name])
+        recorder = Recorder(CALLS[name])
+        recorder.run(query, parts)
+        profile = cProfile.Profile() if options.profile else None
+        own = float(np.median(alone(recorder, options.groups)[-options.turns :]))
+        turn = float(np.median(whole(query, parts, options.groups, profile)[-options.turns :]))
+        print(f"{name:16} {turn:7.1f} us a turn, {own:7.1f} of the backend alone: {turn / own:5.2f} times")  # noqa: T201
+        if profile is not None:
+            pstats.Stats(profile).sort_stats("tottime").print_stats(45)
+
+
+if __name__ == "__main__":
+    main()
