@@ -91,8 +91,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
         "skyband.windows.empty_windows", "skyband.queries.pair_columns", "skyband.windows.previous_windows",
         "skyband.windows.half_lives",
-        "skyband.windows.window_parameters", "skyband.rules.rule_limits", "skyband.expressions.expression",
-        "skyband.expressions.syntax",
+        "skyband.windows.window_parameters", "skyband.rules.query_with_rules", "skyband.rules.rule_limits",
+        "skyband.expressions.expression", "skyband.expressions.syntax",
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",

@@ -25,6 +25,7 @@ from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
+from skyband.rules.query_with_rules import QueryWithRules
 from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
@@ -46,7 +47,7 @@ _WHOLE_DIFFERENCES = dict(zip(ADDED, (pc.round, pc.round, pc.floor, pc.ceil), st
 
 
 @define(eq=True)
-class DistinctCount(Query):
+class DistinctCount(QueryWithRules):
     """Counts the distinct values of a column over several windows, all from one sketch.
 
     Result columns: at, window, count, low, high. `low` and `high` are the bound the sketch declares, equal to
@@ -97,7 +98,6 @@ class DistinctCount(Query):
     kind: ClassVar[str] = "distinct-count"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("item",)
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
-    broadcast: ClassVar[str | None] = "rules"
     refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
     answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
     chart: ClassVar[str | None] = "bands"
@@ -196,17 +196,9 @@ class DistinctCount(Query):
         return problems
 
     @property
-    def rows(self) -> bool:
-        return self.longest is None and self.windows[0].rows
-
-    @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
         """With `longest` any window may join and leave as it likes."""
         return () if self.longest is None else ("windows", "every", "offset")
-
-    @property
-    def lengths(self) -> Mapping[str, Length]:
-        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
 
     @property
     def schedule(self) -> Schedule:
@@ -226,17 +218,8 @@ class DistinctCount(Query):
         return ("key", *([] if self.value is None else ["value"])) if self.rows else ()
 
     @property
-    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A rule has one answer, whatever window it has had."""
-        return ("window",) if self.longest is None else ("rule",)
-
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
-
-    @property
     def compared_columns(self) -> tuple[str, ...]:
-        return (*([] if self.longest is None else ["rule"]), *self.compared_by, *(["range"] if self.ranges else []))
+        return (*self.rule_columns, *self.compared_by, *(["range"] if self.ranges else []))
 
     def inputs(self) -> tuple[Input, ...]:
         value_input = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
@@ -291,8 +274,7 @@ class DistinctCount(Query):
     @property
     def labels(self) -> list[str]:
         """The columns of an answer that say what was counted, after its moment."""
-        rule = [] if self.longest is None else ["rule"]
-        return [*rule, "window", *(["range"] if self.ranges else [])]
+        return [*self.rule_columns, "window", *(["range"] if self.ranges else [])]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         values = {} if self.value is None else {"values": "latest"}

@@ -19,6 +19,7 @@ from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
+from skyband.rules.query_with_rules import QueryWithRules
 from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.states.state import State
 from skyband.windows.schedule import Schedule, schedule_for_rules
@@ -38,7 +39,7 @@ _OF_A_ROW = (
 
 
 @define(eq=True)
-class Quantiles(Query):
+class Quantiles(QueryWithRules):
     """Says which value a share of each window's rows is at or below, and which share is above a limit.
 
     Of n rows in order of their values the q-quantile is the one of rank max(1, ceil(q n)), the smallest value with at
@@ -76,7 +77,6 @@ class Quantiles(Query):
     kind: ClassVar[str] = "quantiles"
     answered_by: ClassVar[str | None] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
-    broadcast: ClassVar[str | None] = "rules"
     chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
     compared_value: ClassVar[str | None] = "value"
@@ -138,17 +138,9 @@ class Quantiles(Query):
         return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", keys)
 
     @property
-    def rows(self) -> bool:
-        return self.longest is None and self.windows[0].rows
-
-    @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
         """With `longest` any window may join and leave as it likes."""
         return () if self.longest is None else ("windows",)
-
-    @property
-    def lengths(self) -> Mapping[str, Length]:
-        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
 
     @property
     def schedule(self) -> Schedule:
@@ -167,17 +159,8 @@ class Quantiles(Query):
         return (*(["quantile"] if self.at else []), *(["above"] if self.above else []))
 
     @property
-    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A rule has one answer, whatever window it has had."""
-        return ("window",) if self.longest is None else ("rule",)
-
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
-
-    @property
     def compared_columns(self) -> tuple[str, ...]:
-        return (*([] if self.longest is None else ["rule"]), "window", *self.asked)
+        return (*self.rule_columns, "window", *self.asked)
 
     def inputs(self) -> tuple[Input, ...]:
         return (Input("value", self.value, "a number", is_number),)
@@ -194,8 +177,7 @@ class Quantiles(Query):
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
         numbers = [pa.field(name, pa.float64()) for name in (*self.asked, "value", "low", "high")]
-        labels = ["window"] if self.longest is None else ["rule", "window"]
-        named = [pa.field(name, pa.string()) for name in labels]
+        named = [pa.field(name, pa.string()) for name in (*self.rule_columns, "window")]
         return [at_field(self, schema), *named, *numbers, pa.field("rows", pa.int64())]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role

@@ -21,7 +21,7 @@ def answer_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
         return [at_field(query, schema), state_field(schema.field(columns_of(query.object)[0]).type)]
     numbers = [pa.field(name, pa.float64()) for name in _number_columns(query)]
     numbers += [] if query.against is None else [pa.field("status", pa.string())]
-    labels = ["window"] if query.longest is None else ["rule", "window"]
+    labels = [*query.rule_columns, "window"]
     ranked = [*(pa.field(name, pa.string()) for name in labels), pa.field("rank", pa.int64())]
     ranked += [*identity_fields("object", query.object, schema), *numbers]
     counts = [pa.field(OBJECTS, pa.int64())] if query.rest else []

@@ -7,6 +7,7 @@ from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
+from skyband.queries.composite_ids import Columns, several
 from skyband.rules.rule_limits import limit_problems
 from skyband.windows.half_lives import half_life_problems
 from skyband.windows.previous_windows import only_with_against, previous_problems
@@ -32,6 +33,12 @@ class RankingKeys(Protocol):
     most: int | None
     k: int | None
     offset: Duration
+    object: Columns
+    weight: str | None
+    value: str | None
+    unit: float
+    carry: tuple[str, ...]
+    empty: str | None
 
     @property
     def lengths(self) -> Mapping[str, Length]:
@@ -62,6 +69,45 @@ def rule_problems(query: RankingKeys) -> list[Problem]:
         problems.append(Problem("k", f"must be at most most = {query.most} (got {query.k})"))
     if query.most is not None and query.k is None and query.windows:
         problems.append(Problem("k", "is required: that of `windows`, where rules have one of their own"))
+    return problems
+
+
+def amount_problems(query: RankingKeys) -> list[Problem]:
+    """Which columns `total` needs, and which go with another."""
+    problems = []
+    for name, column, total in (("weight", query.weight, "sum"), ("value", query.value, "distinct")):
+        if column is None and query.total == total:
+            problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
+        if column is not None and query.total != total:
+            message = f"goes with total = {total!r} only: add that, or drop this (got {literal(column)})"
+            problems.append(Problem(name, message))
+    if query.unit != 1.0 and query.total != "sum" and query.weight is None:
+        message = f"goes with total = 'sum' only: add that, or drop this (got {query.unit:g})"
+        problems.append(Problem("unit", message))
+    return problems
+
+
+def state_problems(query: RankingKeys) -> list[Problem]:
+    """What is in no state that `emit` gives."""
+    if query.emit is None:
+        return []
+    problems = []
+    if several(query.object):
+        message = "goes with one column `object`: make one of them with source.select, or drop `emit`"
+        problems.append(Problem("object", f"{message} (got {', '.join(several(query.object))})"))
+    if query.carry:
+        problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
+    return problems
+
+
+def rest_problems(query: RankingKeys) -> list[Problem]:
+    """What the row of all other objects does not go with, and what goes with it alone."""
+    problems = []
+    if query.empty is not None and not query.rest:
+        message = "goes with `rest`, whose row of a window in which nothing came is 0: add that, or drop this"
+        problems.append(Problem("empty", f"{message} (got {literal(query.empty)})"))
+    if query.emit is not None and query.rest:
+        problems.append(Problem("rest", "is no part of a state: drop this, or `emit`"))
     return problems
 
 

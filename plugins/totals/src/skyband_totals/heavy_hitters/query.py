@@ -32,6 +32,7 @@ from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.roles import Backend
+from skyband.rules.query_with_rules import QueryWithRules
 from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
@@ -43,7 +44,15 @@ from skyband.windows.window_parameters import every_parameter, of_calendar, offs
 from skyband_totals.heavy_hitters import answer_columns, frame_columns
 from skyband_totals.heavy_hitters.answer_columns import COMPARED, PARTS
 from skyband_totals.heavy_hitters.frame_columns import WEIGHTS
-from skyband_totals.heavy_hitters.key_problems import against_problems, decay_problems, part_problems, rule_problems
+from skyband_totals.heavy_hitters.key_problems import (
+    against_problems,
+    amount_problems,
+    decay_problems,
+    part_problems,
+    rest_problems,
+    rule_problems,
+    state_problems,
+)
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
 from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS
@@ -57,7 +66,7 @@ _AT_LEAST = "write at_least = 20 for the objects whose total is 20 or more, shar
 
 
 @define(eq=True)
-class HeavyHitters(Query):
+class HeavyHitters(QueryWithRules):
     """Ranks objects by their total over each window: rows, the sum of a weight, or distinct values of a column.
 
     Give `k` for the objects with the largest totals, `share` for all that have at least this part of the grand total,
@@ -133,7 +142,6 @@ class HeavyHitters(Query):
     _hashed_keys: ClassVar[tuple[str, ...]] = ("object", "value")
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
     answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
-    broadcast: ClassVar[str | None] = "rules"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     shard_by: ClassVar[str | None] = "key"
@@ -194,37 +202,20 @@ class HeavyHitters(Query):
         problems += [] if self.longest is not None else problems_of(self.every, self.offset, windows)
         k = self.most if self.k is None and self.longest is not None else self.k
         problems += limit_problems(k, self.share, self.at_least, self.total if self.half_life is None else "sum")
-        for name, column, total in (("weight", self.weight, "sum"), ("value", self.value, "distinct")):
-            if column is None and self.total == total:
-                problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
-            if column is not None and self.total != total:
-                problems.append(
-                    Problem(name, f"goes with total = {total!r} only: add that, or drop this (got {literal(column)})")
-                )
-        if self.unit != 1.0 and self.total != "sum" and self.weight is None:
-            problems.append(
-                Problem("unit", f"goes with total = 'sum' only: add that, or drop this (got {self.unit:g})")
-            )
-        others = ["rule"] if self.longest is not None else []
-        others += [*([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
-        others += [] if self.against is None else [*COMPARED, "status"]
-        reserved = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
-        problems += name_problems("object", several(self.object), reserved)
-        problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
-        if self.emit is not None and len(several(self.object)):
-            message = "goes with one column `object`: make one of them with source.select, or drop `emit`"
-            problems.append(Problem("object", f"{message} (got {', '.join(several(self.object))})"))
-        if self.emit is not None and self.carry:
-            problems.append(Problem("carry", "is no part of a state: drop this, or `emit`"))
+        problems += [*amount_problems(self), *self._name_problems(), *state_problems(self)]
         problems += [*part_problems(self), *against_problems(self, windows), *decay_problems(self)]
         problems += [] if self.longest is not None else empty_problems(self.empty, self.rows, self.emit)
-        if self.empty is not None and not self.rest:
-            message = "goes with `rest`, whose row of a window in which nothing came is 0: add that, or drop this"
-            problems.append(Problem("empty", f"{message} (got {literal(self.empty)})"))
-        if self.emit is not None and self.rest:
-            problems.append(Problem("rest", "is no part of a state: drop this, or `emit`"))
+        problems += rest_problems(self)
         if problems:
             raise ConfigError(*problems)
+
+    def _name_problems(self) -> list[Problem]:
+        """Columns of the rows that would be called as others of the answers are."""
+        others = [*self.rule_columns, *([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
+        others += [] if self.against is None else [*COMPARED, "status"]
+        reserved = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
+        problems = name_problems("object", several(self.object), reserved)
+        return problems + name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
 
     @classmethod
     def first_query(cls, sample: SourceSample) -> FirstQuery | None:
@@ -244,18 +235,8 @@ class HeavyHitters(Query):
         }
 
     @property
-    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A rule has one answer, whatever window it has had."""
-        return ("window",) if self.longest is None else ("rule",)
-
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
-
-    @property
     def compared_columns(self) -> tuple[str, ...]:
-        rule = () if self.longest is None else ("rule",)
-        return (*rule, "window", *identity_names("object", self.object))
+        return (*self.rule_columns, "window", *identity_names("object", self.object))
 
     @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -265,14 +246,6 @@ class HeavyHitters(Query):
     @property
     def one_shard(self) -> str | None:
         return super().one_shard if self.longest is None else "rules have a k and windows of their own"
-
-    @property
-    def rows(self) -> bool:
-        return self.longest is None and self.windows[0].rows
-
-    @property
-    def lengths(self) -> Mapping[str, Length]:
-        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
 
     @property
     def schedule(self) -> Schedule:

@@ -1,0 +1,43 @@
+"""What queries share whose windows are those of a list, or with `longest` come and go as rules."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from skyband.config.calendar_lengths import Length
+from skyband.config.durations import Duration
+from skyband.queries.query import Query
+
+
+class QueryWithRules(Query):
+    """A query with the fields `windows`, `every` and `longest`, whose answers have a column `window`.
+
+    With `longest` they have a column `rule` before it, and the query has no windows in rows.
+    """
+
+    broadcast: ClassVar[str | None] = "rules"
+
+    windows: tuple[Length, ...]
+    every: Length
+    longest: Duration | None
+
+    @property
+    def rows(self) -> bool:
+        return self.longest is None and self.windows[0].rows
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"every": self.every, **{f"windows[{place}]": window for place, window in enumerate(self.windows)}}
+
+    @property
+    def rule_columns(self) -> tuple[str, ...]:
+        """The columns of answers that say whose they are, before the window."""
+        return () if self.longest is None else ("rule",)
+
+    @property
+    def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
+        """A rule has one answer, whatever window it has had."""
+        return self.rule_columns or ("window",)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
