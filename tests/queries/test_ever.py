@@ -1,14 +1,18 @@
 """The window "ever": every answer is over all rows before its moment, and no group is forgotten."""
 
+from contextlib import nullcontext
 from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from families import FAMILIES, events, family
+from skyband.config.calendar_lengths import ALWAYS
+from skyband.config.time_zone_conversion import YEARS
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, InputError
+from skyband.operator.row_encoding import check_years
 
 LONG = "3650 days"
 """Longer than the rows are apart."""
@@ -20,6 +24,14 @@ KINDS = {
     "top-k-pairs": ("pair-ranker", ["swoop"]),
 }
 CASES = [(kind, role, backend) for kind, (role, backends) in KINDS.items() for backend in backends]
+
+
+@pytest.mark.parametrize(("window", "first", "end"), [("ever", -ALWAYS, ALWAYS), ("today in Asia/Kolkata", *YEARS)])
+def test_rows_are_taken_from_the_first_moment_that_a_calendar_reaches_and_before_its_end(window, first, end):
+    query = over("distinct-count", window)
+    for time, fits in ((first - 1, False), (first, True), (end - 1, True), (end, False)):
+        with nullcontext() if fits else pytest.raises(InputError, match="correct such rows"):
+            check_years(query, np.array([0, time]))
 
 
 def over(kind, length, **keys):
