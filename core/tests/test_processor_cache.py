@@ -112,7 +112,7 @@ def test_nothing_tells_which_are_active():
             until = int(rng.integers(0, 100))
             due = [key for key, count in held.items() if count % 5 and 10 * count <= until]
             assert cache.due(until).tolist() == sorted(due)
-            assert cache._all_bytes == sum(10 * held[key] for key in cache._active)
+            assert cache._all_bytes() == sum(10 * held[key] for key in cache._active)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -91,7 +91,12 @@ class ValuesById:
 
     def for_answers(self, ids: Int64) -> pa.Array | Int64:
         """As `of`, or ids that are the values but for their type, for many groups to make one column of."""
-        return ids if not self.needed and self._kind != pa.uint64() else self.lookup(ids)
+        return ids if self.tells_itself else self.lookup(ids)
+
+    @property
+    def tells_itself(self) -> bool:
+        """Whether ids are the values, but for their type."""
+        return not self.needed and self._kind != pa.uint64()
 
     def merge(self, other: "ValuesById") -> None:
         """Learn what another knows, none of whose ids is known here."""

@@ -1,6 +1,6 @@
-"""Answers as columns, of which Arrow makes one batch for all groups: what a processor may give instead of a batch."""
+"""Answers of which one batch is made for all groups of a turn: what a processor may give instead of a batch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -42,16 +42,52 @@ class AnswerColumns:
         )
 
 
-ProcessorAnswers: TypeAlias = pa.RecordBatch | AnswerColumns
+class RawAnswers:
+    """Answers as a backend gave them. The columns of all groups of a turn are made by one call: one of numpy takes a
+    microsecond, whatever is in it.
+    """
+
+    def __init__(
+        self, schema: pa.Schema, columns_of: "ColumnsOf", parts: Sequence[Any], rows: int,
+        named: Mapping[str, pa.Array] = _NO_NAMES,
+    ) -> None:  # fmt: skip
+        """columns_of: makes the columns, as `AnswerColumns` has them, of the `parts` of several groups, one after the
+        other; one function for all answers of a query. rows: how many these make; named: as of `AnswerColumns`.
+        """
+        self.schema = schema
+        self.columns_of = columns_of
+        self.parts = parts
+        self._rows = rows
+        self.named = named
+
+    def __len__(self) -> int:
+        return self._rows
+
+
+ColumnsOf: TypeAlias = Callable[[Sequence[Sequence[Any]]], Sequence[Array | pa.Array]]
+ProcessorAnswers: TypeAlias = pa.RecordBatch | AnswerColumns | RawAnswers
 
 
 def as_batch(pieces: Sequence[ProcessorAnswers]) -> pa.RecordBatch:
     """Answers, at least one of them and all with the same columns, one after the other."""
     batches: list[pa.RecordBatch] = []
-    for of_columns, run in groupby(pieces, lambda piece: isinstance(piece, AnswerColumns)):
+    for made_by, run in groupby(pieces, _made_by):
         together: list[Any] = list(run)
-        batches += [_batch(together)] if of_columns else together
+        if made_by is pa.RecordBatch:
+            batches += together
+            continue
+        if made_by is not AnswerColumns:
+            first, columns = together[0], made_by([piece.parts for piece in together])
+            together = [AnswerColumns(first.schema, columns, first.named)]
+        batches.append(_batch(together))
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def _made_by(piece: ProcessorAnswers) -> Any:
+    """What makes columns of answers: their own function, or their type."""
+    if isinstance(piece, RawAnswers):
+        return piece.columns_of
+    return AnswerColumns if isinstance(piece, AnswerColumns) else pa.RecordBatch
 
 
 def _batch(pieces: Sequence[AnswerColumns]) -> pa.RecordBatch:

@@ -184,9 +184,9 @@ class Groups:
         if len(self._by):
             self._values = self._values.take(pa.array(places))
 
-    def _named(self, answers: list[ProcessorAnswers], owners: list[UInt64]) -> pa.RecordBatch:
+    def _named(self, answers: list[ProcessorAnswers], owners: UInt64) -> pa.RecordBatch:
         together = as_batch(answers)
-        places = pa.array(np.searchsorted(self._key, np.concatenate(owners)))
+        places = pa.array(np.searchsorted(self._key, owners))
         named = zip(self._values.columns, self._by.types, strict=True)
         values = [keyed_frames.typed(column.take(places), kind) for column, kind in named]
         return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
@@ -299,20 +299,36 @@ class _MicroBatch:
     def __init__(self, until: Bound) -> None:
         self.until = until
         self.answers: list[ProcessorAnswers] = []
-        self.owners: list[UInt64] = []
+        self._owners: list[UInt64] = []
+        self._keys: list[int] = []
+        self._counts: list[int] = []
         self.emptied: list[UInt64] = []
         self.dropped: Counter[str] = Counter()
 
     def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Bound) -> None:
         """Give a processor rows and write down what it answers."""
         answers = until.run(processor, rows)
-        if dropped := processor.take_dropped():
-            self.dropped.update(dropped)
-        if answers is not None:
-            self.write(answers, np.full(len(answers), key, np.uint64))
-
-    def write(self, answers: ProcessorAnswers | None, owners: UInt64) -> None:
-        """Write answers down, with the group of each row."""
+        for reason, count in processor.take_dropped().items():
+            self.dropped[reason] += count
         if answers is not None and len(answers):
             self.answers.append(answers)
-            self.owners.append(owners)
+            self._keys.append(key)
+            self._counts.append(len(answers))
+
+    def write(self, answers: ProcessorAnswers | None, owners: UInt64) -> None:
+        """Write answers of many groups down, with the group of each row."""
+        if answers is not None and len(answers):
+            self._settle()
+            self.answers.append(answers)
+            self._owners.append(owners)
+
+    @property
+    def owners(self) -> UInt64:
+        """Of each row of the answers its group."""
+        self._settle()
+        return np.concatenate([_NOBODY, *self._owners])
+
+    def _settle(self) -> None:
+        """Tell of processors whose each row is, of all of them at once."""
+        self._owners.append(np.repeat(np.array(self._keys, np.uint64), self._counts))
+        self._keys, self._counts = [], []

@@ -37,8 +37,10 @@ class ProcessorCache:
         self._next: dict[int, int] = {}
         self._nbytes: dict[int, int] = {}
         self._retained: dict[int, int] = {}
-        """What active ones said after their last turn; `retained` as soon as it is asked for."""
-        self._all_bytes = 0
+        """What active ones said after their last turn; `retained` and bytes as soon as they are asked for."""
+        self._untold: set[int] = set()
+        """Active ones whose bytes were not asked for since their last turn."""
+        self._told_bytes = 0
         self._inactive = PackedStates()
 
     def __len__(self) -> int:
@@ -81,10 +83,12 @@ class ProcessorCache:
             states = dict(zip(inactive.tolist(), self._inactive.take(inactive), strict=True))
             resting: list[_Resting] = []
             for key in some.tolist():
-                processor = self._active.pop(key, None)
+                processor = self._active.get(key)
                 if processor is None:
                     processor = self._activated(key, states.pop(key)) if key in states else self._make(key)
-                self._active[key] = processor
+                    self._active[key] = processor
+                else:
+                    self._active.move_to_end(key)
                 yield key, processor
                 if processor.empty:
                     self._leave(key)
@@ -111,17 +115,26 @@ class ProcessorCache:
 
     def _too_many(self) -> bool:
         many = len(self._active)
-        return many > MOST_ACTIVE or (many > FEW_ACTIVE and self._all_bytes > MOST_BYTES)
+        return many > MOST_ACTIVE or (many > FEW_ACTIVE and self._all_bytes() > MOST_BYTES)
+
+    def _all_bytes(self) -> int:
+        """Bytes of those that are active. To ask one takes microseconds, which a turn of few does without."""
+        for key in self._untold:
+            nbytes = self._active[key].nbytes + OF_PYTHON
+            self._told_bytes += nbytes - self._nbytes.get(key, 0)
+            self._nbytes[key] = nbytes
+        self._untold.clear()
+        return self._told_bytes
 
     def _had_a_turn(self, key: int, processor: GroupProcessor) -> None:
-        nbytes = processor.nbytes + OF_PYTHON
-        self._all_bytes += nbytes - self._nbytes.get(key, 0)
-        self._next[key], self._nbytes[key] = processor.next_at, nbytes
+        self._next[key] = processor.next_at
+        self._untold.add(key)
         self._retained.pop(key, None)
 
     def _leave(self, key: int) -> GroupProcessor:
         """A processor that is active no longer."""
-        self._all_bytes -= self._nbytes.pop(key, 0)
+        self._told_bytes -= self._nbytes.pop(key, 0)
+        self._untold.discard(key)
         self._next.pop(key, None)
         self._retained.pop(key, None)
         return self._active.pop(key)
@@ -146,6 +159,7 @@ class ProcessorCache:
         twin = copy(self)
         twin._active, twin._inactive = self._active.copy(), copy(self._inactive)
         twin._next, twin._nbytes, twin._retained = dict(self._next), dict(self._nbytes), dict(self._retained)
+        twin._untold = set(self._untold)
         return twin
 
     def _packed(self) -> PackedStates:
@@ -172,9 +186,10 @@ class ProcessorCache:
     def _check(self) -> None:
         """Raise AssertionError where a processor is active and inactive, or what was told of one is not there."""
         active = self._active.keys()
-        assert active == self._next.keys() == self._nbytes.keys(), "each active processor has told of itself"
+        assert active == self._next.keys(), "each active processor has told when it is due"
+        assert active == self._nbytes.keys() | self._untold, "each active processor has told its bytes, or will"
         assert self._retained.keys() <= active, "items are counted of processors that have gone"
-        assert self._all_bytes == sum(self._nbytes.values()), "bytes must add up"
+        assert self._told_bytes == sum(self._nbytes.values()), "bytes must add up"
         assert len(self.keys) == len(self), "a processor is active and inactive"
         moments = {key: processor.next_at for key, processor in self._active.items()}
         assert self._next == moments, "the next moment of a processor is not known"

@@ -1,9 +1,10 @@
 """How one group's stream is answered in a distinct-count: by its sketch, or with its sketch as a state."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from skyband.arrays import Array, Float64, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
+from skyband.groups.answer_columns import AnswerColumns, ColumnsOf, ProcessorAnswers, RawAnswers
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries import emitted_states
 from skyband.queries.time_columns import moments
@@ -25,8 +26,16 @@ if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
 
 
+def columns_of(answers: Sequence[Sequence[list[tuple[float, ...]]]]) -> list[Array]:
+    """The columns of answers that are rows of numbers, those of all groups at once."""
+    return [np.array(column) for column in zip(*chain(*(rows for (rows,) in answers)), strict=True)]
+
+
 class CountingProcessor(WindowedProcessor):
     """One group's sketch, asked for every window, and range, at each moment."""
+
+    columns_of: ClassVar[ColumnsOf] = staticmethod(columns_of)
+    """What makes columns of the answers written down."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
@@ -95,12 +104,11 @@ class CountingProcessor(WindowedProcessor):
     def collect(self) -> ProcessorAnswers | None:
         if not self._answers:
             return None
-        columns: list[Any] = [np.array(column) for column in zip(*self._answers, strict=True)]
-        self._answers = []
-        if self._terms is not None:
-            columns.append(pa.array(self._terms, pa.list_(pa.float64())))
-            self._terms = []
-        return AnswerColumns(self._schema, columns, self._labels)
+        answers, self._answers = self._answers, []
+        if self._terms is None:
+            return RawAnswers(self._schema, self.columns_of, (answers,), len(answers), self._labels)
+        terms, self._terms = pa.array(self._terms, pa.list_(pa.float64())), []
+        return AnswerColumns(self._schema, [*self.columns_of([(answers,)]), terms], self._labels)
 
     def clear(self) -> None:
         self._sketch = self._new_sketch()

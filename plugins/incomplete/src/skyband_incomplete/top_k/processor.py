@@ -1,6 +1,6 @@
 """One group's stream of top-k: values to an object ranker, and its answers back as rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -11,7 +11,7 @@ from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
@@ -75,7 +75,7 @@ class RankingProcessor(BatchedProcessor):
         self.resume_after(last)
         return self
 
-    def feed(self, times: Int64, rows: Rows, due: Int64) -> AnswerColumns | None:
+    def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         marks = due - (self._ranker.by == "time")
         values = 0.0 - rows["value"] if self._mirrored else rows["value"]
         offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
@@ -88,8 +88,10 @@ class RankingProcessor(BatchedProcessor):
             return None
         return self._answers(due, offsets, objects, 0.0 - scores if self._mirrored else scores)
 
-    def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> AnswerColumns:
-        """Answers as rows, while the names they need are known."""
+    def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> ProcessorAnswers:
+        """Answers as rows, while the names they need are known; ids that are names are rows as well later."""
+        if not self._carry and self._names.tells_itself:
+            return RawAnswers(self._schema, _columns_of, (moments, offsets, objects, scores), len(objects))
         sizes = np.diff(offsets)
         answer, until = np.repeat(np.arange(len(moments)), sizes), np.repeat(moments, sizes)
         carried = self._ranked_rows.lookup(answer, objects, scores, until - self._horizon, until)
@@ -128,3 +130,12 @@ class RankingProcessor(BatchedProcessor):
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
+
+
+def _columns_of(answers: Sequence[Sequence[Array]]) -> list[Array]:
+    """The columns at, rank, object and score of answers of a ranker, each with its moments: of all groups at once."""
+    moments, offsets, objects, scores = zip(*answers, strict=True)
+    begins, ends = (np.concatenate([one[part] for one in offsets]) for part in (slice(None, -1), slice(1, None)))
+    sizes = ends - begins
+    ranks = np.arange(1, int(sizes.sum()) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return [np.repeat(np.concatenate(moments), sizes), ranks, np.concatenate(objects), np.concatenate(scores)]
