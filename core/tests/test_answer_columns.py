@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 from skyband.columns.rows import Rows
-from skyband.groups.answer_columns import AnswerColumns, as_batch
+from skyband.groups.answer_columns import AnswerColumns, RawAnswers, as_batch
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("name", pa.string()), ("number", pa.int32())])
 
@@ -38,6 +38,27 @@ def test_a_column_of_places_in_named_values():
     pieces = [AnswerColumns(SCHEMA, [np.arange(n), np.arange(n) % 2, np.arange(n)], names) for n in (3, 1)]
     pieces.append(pieces[0].pick(np.array([False, True, False])))
     assert as_batch(pieces).column("name").to_pylist() == ["first", "second", "first", "first", "second"]
+
+
+def test_columns_of_raw_answers_are_made_once_for_all_that_stand_together():
+    made = []
+
+    def columns_of(parts):
+        made.append(len(parts))
+        at = np.concatenate([times for times, _ in parts])
+        return [at, np.concatenate([places for _, places in parts]), at // 1_000_000]
+
+    names = {"name": pa.array(["first", "second"])}
+    pieces = [RawAnswers(SCHEMA, columns_of, (np.arange(n) * 1_000_000, np.arange(n) % 2), n, names) for n in (1, 3, 2)]
+    assert [len(piece) for piece in pieces] == [1, 3, 2]
+    together = as_batch([*pieces[:2], some(7, 2), as_batch([some(9, 1)]), pieces[2]])
+    assert together.schema == SCHEMA
+    assert together.column("number").to_pylist() == [0, 0, 1, 2, 7, 8, 9, 0, 1]
+    assert together.column("name").to_pylist() == ["first"] * 2 + ["second", "first"] + ["n7", "n8", "n9"] + [
+        "first",
+        "second",
+    ]
+    assert made == [2, 1]
 
 
 def test_a_batch_alone_stays_as_it_is():

@@ -38,9 +38,9 @@ class ProcessorCache:
         self._nbytes: dict[int, int] = {}
         self._retained: dict[int, int] = {}
         """What active ones said after their last turn; `retained` and bytes as soon as they are asked for."""
-        self._untold: set[int] = set()
+        self._not_asked: set[int] = set()
         """Active ones whose bytes were not asked for since their last turn."""
-        self._told_bytes = 0
+        self._known_bytes = 0
         self._inactive = PackedStates()
 
     def __len__(self) -> int:
@@ -119,22 +119,22 @@ class ProcessorCache:
 
     def _all_bytes(self) -> int:
         """Bytes of those that are active. To ask one takes microseconds, which a turn of few does without."""
-        for key in self._untold:
+        for key in self._not_asked:
             nbytes = self._active[key].nbytes + OF_PYTHON
-            self._told_bytes += nbytes - self._nbytes.get(key, 0)
+            self._known_bytes += nbytes - self._nbytes.get(key, 0)
             self._nbytes[key] = nbytes
-        self._untold.clear()
-        return self._told_bytes
+        self._not_asked.clear()
+        return self._known_bytes
 
     def _had_a_turn(self, key: int, processor: GroupProcessor) -> None:
         self._next[key] = processor.next_at
-        self._untold.add(key)
+        self._not_asked.add(key)
         self._retained.pop(key, None)
 
     def _leave(self, key: int) -> GroupProcessor:
         """A processor that is active no longer."""
-        self._told_bytes -= self._nbytes.pop(key, 0)
-        self._untold.discard(key)
+        self._known_bytes -= self._nbytes.pop(key, 0)
+        self._not_asked.discard(key)
         self._next.pop(key, None)
         self._retained.pop(key, None)
         return self._active.pop(key)
@@ -159,7 +159,7 @@ class ProcessorCache:
         twin = copy(self)
         twin._active, twin._inactive = self._active.copy(), copy(self._inactive)
         twin._next, twin._nbytes, twin._retained = dict(self._next), dict(self._nbytes), dict(self._retained)
-        twin._untold = set(self._untold)
+        twin._not_asked = set(self._not_asked)
         return twin
 
     def _packed(self) -> PackedStates:
@@ -187,9 +187,9 @@ class ProcessorCache:
         """Raise AssertionError where a processor is active and inactive, or what was told of one is not there."""
         active = self._active.keys()
         assert active == self._next.keys(), "each active processor has told when it is due"
-        assert active == self._nbytes.keys() | self._untold, "each active processor has told its bytes, or will"
+        assert active == self._nbytes.keys() | self._not_asked, "each active processor has told its bytes, or will"
         assert self._retained.keys() <= active, "items are counted of processors that have gone"
-        assert self._told_bytes == sum(self._nbytes.values()), "bytes must add up"
+        assert self._known_bytes == sum(self._nbytes.values()), "bytes must add up"
         assert len(self.keys) == len(self), "a processor is active and inactive"
         moments = {key: processor.next_at for key, processor in self._active.items()}
         assert self._next == moments, "the next moment of a processor is not known"

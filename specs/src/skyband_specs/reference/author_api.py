@@ -42,7 +42,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.groups.execution": ("Execution",),
     "skyband.groups.broadcast_state": ("BroadcastState",),
     "skyband.groups.processor": ("GroupProcessor", "WindowedProcessor"),
-    "skyband.groups.answer_columns": ("AnswerColumns",),
+    "skyband.groups.answer_columns": ("AnswerColumns", "RawAnswers"),
     "skyband.queries.time_columns": ("at_field", "moments", "microseconds", "is_null"),
     "skyband.groups.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
     "skyband.groups.top_k_merging": ("merge_top_k", "truncate"),
