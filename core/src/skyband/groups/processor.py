@@ -20,7 +20,56 @@ _NOT_TOLD = 1 << 18
 
 
 class GroupProcessor(ABC):
-    """One group's stream: takes rows in time order and gives the answers of every moment passed."""
+    """One group's stream: takes rows in time order and gives the answers of every moment passed.
+
+    Five things happen to it: rows come and moments pass (`advance`), the input ends (`finish`), its state leaves
+    (`dump_state`) and comes back (`load_state`). All else tells about it, or has a default. Most queries write a
+    `WindowedProcessor`, which walks the windows: rows come by `update`, a moment passes by `answer`.
+
+    Examples
+    --------
+    Sums over the last twenty, every ten:
+
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> from skyband.columns.rows import Rows
+    >>> from skyband.groups.answer_columns import AnswerColumns
+    >>> from skyband.groups.processor import WindowedProcessor
+    >>> SCHEMA = pa.schema([("at", pa.int64()), ("sum", pa.float64())])
+    >>> class Sums(WindowedProcessor):
+    ...     def __init__(self):
+    ...         super().__init__(every=10, horizon=20, rows=False)
+    ...         self.answers = []
+    ...         self.clear()
+    ...     def clear(self):
+    ...         self.times, self.values = np.empty(0, np.int64), np.empty(0)
+    ...     def update(self, times, rows):
+    ...         self.times = np.append(self.times, times)
+    ...         self.values = np.append(self.values, rows["value"])
+    ...     def answer(self, at):
+    ...         self.answers.append((at, self.values[self.times >= at - 20].sum()))
+    ...     def collect(self):
+    ...         answers, self.answers = self.answers, []
+    ...         columns = [np.array(column) for column in zip(*answers)]
+    ...         return AnswerColumns(SCHEMA, columns) if answers else None
+    ...     @property
+    ...     def retained(self):
+    ...         return len(self.times)
+    ...     def dump_state(self):
+    ...         return {"clock": self.clock()}, {"times": self.times, "values": self.values}
+    ...     def load_state(self, header, arrays):
+    ...         self.set_clock(header["clock"])
+    ...         self.times, self.values = arrays["times"], arrays["values"]
+    >>> sums = Sums()
+    >>> answers = sums.advance(Rows(np.array([1, 4, 12]), {"value": np.array([1.0, 2.0, 4.0])}), until=20)
+    >>> [column.tolist() for column in answers.columns]
+    [[10, 20], [3.0, 7.0]]
+    >>> again = Sums()
+    >>> again.load_state(*sums.dump_state())
+    >>> answers = again.finish(Rows(np.array([25]), {"value": np.array([8.0])}), latest=25)
+    >>> [column.tolist() for column in answers.columns]
+    [[30], [12.0]]
+    """
 
     @abstractmethod
     def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
@@ -286,7 +335,7 @@ class WindowedProcessor(RegularProcessor):
     def take(self, times: Int64, rows: Rows, until: int) -> None:
         start = 0
         moments = self.due(times, until)
-        for at, stop in zip(moments.tolist(), np.searchsorted(times, moments).tolist(), strict=True):
+        for at, stop in zip(moments.tolist(), times.searchsorted(moments).tolist(), strict=True):
             self._update(times, rows, start, stop)
             self.answer(at)
             start = stop

@@ -156,6 +156,9 @@ class Regular(Schedule):
     def empty_at(self, last: Any) -> Any:
         return self.after(last + self.horizon)
 
+    def starts(self, at: int) -> list[int]:
+        return [at - length for length in self._lengths.tolist()]
+
     def starts_at(self, at: Int64) -> Int64:
         return at[:, None] - self._lengths
 

@@ -5,20 +5,19 @@ What two windows hold together tells nothing of the one before, as items may be 
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, UInt64
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import ColumnsOf
 from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED
 from skyband_distinct.distinct_count.earlier_counts import earlier_counts
-from skyband_distinct.distinct_count.processor import CountingProcessor, columns_of
+from skyband_distinct.distinct_count.processor import CountingProcessor
 
 if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
@@ -41,16 +40,8 @@ def with_ratio(previous: Array, counts: Array) -> pa.Array:
     return pa.array(counts / np.where(none, 1.0, previous), mask=none)
 
 
-def columns_with_ratio(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
-    """As `columns_of`, with how many times what the window before had the counts are."""
-    columns = columns_of(answers)
-    return [*columns, with_ratio(columns[-len(ADDED)], columns[-len(ADDED) - 3])]
-
-
 class PreviousProcessor(CountingProcessor):
     """Keeps the answers of as many moments as a window is long, a few numbers each."""
-
-    columns_of: ClassVar[ColumnsOf] = staticmethod(columns_with_ratio)
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         count = len(query.windows) * max(1, len(query.ranges or ()))
@@ -86,6 +77,11 @@ class PreviousProcessor(CountingProcessor):
         while past and past[0][0] < end:
             past.popleft()
         return past[0][1] if past and past[0][0] == end else _NOTHING
+
+    @staticmethod
+    def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
+        columns = CountingProcessor.columns_of(answers)
+        return [*columns, with_ratio(columns[-len(ADDED)], columns[-len(ADDED) - 3])]
 
     def clear(self) -> None:
         super().clear()

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from skyband.arrays import Array, Float64, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns, ColumnsOf, ProcessorAnswers, RawAnswers
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries import emitted_states
 from skyband.queries.time_columns import moments
@@ -26,16 +26,8 @@ if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
 
 
-def columns_of(answers: Sequence[Sequence[list[tuple[float, ...]]]]) -> list[Array]:
-    """The columns of answers that are rows of numbers, those of all groups at once."""
-    return [np.array(column) for column in zip(*chain(*(rows for (rows,) in answers)), strict=True)]
-
-
 class CountingProcessor(WindowedProcessor):
     """One group's sketch, asked for every window, and range, at each moment."""
-
-    columns_of: ClassVar[ColumnsOf] = staticmethod(columns_of)
-    """What makes columns of the answers written down."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
@@ -100,6 +92,11 @@ class CountingProcessor(WindowedProcessor):
         if self._terms is not None:
             self._terms.append(parts)
         return *counts, math.fsum(parts), low, high
+
+    @staticmethod
+    def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
+        """The columns of answers, a list of rows of numbers for each group, of all groups at once."""
+        return [np.array(column) for column in zip(*chain(*(rows for (rows,) in answers)), strict=True)]
 
     def collect(self) -> ProcessorAnswers | None:
         if not self._answers:
