@@ -41,22 +41,29 @@ class GroupProcessor(ABC):
     ...         super().__init__(every=10, horizon=20, rows=False)
     ...         self.answers = []
     ...         self.clear()
+    ...
     ...     def clear(self):
     ...         self.times, self.values = np.empty(0, np.int64), np.empty(0)
+    ...
     ...     def update(self, times, rows):
     ...         self.times = np.append(self.times, times)
     ...         self.values = np.append(self.values, rows["value"])
+    ...
     ...     def answer(self, at):
     ...         self.answers.append((at, self.values[self.times >= at - 20].sum()))
+    ...
     ...     def collect(self):
     ...         answers, self.answers = self.answers, []
     ...         columns = [np.array(column) for column in zip(*answers)]
     ...         return AnswerColumns(SCHEMA, columns) if answers else None
+    ...
     ...     @property
     ...     def retained(self):
     ...         return len(self.times)
+    ...
     ...     def dump_state(self):
     ...         return {"clock": self.clock()}, {"times": self.times, "values": self.values}
+    ...
     ...     def load_state(self, header, arrays):
     ...         self.set_clock(header["clock"])
     ...         self.times, self.values = arrays["times"], arrays["values"]
