@@ -206,3 +206,13 @@ def test_no_ranker_is_chosen_for_it():
     query = QUERY | {"windows": ["5 seconds"], "k": 3, "half_life": "1 second"}
     with pytest.raises(ConfigError, match="total-ranker"):
         apply(stream(np.random.default_rng(0), 9), query, {"total-ranker": "misra-gries"})
+
+
+def test_what_no_window_will_hold_again_is_forgotten_at_each_answer():
+    """Of objects that come once none is kept that the next answer does not need, and none too few."""
+    totals, window, every = DecayedTotals([8, 20], 4, 3, None, 0.0), 20, 4
+    for at in range(every, 400, every):
+        times = np.arange(at - every, at)
+        tops = totals.answers(times, times, moments=np.array([at]))
+        assert np.diff(tops.offsets).tolist() == [min(at, 8), min(at, window)]
+        assert len(totals) == min(at, window - every)
