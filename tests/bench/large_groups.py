@@ -36,9 +36,9 @@ QUERIES: dict[str, dict[str, Any]] = {
 CALLS = {
     "top-k": ("answers",),
     "distinct-count": ("update", "estimate_with_bounds", "forget"),
-    "heavy-hitters": ("answers",),
-    "quantiles": ("update", "answers"),
-    "top-k-workload": ("answers",),
+    "heavy-hitters": ("answers", "update"),
+    "quantiles": ("answers", "update", "advance"),
+    "top-k-workload": ("update", "advance"),
 }
 """What each query calls of its backend in a turn."""
 
@@ -65,10 +65,11 @@ class Recorder:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
         self.made: list[Callable[[], Any]] = []
-        self.calls: list[list[tuple[int, str, tuple[Any, ...]]]] = [[]]
+        self.calls: list[list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]] = [[]]
         self._numbers: dict[int, int] = {}
         self._backends: list[Any] = []
         self._own: dict[type, dict[str, Any]] = {}
+        self._inside = False
 
     def run(self, query: Any, parts: list[pa.RecordBatch]) -> None:
         """Write down the calls of a run."""
@@ -102,9 +103,15 @@ class Recorder:
                 setattr(kind, name, self._written(name, method))
 
     def _written(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(backend: Any, *args: Any) -> Any:
-            self.calls[-1].append((self._numbers[id(backend)], name, args))
-            return method(backend, *args)
+        def call(backend: Any, *args: Any, **named: Any) -> Any:
+            if self._inside:  # a backend calls itself
+                return method(backend, *args, **named)
+            self.calls[-1].append((self._numbers[id(backend)], name, args, named))
+            self._inside = True
+            try:
+                return method(backend, *args, **named)
+            finally:
+                self._inside = False
 
         return call
 
@@ -113,10 +120,10 @@ def alone(recorder: Recorder, groups: int) -> list[float]:
     """Microseconds a group of each turn, of the backends alone."""
     backends, took = [make() for make in recorder.made], []
     for turn in recorder.calls:
-        bound = [(getattr(backends[number], name), args) for number, name, args in turn]
+        bound = [(getattr(backends[number], name), args, named) for number, name, args, named in turn]
         started = time.process_time()
-        for method, args in bound:
-            method(*args)
+        for method, args, named in bound:
+            method(*args, **named)
         took.append((time.process_time() - started) / groups * 1e6)
     return took
 
