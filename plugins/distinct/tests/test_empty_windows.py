@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from skyband import ConfigError
 from skyband.engines import local
 from skyband.engines.local import LocalRun
@@ -43,27 +44,12 @@ def expected(rows, windows, by):
     return sorted(found)
 
 
-def lines(parts, by):
+def lines(table, by):
     found = []
-    for row in pa.Table.from_batches(parts).to_pylist():
+    for row in table.to_pylist():
         at, window = row["at"].minute * 60 + row["at"].second, int(row["window"].split()[0])
         found.append((row["group"] if by else 0, at, window, row["count"], row["low"], row["high"]))
     return sorted(found)
-
-
-def run_of(rng, rows, query, backends=None):
-    """The answers to rows in a few batches, the state taken out and in again after one of them."""
-    run, parts, start = LocalRun.start(query, rows.schema, backends), [], 0
-    cuts = sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)])
-    for number, stop in enumerate(cuts):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start = stop
-        if number == 1:
-            again = LocalRun.start(query, rows.schema, backends)
-            again.operator.restore(run.operator.snapshot())
-            again._latest = run._latest
-            run = again
-    return [*parts, run.finish()]
 
 
 def follow(seed):
@@ -74,7 +60,7 @@ def follow(seed):
     query |= {"windows": [f"{window} seconds" for window in windows], "by": ["group"] if by else []}
     wanted = [(*place, count, count, count) for *place, count in expected(rows, windows, by)]
     sketch = {"sketch": [None, "exact", "k-skb"][int(rng.integers(3))]}
-    found = lines(run_of(rng, rows, query, sketch if sketch["sketch"] else None), by)
+    found = lines(cut_run(rows, query, rng, sketch if sketch["sketch"] else None)[0], by)
     assert found == wanted, (seed, query)
     return sum(line[3] == 0 for line in found)
 
@@ -101,7 +87,7 @@ def test_what_a_sketch_counts_of_nothing_is_0(name):
         }
     )
     query = {"kind": "distinct-count", "time": "t", "item": "item", "windows": ["10 seconds"], "every": "5 seconds"}
-    found = lines(run_of(rng, rows, {**query, "empty": "zero"}, {"sketch": name}), by=False)
+    found = lines(cut_run(rows, {**query, "empty": "zero"}, rng, {"sketch": name})[0], by=False)
     quiet = [line for line in found if 30 <= line[1] <= 100]
     assert [line[1] for line in found] == list(range(5, 106, 5))
     assert [line[3:] for line in quiet] == [(0.0, 0.0, 0.0)] * 15

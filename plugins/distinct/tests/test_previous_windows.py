@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError, SnapshotError
 from skyband.engines.local import LocalRun, apply
@@ -63,21 +64,6 @@ def answered(table, query, of_rows=False):
     return answers
 
 
-def in_batches(rows, query, rng, backends=None):
-    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
-    run, parts, start = LocalRun.start(query, rows.schema, backends), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start = stop
-        again = LocalRun.start(query, rows.schema, backends)
-        blob = run.operator.snapshot()
-        again.operator.restore(blob)
-        assert again.operator.snapshot() == blob
-        again._latest = run._latest
-        run = again
-    return pa.Table.from_batches([*parts, run.finish()])
-
-
 def follow(seed, monkeypatch):
     rng = np.random.default_rng([45, seed])
     monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
@@ -87,7 +73,7 @@ def follow(seed, monkeypatch):
     query |= {"by": ["group"]} if rng.integers(2) else {}
     wanted, sketch = expected(rows, query), [None, {"sketch": "exact"}, {"sketch": "k-skb"}][int(rng.integers(3))]
     assert answered(apply(rows, query, sketch), query) == wanted, (seed, query)
-    assert answered(in_batches(rows, query, rng, sketch), query) == wanted, (seed, query, "in batches")
+    assert answered(cut_run(rows, query, rng, sketch)[0], query) == wanted, (seed, query, "in batches")
     if "by" not in query:
         together = on_shards(rows, make_query(query), 3, batches=2, backends=sketch)[0]
         assert answered(together, query) == wanted, (seed, query, "on shards")
@@ -127,7 +113,7 @@ def test_small_groups_answer_as_processors_do_however_the_input_was_cut(most, mo
         run = LocalRun.start(query, rows.schema)
         table = getattr(run.operator._groups._small_groups, "_table", None)
         assert isinstance(table, SmallPreviousCounts) == (size > 0)
-        tables += [apply(rows, query), in_batches(rows, query, rng)]
+        tables += [apply(rows, query), cut_run(rows, query, rng)[0]]
     order = [(name, "ascending") for name in ("at", "group", "window")]
     first, *others = (table.sort_by(order) for table in tables)
     assert len(first) > 1500 and all(first.equals(other) for other in others)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError, InputError, SnapshotError, create
 from skyband.engines import local
@@ -85,21 +86,6 @@ def answered(table):
     return answers
 
 
-def in_batches(rows, query, rng, backends):
-    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
-    run, parts, start = LocalRun.start(query, rows.schema, backends), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start = stop
-        again = LocalRun.start(query, rows.schema, backends)
-        blob = run.operator.snapshot()
-        again.operator.restore(blob)
-        assert again.operator.snapshot() == blob
-        again._latest = run._latest
-        run = again
-    return pa.Table.from_batches([*parts, run.finish()])
-
-
 def follow(seed, monkeypatch):
     rng = np.random.default_rng([47, seed])
     monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
@@ -112,7 +98,7 @@ def follow(seed, monkeypatch):
     sketch = {"sketch": "k-skb" if "upper" in query and rng.integers(2) else "exact"}
     wanted = expected(rows, query)
     assert answered(local.apply(rows, query, sketch)) == wanted, (seed, query)
-    assert answered(in_batches(rows, query, rng, sketch)) == wanted, (seed, query, "in batches")
+    assert answered(cut_run(rows, query, rng, sketch)[0]) == wanted, (seed, query, "in batches")
     if "by" not in query:
         together = on_shards(rows, make_query(query), 3, batches=2, backends=sketch)[0]
         assert answered(together) == wanted, (seed, query, "on shards")

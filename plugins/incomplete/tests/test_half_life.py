@@ -8,9 +8,10 @@ from math import fsum
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError, SnapshotError
-from skyband.engines.local import LocalRun, apply
+from skyband.engines.local import apply
 from skyband.groups import small_groups
 from skyband.queries import make_query
 
@@ -86,20 +87,6 @@ def check(table, rows, query):
     return count
 
 
-def in_batches(rows, query, rng):
-    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
-    run, parts, start = LocalRun.start(query, rows.schema), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start, blob = stop, run.operator.snapshot()
-        again = LocalRun.start(query, rows.schema)
-        again.operator.restore(blob)
-        assert again.operator.snapshot() == blob
-        again._latest = run._latest
-        run = again
-    return pa.Table.from_batches([*parts, run.finish()]), run.operator.snapshot()
-
-
 def query_of(rng):
     query = QUERY | {"every": "5 seconds", "k": int(rng.integers(1, 6))}
     query |= {"window": f"{[5, 20, 60][int(rng.integers(3))]} seconds"}
@@ -116,10 +103,10 @@ def follow(seed, monkeypatch):
     rows, query = stream(rng, int(rng.integers(1, 50))), query_of(rng)
     whole = apply(rows, query)
     count = check(whole, rows, query)
-    cut, state = in_batches(rows, query, rng)
+    cut, state = cut_run(rows, query, rng)
     keys = [(name, "ascending") for name in ("at", *query.get("by", ()), "rank")]
     assert cut.sort_by(keys).equals(whole.sort_by(keys)), (seed, query)
-    assert state == in_batches(rows, query, rng)[1], (seed, query)
+    assert state == cut_run(rows, query, rng)[1], (seed, query)
     return count
 
 

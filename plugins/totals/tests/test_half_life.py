@@ -9,9 +9,10 @@ from math import fsum
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError, SnapshotError
-from skyband.engines.local import LocalRun, apply
+from skyband.engines.local import apply
 from skyband.queries import make_query
 from skyband.windows.half_lives import left_after
 from skyband_totals.heavy_hitters.decayed_totals import DecayedTotals
@@ -82,19 +83,6 @@ def check(table, rows, query):
     return count
 
 
-def in_batches(rows, query, rng):
-    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
-    run, parts, start = LocalRun.start(query, rows.schema), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start = stop
-        again = LocalRun.start(query, rows.schema)
-        again.operator.restore(run.operator.snapshot())
-        again._latest = run._latest
-        run = again
-    return pa.Table.from_batches([*parts, run.finish()])
-
-
 def follow(seed):
     rng = np.random.default_rng([46, seed])
     rows = stream(rng, int(rng.integers(0, 60)))
@@ -106,7 +94,7 @@ def follow(seed):
     query = {key: value for key, value in query.items() if value}
     answers = apply(rows, query)
     count = check(answers, rows, query)
-    batches = in_batches(rows, query, rng)
+    batches = cut_run(rows, query, rng)[0]
     if "by" in query:
         check(batches, rows, query)
     else:

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError
 from skyband.engines import local
@@ -97,26 +98,13 @@ def random_query(rng, unit):
     return query | {"windows": [f"{window} {unit}" for window in windows], "every": f"{EVERY} {unit}"}
 
 
-def in_batches(rows, query, rng):
-    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
-    run, parts, start = local.LocalRun.start(query, rows.schema), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start = stop
-        again = local.LocalRun.start(query, rows.schema)
-        again.operator.restore(run.operator.snapshot())
-        again._latest = run._latest
-        run = again
-    return pa.Table.from_batches([*parts, run.finish()])
-
-
 def follow(seed):
     rng = np.random.default_rng([44, seed])
     query, rows = random_query(rng, "seconds"), stream(rng)
     query |= {"by": ["group"]} if rng.integers(2) else {}
     wanted = expected(rows, query)
     assert answered(local.apply(rows, query), "by" in query) == wanted, (seed, query)
-    assert answered(in_batches(rows, query, rng), "by" in query) == wanted, (seed, query, "in batches")
+    assert answered(cut_run(rows, query, rng)[0], "by" in query) == wanted, (seed, query, "in batches")
     if "by" not in query:
         assert answered(on_shards(rows, make_query(query), 3, batches=2)[0], by=False) == wanted, (
             seed,

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from skyband import ConfigError
 from skyband.engines import local
 from skyband_totals.conformance.oracle import TotalOracle
@@ -104,16 +105,8 @@ def follow(seed):
     query |= {"by": ["group"]} if by else {}
     wanted = expected(rows, query, by, of_rows=False)
     assert answered(local.apply(rows, query), by, of_rows=False) == wanted, (seed, query)
-    run, parts, start = local.LocalRun.start(query, rows.schema), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start = stop
-        again = local.LocalRun.start(query, rows.schema)
-        again.operator.restore(run.operator.snapshot())
-        again._latest = run._latest
-        run = again
-    parts.append(run.finish())
-    assert answered(pa.Table.from_batches(parts), by, of_rows=False) == wanted, (seed, query, "in batches")
+    cut = cut_run(rows, query, rng)[0]
+    assert answered(cut, by, of_rows=False) == wanted, (seed, query, "in batches")
     return len(wanted)
 
 

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from skyband import ConfigError
 from skyband.engines import local
 from skyband.groups import small_groups
@@ -94,13 +95,7 @@ def follow(seed, monkeypatch):
     query |= {"empty": "zero"} if (empty := bool(rng.integers(2))) else {}
     wanted = expected(rows, windows, total, by, limits, empty)
     assert answered(local.apply(rows, query), by) == wanted, (seed, query)
-    run, parts, start = local.LocalRun.start(query, rows.schema), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 4).tolist(), len(rows)]):
-        part = rows.slice(start, stop - start).combine_chunks()
-        parts += [run.push(batch) for batch in part.to_batches()]
-        start = stop
-    parts.append(run.finish())
-    assert answered(pa.Table.from_batches(parts), by) == wanted, (seed, query, "in batches")
+    assert answered(cut_run(rows, query, rng)[0], by) == wanted, (seed, query, "in batches")
 
 
 def test_the_others_have_what_is_left(monkeypatch):

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import numpy as np
 import pyarrow as pa
 import pytest
+from cut_run import cut_run
 from skyband import ConfigError, SnapshotError
 from skyband.engines import local
-from skyband.operator.operator import Operator
 from skyband.queries import make_query
 
 EPOCH = datetime(1970, 1, 1)
@@ -68,18 +68,6 @@ def answered(table, query):
     return {row.pop("number"): group | row for row in rows}
 
 
-def in_batches(rows, query, rng):
-    """The answers of a run that is cut into batches, and begun anew from its snapshot after each."""
-    run, parts, start = local.LocalRun.start(query, rows.schema), [], 0
-    for stop in sorted([*rng.integers(0, len(rows) + 1, 3).tolist(), len(rows)]):
-        parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
-        start, blob = stop, run.operator.snapshot()
-        run.operator = Operator(run.operator.query, run.operator.bindings, rows.schema)
-        run.operator.restore(blob)
-        assert run.operator.snapshot() == blob
-    return pa.Table.from_batches([*parts, run.finish()])
-
-
 def follow(seed):
     rng = np.random.default_rng([46, seed])
     rows, query = stream(rng), QUERY | {"delay": "3 seconds"}
@@ -92,7 +80,7 @@ def follow(seed):
     if "by" not in query:
         wanted = {number: row | {"group": None} for number, row in wanted.items()}
     assert answered(local.apply(rows, query), query) == wanted, (seed, query)
-    assert answered(in_batches(rows, query, rng), query) == wanted, (seed, query, "in batches")
+    assert answered(cut_run(rows, query, rng)[0], query) == wanted, (seed, query, "in batches")
     return len(wanted)
 
 
