@@ -1,5 +1,6 @@
 """The files of a folder or pattern that are data, in the order Spark would take them."""
 
+import fnmatch
 import glob
 import json
 import os
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
+from skyband.store_paths import StorePath
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".geojson": "json",
@@ -31,9 +33,34 @@ def is_pattern(path: Path) -> bool:
 
 def data_files(path: Path) -> list[Path]:
     """Data files by time of change, then name, as Spark's file source takes them; hidden ones are not data."""
+    if isinstance(path, StorePath):
+        return sorted(_in_store(path), key=lambda file: (file.stat().st_mtime_ns, str(file)))
     roots = glob.glob(str(path)) if is_pattern(path) else [str(path)]  # noqa: PTH207 - it may be absolute
     files = [(file.stat().st_mtime_ns, file.path) for root in roots for file in _below(root)]
     return [Path(name) for _, name in sorted(files)]
+
+
+def _in_store(path: StorePath) -> Iterator[StorePath]:
+    """The same of a store, all of whose names are listed at once; of a pattern those below its first mark."""
+    if not is_pattern(path) and path.is_file():
+        yield path
+        return
+    marks = next((at for at, part in enumerate(path.parts) if is_pattern(Path(part))), len(path.parts))
+    root = StorePath(*path.parts[:marks])
+    names = {file: file.parts[len(path.parts) :] for file in root.files_below() if _matches(file.parts, path.parts)}
+    logs = [file for file, name in names.items() if "_spark_metadata" in name and file.name.partition(".")[0].isdigit()]
+    committed = {name for log in logs for name in _names_in(log)} if logs else None
+    for file, (*folders, name) in ((file, name or (file.name,)) for file, name in names.items()):
+        is_data = not any(part.startswith(("_", ".")) for part in (*folders, name)) and all(
+            "=" in one for one in folders
+        )
+        if is_data and (committed is None or name in committed):
+            yield file
+
+
+def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
+    """Whether a file, or a folder that it is in, matches a pattern, part by part."""
+    return len(parts) >= len(pattern) and all(map(fnmatch.fnmatchcase, parts, pattern))
 
 
 class _File:
@@ -73,7 +100,7 @@ def _committed(log: Path) -> set[str] | None:
 def _names_in(batch: Path) -> set[str]:
     """The files that a micro-batch of a streaming sink has written. Raises ConfigError where its log is damaged."""
     try:
-        entries = [json.loads(line) for line in batch.read_text("utf-8").splitlines()[1:]]
+        entries = [json.loads(line) for line in batch.read_bytes().decode().splitlines()[1:]]
         return {Path(entry["path"]).name for entry in entries if entry.get("action", "add") == "add"}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"is damaged ({' '.join(str(error).split())}), the log of the stream that wrote this folder"

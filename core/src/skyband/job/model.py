@@ -16,6 +16,7 @@ from skyband.errors import SkybandError, suggest
 from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.registry.info import ENGINE_FORMATS, FILE_FORMATS
 from skyband.registry.install_hints import known_formats
+from skyband.store_paths import store_path
 from skyband.tables import format_named, names_of_formats
 
 if TYPE_CHECKING:
@@ -288,6 +289,14 @@ def local_path(path: str) -> Path | None:
     if path.startswith("file:"):
         return Path("/" + path.removeprefix("file:").lstrip("/"))
     return None if _SCHEME.match(path) else Path(path)
+
+
+def file_path(path: str) -> Path | None:
+    """The path of files that this process can read: on this machine, or in a store; None of another kind.
+
+    Raises ConfigError where it holds a password.
+    """
+    return local_path(path) or store_path(path)
 
 
 def absolute(path: str, folder: Path) -> str:

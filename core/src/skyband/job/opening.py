@@ -6,9 +6,10 @@ from attrs import evolve, frozen
 
 from skyband.data_files import is_pattern
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.job.model import Source, local_path
+from skyband.job.model import Source, file_path
 from skyband.job.sources.source_files import Files, open_all_columns
 from skyband.job.sources.table_source import Table
+from skyband.store_paths import OutOfReachError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,6 +49,10 @@ def open_source(source: Source, shape: "Shape", knows_all_sql: bool) -> OpenSour
 
     try:
         return _opened(source, shape)
+    except OutOfReachError:
+        if not knows_all_sql or source.reader == "files":
+            raise
+        return OpenSource()
     except OnlySparkError:
         if not knows_all_sql:
             raise
@@ -122,5 +127,5 @@ def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
 
 
 def _is_missing(source: Source) -> bool:
-    path = local_path(source.path or "")
+    path = file_path(source.path or "")
     return path is not None and not is_pattern(path) and not path.exists()

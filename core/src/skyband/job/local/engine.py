@@ -9,7 +9,7 @@ from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.checked_job import CheckedJob
 from skyband.job.engine import Engine
 from skyband.job.local import sink_manifest as local_sink_manifest
-from skyband.job.model import Sink, Source, local_path, option_text
+from skyband.job.model import Sink, Source, file_path, local_path, option_text
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.spark_ddl import ZONE_SETTING
@@ -75,7 +75,7 @@ def _unreadable(source: Source) -> list[Problem]:
     problems = _unknown("source", "reads", reads, source.format)
     if source.format not in reads:
         return problems
-    if source.path is not None and local_path(source.path) is None:
+    if source.of_files and source.path is not None and _path_of(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
     problems += _amounts(source)
     known_options = OPTIONS.get(source.format, ())
@@ -88,6 +88,13 @@ def _unreadable(source: Source) -> list[Problem]:
             message = f"the local engine does not know it; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))
     return problems
+
+
+def _path_of(path: str) -> Path | None:
+    try:
+        return file_path(path)
+    except ConfigError:  # told where it is opened
+        return Path(path)
 
 
 def _amounts(source: Source) -> list[Problem]:

@@ -13,6 +13,7 @@ from attrs import frozen
 from skyband.columns.arrow_normalization import check_whole
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
+from skyband.store_paths import StorePath
 
 _BATCH = 100_000
 _SMALL = 1 << 16
@@ -32,7 +33,11 @@ class Layout:
         reader: Any = self.format
         if dictionaries:
             reader = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(dictionary_columns=set(dictionaries)))
-        return ds.dataset([str(path)], format=reader, partitioning=None)  # a path alone may be a folder, of no rows
+        filesystem = path.filesystem if isinstance(path, StorePath) else None
+        place = path.key if isinstance(path, StorePath) else str(path)
+        return ds.dataset(
+            [place], filesystem=filesystem, format=reader, partitioning=None
+        )  # a path alone may be a folder, of no rows
 
     def read_schema(self, path: Path) -> pa.Schema:
         """The schema of one file. Raises InputError naming it where it cannot be read."""
@@ -106,6 +111,13 @@ def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch]
     return in_order, there
 
 
+def footer_of(path: Path) -> Any:
+    """What the end of a Parquet file says of it."""
+    if isinstance(path, StorePath):
+        return pq.read_metadata(path.key, filesystem=path.filesystem)
+    return pq.read_metadata(path)
+
+
 def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:
     """Those of the columns that a large file of Parquet holds as codes of a dictionary all through.
 
@@ -114,7 +126,7 @@ def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:
     """
     if path.stat().st_size < _LARGE:
         return []
-    footer, columns = pq.read_metadata(path), set(names)
+    footer, columns = footer_of(path), set(names)
     sizes = dict.fromkeys(names, (0, 0))
     for group in map(footer.row_group, range(footer.num_row_groups)):
         for column in map(group.column, range(footer.num_columns)):

@@ -148,10 +148,11 @@ def row_group_of(path: Path, row: int) -> int | None:
 def _rows_of_groups(path: Path) -> list[int] | None:
     """None where it cannot be read, which is told where its rows are."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from skyband.job.sources.columnar_files import footer_of
 
     try:
-        footer = pq.read_metadata(path)
+        footer = footer_of(path)
     except (OSError, ValueError, pa.ArrowException):
         return None
     return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]

@@ -8,10 +8,11 @@ from attrs import evolve, frozen
 
 from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
-from skyband.job.model import Source, local_path
+from skyband.job.model import Source, file_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.spark_ddl import parse_ddl
+from skyband.store_paths import OutOfReachError, StorePath, check_reach
 from skyband.tables import names_of_formats
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def open_all_columns(source: Source) -> "Files | Table | None":
         from skyband.job.sources.table_source import open_table
 
         return open_table(source)
-    path = None if source.path is None else local_path(source.path)
+    path = None if source.path is None else file_path(source.path)
     if path is None or source.format not in READABLE:
         return None
     import pyarrow as pa
@@ -145,6 +146,8 @@ def open_all_columns(source: Source) -> "Files | Table | None":
 
     if beyond_readers(source) is not None:
         return None
+    if isinstance(path, StorePath):
+        check_reach(path)
     try:
         paths = data_files(path)
         if not paths:
@@ -154,7 +157,8 @@ def open_all_columns(source: Source) -> "Files | Table | None":
         raise
     except (OSError, ValueError, pa.ArrowException) as error:
         detail = " ".join(str(error).split())
-        raise ConfigError(Problem("path", f"cannot be read as {source.format}: {detail}")) from error
+        problem = Problem("path", f"cannot be read as {source.format}: {detail}")
+        raise (OutOfReachError if isinstance(path, StorePath) else ConfigError)(problem) from error
     return Files(source, tuple(paths), schema, Shape(), schema, layout)
 
 
@@ -184,10 +188,10 @@ def _schema(source: Source, paths: list[Path]) -> "tuple[pa.Schema, Layout | Non
 
 def base_of(source: Source) -> Path:
     """The folder below which `key=value` folders are columns."""
-    path = local_path(source.path or "")
-    assert path is not None  # files elsewhere are not read here
+    path = file_path(source.path or "")
+    assert path is not None  # files of another kind are not read here
     fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
-    return Path(*fixed) if len(fixed) < len(path.parts) else path
+    return type(path)(*fixed) if len(fixed) < len(path.parts) else path
 
 
 def _nothing_at(path: Path, source: Source) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from skyband.job.model import Source, local_path
+from skyband.job.model import Source
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.table_location import in_process, keys_of
@@ -51,15 +51,14 @@ class Table:
 
 
 def open_table(source: Source) -> Table | None:
-    """The table of a source; None where only Spark can look: elsewhere, or with a library that is not installed.
+    """The table of a source; None where only Spark can look: with a library that is not installed.
 
     Raises ConfigError where there is none.
     """
     from skyband.job.sources.where_and_select import Shape
 
     bound, keys = in_process(source), keys_of(source)
-    elsewhere = source.path is not None and local_path(source.path) is None
-    if bound is None or elsewhere or bound.check(keys, on_spark=False):
+    if bound is None or bound.check(keys, on_spark=False):
         return None
     rows = bound.read(keys)
     schema = rows.schema

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from skyband.errors import InputError
 from skyband.job.sources.text_encodings import open_text
+from skyband.store_paths import StorePath
 
 SIZE = 1 << 22
 """Of a block, in bytes, unless a record is longer."""
@@ -59,7 +60,8 @@ class ByteRange:
     @contextmanager
     def open(self) -> Iterator[Callable[[int], bytes]]:
         """What gives its next bytes, at most so many, none at its end."""
-        with pa.OSFile(str(self.path)) as file:
+        there = self.path
+        with there.open("rb") if isinstance(there, StorePath) else pa.OSFile(str(there)) as file:
             file.seek(self.begin)
             yield lambda size: file.read(min(size, self.end - file.tell()))
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from attrs import define, field
 
 from skyband.errors import InputError, Problem
+from skyband.store_paths import StorePath
 
 ENCODING_OPTIONS = ("encoding", "charset")
 """Spark's two names of one option."""
@@ -58,11 +59,19 @@ def open_text(path: Path, encoding: str | None = None) -> Iterator[Callable[[int
 
     It raises OSError, or InputError where the file is not of its encoding or not whole.
     """
-    with lzma.open(path) if path.suffix == XZ else pa.input_stream(str(path), compression="detect") as file:
+    with _decompressed(path) as file:
         try:
             yield file.read if encoding is None else _InUtf8(path, file, encoding).take
         except (lzma.LZMAError, EOFError) as error:
             raise InputError(str(path), f"is no whole file of xz: {error}") from error
+
+
+def _decompressed(path: Path) -> Any:
+    if path.suffix == XZ:
+        return lzma.open(path.open("rb") if isinstance(path, StorePath) else path)
+    if isinstance(path, StorePath):
+        return path.filesystem.open_input_stream(path.key, compression="detect")
+    return pa.input_stream(str(path), compression="detect")
 
 
 @define

@@ -15,7 +15,7 @@ from skyband.config.parameters import build
 from skyband.data_files import data_files, is_pattern
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.job.model import SHAPING, Source, absolute, local_path, option_text
+from skyband.job.model import SHAPING, Source, absolute, file_path, local_path, option_text
 from skyband.job.sources.columnar_files import Layout
 from skyband.job.sources.file_parts import FilePart, share_of, stamp_of, tasks_of
 from skyband.job.sources.row_location import PlacedBatches
@@ -27,6 +27,7 @@ from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
 from skyband.job.spark.table_parts import TableParts
 from skyband.operator.bad_rows import RefuseUnreadable
+from skyband.store_paths import OutOfReachError
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
@@ -82,10 +83,16 @@ def choose_reader(
     """
     why = _why_spark(source, settings)
     if why is None:
-        files, rest = _files(source, rows)
-        why = _differing(files, rest, columns)
-        if why is None:
-            return Choice(files, rest)
+        try:
+            files, rest = _files(source, rows)
+        except OutOfReachError as error:
+            if source.reader == "files":
+                raise ConfigError(*(one.within("source") for one in error.problems)) from error
+            why = f"Python does not reach it: {error.problems[0].message}"
+        else:
+            why = _differing(files, rest, columns)
+            if why is None:
+                return Choice(files, rest)
     if source.reader == "files" or (source.format == "arrow" and source.reader != "spark"):
         raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {why}"))
     strange = _unknown_to_spark(source)
@@ -122,8 +129,10 @@ def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
         return 'source.reader = "spark"'
     if source.format not in READABLE:
         return f"{source.format} is not read in Python"
-    if source.path is None or local_path(source.path) is None:
+    if source.path is None or file_path(source.path) is None:
         return "the path is not of this machine"
+    if source.stream and local_path(source.path) is None and source.reader == "auto":
+        return "Spark lists the files of a stream, so that it must reach them itself"
     beyond = beyond_readers(source) or next((name for name in source.options if not _is_of_files(source, name)), None)
     if beyond is not None:
         return f"source.options.{beyond} is known to Spark only"
@@ -178,7 +187,7 @@ def settings_of(session: Any, source: Source) -> dict[str, Any]:
     settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _ANSI, MASTER, *_SETTINGS)}
     elsewhere = not str(settings[MASTER] or "local").startswith("local")
     if elsewhere and source.reader == "auto" and source.of_files and source.path is not None:
-        path = local_path(source.path)
+        path = file_path(source.path)
         if path is not None and all_executors_reach(session, path):
             del settings[MASTER]
     return settings
@@ -191,7 +200,7 @@ def all_executors_reach(session: Any, path: Path) -> bool:
 
     def look(place: str) -> tuple[int, int] | None:
         try:
-            there = Path(place).stat()
+            there = (file_path(place) or Path(place)).stat()
         except OSError:
             return None
         return there.st_size, there.st_mtime_ns
@@ -262,6 +271,8 @@ def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
             if not isinstance(files, Files):
                 raise ConfigError(Problem("source.path", "only Spark can read it"))
             return files, rest
+        except OutOfReachError:
+            raise
         except ConfigError as error:
             refusal = error
         if source.stream and source.schema is not None:  # which may begin in an empty folder
@@ -295,7 +306,7 @@ def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
         return FileRows(shared or names.coalesce(_most_tasks(session, cores)), PartReader(plain, share=_SHARE), schema)
     paths = files.paths
     if any(name.lower() in FILE_OPTIONS for name in options):
-        paths = tuple(path for row in names.collect() if (path := local_path(row["path"])) is not None)
+        paths = tuple(path for row in names.collect() if (path := file_path(row["path"])) is not None)
     tasks = tasks_of(paths, source.format, cores, lambda path, size: text_ranges(path, source, size))
     numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))
     return FileRows(numbers, PartReader(plain, tuple(map(pickle.dumps, tasks))), schema)
@@ -350,7 +361,7 @@ class PartReader:
                 if self.tasks is not None:
                     yield from pickle.loads(self.tasks[name])
                     continue
-                path = local_path(name)
+                path = file_path(name)
                 assert path is not None
                 if len(share) < 2:
                     yield FilePart(path)

@@ -1,0 +1,66 @@
+"""Files and tables in an object store on Spark: its workers read them with the clients that the local engine has."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from object_store import SECRET, make_bucket, object_store
+from skyband_lakes.libraries import DELTA
+
+from .conftest import rows_of
+from .test_direct_files import JOB, table
+from .test_sinks import call
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def bucket(session, monkeypatch):
+    with object_store() as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+            # Workers have the environment of the session, which began before the server.
+            monkeypatch.setitem(session.sparkContext.environment, name, value)
+        yield make_bucket(environment, "visits")
+
+
+def both(folder, job, *sets):
+    """The answers of both engines, equal, and what Spark's run said."""
+    said = call("run", job, *sets, f"sink.path={folder}/spark", engine="spark")
+    assert said.exit_code == 0, said.stderr
+    assert call("run", job, *sets, f"sink.path={folder}/local", engine="local").exit_code == 0
+    one, other = (pq.read_table(folder / engine) for engine in ("spark", "local"))
+    assert rows_of(one.to_pylist(), other.column_names) == rows_of(other.to_pylist(), other.column_names)
+    assert len(one) >= 3 and SECRET not in said.stderr + said.stdout
+    return said.stderr
+
+
+def test_a_batch_is_read_by_the_workers_and_gives_the_rows_of_the_local_engine(bucket, tmp_path):
+    for number in range(3):
+        pq.write_table(table(number * 200), f"visits/in/{number}.parquet", filesystem=bucket, row_group_size=100)
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace('path = "in"', 'path = "s3a://visits/in"').replace('"json"', '"parquet"'))
+    assert "read by  Python, where rows are packed" in both(tmp_path, job)
+    stream = call("check", job, "source.stream=true", "sink.checkpoint=checkpoint", engine="spark")
+    assert "read by Spark (Spark lists the files of a stream, so that it must reach them itself)" in stream.stderr
+
+
+def test_a_store_that_python_does_not_reach_is_left_to_spark_and_check_says_why(bucket, tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace('path = "in"', 'path = "s3a://visits/in"'))
+    said = call("check", job, engine="spark")
+    assert said.exit_code == 0 and "read by Spark (Python does not reach it: 's3a://visits/in' cannot" in said.stderr
+    said = call("check", job, "source.reader=files", engine="spark")
+    assert said.exit_code == 1 and "say AWS_REGION, AWS_ACCESS_KEY_ID" in said.output
+
+
+def test_a_delta_table_in_a_store_is_read_by_the_workers(bucket, tmp_path):
+    if (lacking := DELTA.missing()) is not None:
+        pytest.skip(lacking)
+    rows = table(0).select(["ts", "client", "item"])
+    rows = rows.set_column(1, "client", rows["client"].cast(pa.string()))
+    DELTA.imported().write_deltalake("s3://visits/table", rows)
+    job = tmp_path / "job.toml"
+    job.write_text(JOB.replace('path = "in"\nformat = "parquet"', 'path = "s3://visits/table"\nformat = "delta"')
+                   .replace('"json"', '"parquet"'))  # fmt: skip
+    assert "read by  Python, where rows are packed" in both(tmp_path, job)
