@@ -10,6 +10,7 @@ import re
 import stat
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path, PosixPath
 from types import SimpleNamespace
@@ -36,7 +37,7 @@ _REMEDIES = {
 class StorePath(PosixPath):
     """A path such as s3://bucket/folder/file, with what readers of files use of a Path."""
 
-    _listed: Any = None
+    _entry: Any = None
     """What a listing said of the file."""
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ class StorePath(PosixPath):
 
     def stat(self, *, follow_symlinks: bool = True) -> Any:  # noqa: ARG002 - as of any path
         """Its size and time of change, as `os.stat` names them. Raises FileNotFoundError."""
-        return _stat_of(self._listed or self.filesystem.get_file_info(self.key), self)
+        return _stat_of(self._entry or self.filesystem.get_file_info(self.key), self)
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002
         """Whether it is a file, or there are files below it."""
@@ -78,7 +79,7 @@ class StorePath(PosixPath):
 
         return bool(self.filesystem.get_file_info(self.key).type == FileType.Directory)
 
-    def open(self, *_: Any, **__: Any) -> Any:  # type: ignore[override]
+    def open(self, *_: Any, **__: Any) -> Any:
         """Its bytes."""
         return io.BufferedReader(self.filesystem.open_input_file(self.key))
 
@@ -96,7 +97,7 @@ class StorePath(PosixPath):
         for info in self.filesystem.get_file_info(selector):
             if info.is_file:
                 path = StorePath(self, *info.path.strip("/").split("/")[depth:])
-                path._listed = info
+                path._entry = info
                 yield path
 
 
@@ -140,13 +141,12 @@ def missing_of(path: StorePath) -> str | None:
         return None
     if find_spec("fsspec") is None:
         return f"{path.scheme}:// needs fsspec and the package of that scheme: pip install fsspec, and read its list"
-    from fsspec.registry import get_filesystem_class, known_implementations
-
+    registry = import_module("fsspec.registry")
     try:
-        get_filesystem_class(path.scheme)
+        registry.get_filesystem_class(path.scheme)
     except (ImportError, ValueError) as error:
-        known = known_implementations.get(path.scheme, {}).get("err")
-        return f"{path.scheme}:// is not read here: {known or ' '.join(str(error).split())}"
+        hint = registry.known_implementations.get(path.scheme, {}).get("err")
+        return f"{path.scheme}:// is not read here: {hint or ' '.join(str(error).split())}"
     return None
 
 
@@ -170,9 +170,7 @@ def _by_scheme(scheme: str, authority: str) -> Any:
 
     if scheme in _REMEDIES:
         return fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
-    import fsspec
-
-    return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme)))
+    return fs.PyFileSystem(fs.FSSpecHandler(import_module("fsspec").filesystem(scheme)))
 
 
 @cache
