@@ -245,7 +245,7 @@ def test_a_stream_with_all_it_needs_is_fine(job):
             "source.format=rate",
             "source.format: the local engine reads parquet, csv, json, text, arrow, delta, iceberg, kafka and sql (got",
         ),
-        ("source.path=s3://bucket/x", "source.path: the local engine reads this machine's files"),
+        ("source.path=dbfs:/bucket/x", "source.path: the local engine reads this machine's files"),
         (
             "source.select=CAST(value AS BINARY) AS client",
             "source.select[0]: a cast to `BINARY` is not known here",
@@ -321,7 +321,7 @@ def test_hidden_files_are_no_data(job):
 def test_a_source_only_spark_can_look_at_is_checked_as_far_as_it_goes(job):
     found = read_job(job(), ["source.format=kafka", "source.options={ subscribe = 'x' }"])
     assert found.schema is None
-    assert problems(job(), ["source.path=s3://bucket/x", "backends.sketch.epsilon=7"]) == [
+    assert problems(job(), ["source.path=dbfs:/bucket/x", "backends.sketch.epsilon=7"]) == [
         "--set: backends.sketch.epsilon: must be at least 0.001 and below 1 (got 7.0)"
     ]
 

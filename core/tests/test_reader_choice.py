@@ -40,7 +40,7 @@ def folder(tmp_path_factory):
         ({"options": {"mergeSchema": True}}, {}, "Spark (source.options.mergeSchema is known to Spark only)"),
         ({}, {"spark.sql.files.ignoreCorruptFiles": "true"}, "Spark (spark.sql.files.ignoreCorruptFiles is set)"),
         ({"schema": "n STRING"}, {}, "Spark (its files have other types than source.schema)"),
-        ({"path": "s3://bucket/a"}, {}, "Spark (the path is not of this machine)"),
+        ({"path": "dbfs:/bucket/a"}, {}, "Spark (the path is not of this machine)"),
         ({"format": "orc"}, {}, "Spark (orc is not read in Python)"),
     ],
 )

@@ -135,7 +135,7 @@ def test_an_empty_or_foreign_file_is_a_clear_error(tmp_path, format):
         open_files(Source(format=format, path=str(path)))
 
 
-@pytest.mark.parametrize("path", ["s3://bucket/x", None])
+@pytest.mark.parametrize("path", ["dbfs:/bucket/x", None])
 def test_what_is_elsewhere_is_left_to_spark(path):
     assert open_files(Source(format="parquet", path=path)) is None
     assert open_files(Source(format="orc", path="x")) is None

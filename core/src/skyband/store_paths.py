@@ -102,17 +102,11 @@ class StorePath(PosixPath):
 
 
 def store_path(path: str) -> StorePath | None:
-    """A path in a store that can be read here; None of one on this machine, or of another kind.
-
-    Raises ConfigError where it holds a password, or its scheme needs something that is not installed.
-    """
+    """A path in a store; None of one on this machine, or of another kind."""
     match = _SCHEME.match(path)
     if match is None or match[1] == "file" or not path[match.end() :].startswith("//"):
         return None
-    authority = urlsplit(path).netloc
-    if ":" in authority.partition("@")[0] and "@" in authority:
-        raise ConfigError(Problem("path", "must be without keys and passwords: say them in the environment"))
-    if not authority:
+    if not urlsplit(path).netloc:
         path = path.replace("://", "://default", 1)  # as Hadoop calls the file system of its configuration
     return StorePath(path)
 
@@ -122,7 +116,10 @@ class OutOfReachError(ConfigError):
 
 
 def check_reach(path: StorePath) -> None:
-    """Raise OutOfReachError where a path cannot be asked for, with what to install or to set."""
+    """Raise OutOfReachError where a path holds a password, or cannot be asked for, with what to install or to set."""
+    user, at, _ = "/".join(path.parts[1:2]).partition("@")
+    if at and ":" in user:
+        raise OutOfReachError(Problem("path", "must be without keys and passwords: say them in the environment"))
     missing = missing_of(path)
     if missing is not None:
         raise OutOfReachError(Problem("path", missing))

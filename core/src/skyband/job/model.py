@@ -292,10 +292,7 @@ def local_path(path: str) -> Path | None:
 
 
 def file_path(path: str) -> Path | None:
-    """The path of files that this process can read: on this machine, or in a store; None of another kind.
-
-    Raises ConfigError where it holds a password.
-    """
+    """The path of files that this process may be able to read: on this machine, or in a store; None of another kind."""
     return local_path(path) or store_path(path)
 
 

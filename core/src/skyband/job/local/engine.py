@@ -75,7 +75,7 @@ def _unreadable(source: Source) -> list[Problem]:
     problems = _unknown("source", "reads", reads, source.format)
     if source.format not in reads:
         return problems
-    if source.of_files and source.path is not None and _path_of(source.path) is None:
+    if source.of_files and source.path is not None and file_path(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
     problems += _amounts(source)
     known_options = OPTIONS.get(source.format, ())
@@ -88,13 +88,6 @@ def _unreadable(source: Source) -> list[Problem]:
             message = f"the local engine does not know it; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))
     return problems
-
-
-def _path_of(path: str) -> Path | None:
-    try:
-        return file_path(path)
-    except ConfigError:  # told where it is opened
-        return Path(path)
 
 
 def _amounts(source: Source) -> list[Problem]:

@@ -27,7 +27,7 @@ from skyband.job.sources.text_files import ranges as text_ranges
 from skyband.job.sources.where_and_select import Shape
 from skyband.job.spark.table_parts import TableParts
 from skyband.operator.bad_rows import RefuseUnreadable
-from skyband.store_paths import OutOfReachError
+from skyband.store_paths import OutOfReachError, StorePath, check_reach
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
@@ -195,7 +195,12 @@ def settings_of(session: Any, source: Source) -> dict[str, Any]:
 
 def all_executors_reach(session: Any, path: Path) -> bool:
     """Whether tasks, several a core, see the newest file of a path just as this machine does: a shared folder."""
-    files = data_files(path)
+    try:
+        if isinstance(path, StorePath):
+            check_reach(path)
+        files = data_files(path)
+    except OutOfReachError:
+        return False
     newest = str(files[-1] if files else path)
 
     def look(place: str) -> tuple[int, int] | None:
