@@ -112,10 +112,12 @@ def test_what_is_wrong_with_a_file_is_told_with_its_address(bucket, tmp_path):
 
 
 def test_what_is_not_there_or_cannot_be_reached_says_so_with_a_remedy(bucket, tmp_path, monkeypatch):
+    monkeypatch.delenv("CLASSPATH", raising=False)
     for path, told in (
         ("s3://visits/nothing", "'s3://visits/nothing' does not exist"),
         ("s3://visits/*.parquet", "no file matches 's3://visits/*.parquet'"),
         (f"s3://me:{SECRET}@visits/parquet", "must be without keys and passwords: say them in the environment"),
+        ("hdfs://visits/parquet", "hdfs:// is not read here: say HADOOP_HOME and CLASSPATH in the environment"),
         ("nowhere://visits/parquet", "nowhere:// is not read here: "),
     ):
         called = call(tmp_path, path, "parquet", "check")

@@ -9,6 +9,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 _S3, _GOOGLE, _AZURE, _HADOOP = ("s3", "s3a", "s3n"), ("gs", "gcs"), ("abfs", "abfss"), ("hdfs", "viewfs")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_PATIENCE = timedelta(seconds=5)
 _REMEDIES = {
     **dict.fromkeys(_S3, "say AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, and "
                          "AWS_ENDPOINT_URL of a store other than Amazon's"),
@@ -54,7 +56,10 @@ class StorePath(PosixPath):
     @property
     def key(self) -> str:
         """As its file system calls it: bucket and name."""
-        return "/".join(self.parts[1:]) if self.scheme not in _HADOOP else "/" + "/".join(self.parts[2:])
+        if self.scheme in _HADOOP:
+            return "/" + "/".join(self.parts[2:])
+        bucket, *names = self.parts[1:]
+        return "/".join([bucket.partition("@")[0] if self.scheme in _AZURE else bucket, *names])
 
     @property
     def filesystem(self) -> Any:
@@ -134,6 +139,8 @@ def check_reach(path: StorePath) -> None:
 
 def missing_of(path: StorePath) -> str | None:
     """What is to be installed to read a path; None where nothing is missing."""
+    if path.scheme in _HADOOP and not os.environ.get("CLASSPATH"):  # without it Java starts in here, and complains
+        return f"{path.scheme}:// is not read here: {_REMEDIES[path.scheme]}"
     if path.scheme in _REMEDIES:
         return None
     if find_spec("fsspec") is None:
@@ -165,6 +172,8 @@ def _filesystem(scheme: str, authority: str) -> Any:
 def _by_scheme(scheme: str, authority: str) -> Any:
     from pyarrow import fs
 
+    if scheme in _GOOGLE:
+        return fs.GcsFileSystem(retry_time_limit=_PATIENCE)  # which is a quarter of an hour otherwise
     if scheme in _REMEDIES:
         return fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
     return fs.PyFileSystem(fs.FSSpecHandler(import_module("fsspec").filesystem(scheme)))
