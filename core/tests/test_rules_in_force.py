@@ -100,6 +100,8 @@ def check(rules, known, now, random):
         assert got == known.moments(begin, end, group)
         latest = int(random.integers(begin, end + 1))
         last = [row for row in got if row[0] - dict(slides(known, row[0], group))[row[1]] <= latest]
+        whose, when = pa.array([row[1] for row in got], pa.string()), np.array([row[0] for row in got], np.int64)
+        assert rules.at_the_end_of(whose, when, latest).tolist() == [row in last for row in got]
         ended = rules.at_the_end(due, latest)
         assert [(at, names[rule]) for at, rule in zip(ended.at, ended.rule, strict=True)] == [row[:2] for row in last]
     assert rules.next_at == (known.first(answered) or TIME_MAX)
