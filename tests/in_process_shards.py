@@ -1,10 +1,15 @@
 """A query on shards in this process: what each is sent, its state saved after every micro-batch, its answers merged."""
 
+from operator import itemgetter
+
 import pyarrow as pa
 from skyband.columns import keyed_frames
+from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
+from skyband.operator.operator import Operator
+from skyband.operator.resharding import take_over
 
 
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
@@ -53,3 +58,37 @@ def batches_of(table: pa.Table, start: int, size: int):
 
 def rows_of(answers: pa.Table) -> list[str]:
     return sorted(map(str, answers.to_pylist()))
+
+
+class ShardedStream:
+    """The shards of a query in this process, as Spark has them."""
+
+    def __init__(self, query, shards: int, schema: pa.Schema, backends=None) -> None:
+        self.plan = ShardedPlan(query, bind(query, schema, backends), schema, shards)
+        self.operators = [self.plan.operator(number) for number in range(shards)]
+
+    def make(self, shared):
+        return Operator(self.plan.query, self.plan.bindings, self.plan.schema, shared and not self.plan.query.by)
+
+    def begin_from(self, other):
+        """The states handed over in an order that is not that of the shards' numbers, as Spark has them."""
+        keys = keys_of(len(other.operators))
+        blobs = [
+            operator.snapshot() for _, operator in sorted(zip(keys, other.operators, strict=True), key=itemgetter(0))
+        ]
+        self.operators = take_over(blobs, other.plan.query, self.make, self.plan.shards)
+        return self
+
+    def push(self, rows):
+        ends = TaskEnds(self.plan.query)
+        for batch in self.plan.to_shuffle_rows(iter(rows.select(self.plan.query.columns).to_batches())):
+            for row in batch.to_pylist():
+                if row["frame"] is not None:
+                    self.operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
+                ends.add(row["progress"], row["dropped"])
+        return self.step(ends.progress)
+
+    def step(self, progress):
+        """Time goes on, with rows or without."""
+        answers = pa.Table.from_batches([operator.step(progress) for operator in self.operators])
+        return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers

@@ -6,13 +6,14 @@ import random
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from in_process_shards import on_shards
+from in_process_shards import ShardedStream, on_shards
 from skyband import ConfigError, InputError, snapshot
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.queries import make_query
+from skyband.watermark import EventTimeProgress
 
 ZONES = ("America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "Africa/Casablanca", "UTC")
 HOUR = 3_600_000_000
@@ -125,6 +126,27 @@ def compare(seed, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_group_has_the_days_of_its_own_zone(kind):
     assert sum(compare(seed, kind) for seed in range(2)) > 30
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_groups_keep_their_zones_as_they_move_between_shards(kind):
+    """Other shards take the states over; what they then answer to time alone, the states must have kept."""
+    for seed in range(3):
+        chance = random.Random(seed)
+        table, shards = rows(chance), [*[1, 3, 2, 4][seed:], 2]
+        asked, parts, stream = make_query({**query(kind), "delay": "0 seconds"}), [], None
+        size = -(-len(table) // len(shards))
+        for number, count in enumerate(shards):
+            following = ShardedStream(asked, count, table.schema)
+            stream = following if stream is None else following.begin_from(stream)
+            parts.append(stream.push(table.slice(number * size, size).combine_chunks()))
+        last = table["ts"].cast(pa.int64())[-1].as_py()
+        parts += [stream.step(EventTimeProgress([at], at)) for at in (last + 7 * HOUR, last + 300 * HOUR)]
+        moved = answers_of(pa.concat_tables(parts))
+        alone = ShardedStream(asked, 1, table.schema)
+        whole = [alone.push(table), alone.step(EventTimeProgress([last + 300 * HOUR], last + 300 * HOUR))]
+        assert moved == answers_of(pa.concat_tables(whole)), seed
+        assert len(moved) > 20
 
 
 @pytest.mark.slow

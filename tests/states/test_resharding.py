@@ -6,59 +6,23 @@ from functools import cache
 import pyarrow as pa
 import pytest
 from families import FAMILIES, SECOND, WORKLOAD, events, family
+from in_process_shards import ShardedStream
 from skyband import snapshot
-from skyband.columns import keyed_frames
 from skyband.engines.spark.history import rows_before, state_pieces
-from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan, TaskEnds
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
 from skyband.errors import ConfigError, SnapshotError
-from skyband.groups.execution import execution_of
-from skyband.operator.bind_backends import bind
-from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
 from skyband.operator.whole_table import WholeTable
 from skyband.watermark import EventTimeProgress
 
 
-class Stream:
-    """The shards of a query in this process, as Spark has them."""
-
-    def __init__(self, query, shards, backends=None):
-        self.plan = ShardedPlan(query, bind(query, table().schema, backends), table().schema, shards)
-        self.operators = [self.plan.operator(number) for number in range(shards)]
-
-    def make(self, shared):
-        return Operator(self.plan.query, self.plan.bindings, self.plan.schema, shared and not self.plan.query.by)
-
-    def begin_from(self, other):
-        """The states handed over in an order that is not that of the shards' numbers, as Spark has them."""
-        keys = keys_of(len(other.operators))
-        blobs = [operator.snapshot() for _, operator in sorted(zip(keys, other.operators, strict=True), key=by_key)]
-        self.operators = take_over(blobs, other.plan.query, self.make, self.plan.shards)
-        return self
-
-    def push(self, rows):
-        ends = TaskEnds(self.plan.query)
-        for batch in self.plan.to_shuffle_rows(iter(rows.select(self.plan.query.columns).to_batches())):
-            for row in batch.to_pylist():
-                if row["frame"] is not None:
-                    self.operators[row["shard"]].add(keyed_frames.from_bytes(row["frame"]))
-                ends.add(row["progress"], row["dropped"])
-        return self.step(ends.progress)
-
-    def step(self, progress):
-        """Time goes on, with rows or without."""
-        answers = pa.Table.from_batches([operator.step(progress) for operator in self.operators])
-        return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers
-
-
-def by_key(pair):
-    return pair[0]
-
-
 @cache
 def table():
     return events(5, rows=700, span=260).combine_chunks()
+
+
+def stream_of(query, shards, backends=None):
+    return ShardedStream(query, shards, table().schema, backends)
 
 
 def pieces(count):
@@ -71,14 +35,14 @@ def plain(*answers):
 
 
 def undisturbed(query, shards=1, backends=None, parts=4):
-    stream = Stream(query, shards, backends)
+    stream = stream_of(query, shards, backends)
     return plain(*(stream.push(piece) for piece in pieces(parts)))
 
 
 def moved(queries, shards, backends=None):
     stream, answers = None, []
     for query, count, piece in zip(queries, shards, pieces(len(shards)), strict=True):
-        following = Stream(query, count, backends)
+        following = stream_of(query, count, backends)
         stream = following if stream is None else following.begin_from(stream)
         answers.append(stream.push(piece))
     return plain(*answers)
@@ -112,24 +76,27 @@ def test_any_shards_become_any_others_or_are_refused(kind, by):
     """Of each pair of numbers: the answers from then on are those of the stream that was left alone."""
     query, backends = family(kind, by=by), EXACT.get(kind)
     first, second = pieces(5)[:2]
-    alone = Stream(query, 1, backends)
+    alone = stream_of(query, 1, backends)
     alone.push(first)
     expected = goes_on(alone, second)
     assert expected
     counts = COUNTS if by or query.one_shard is None else (1,)
     for before in counts:
-        stream = Stream(query, before, backends)
+        stream = stream_of(query, before, backends)
         stream.push(first)
         for after in counts:
             if by or after == before or (kind in MERGED and before % after == 0):
-                assert goes_on(Stream(query, after, backends).begin_from(stream), second) == expected, (before, after)
+                assert goes_on(stream_of(query, after, backends).begin_from(stream), second) == expected, (
+                    before,
+                    after,
+                )
             else:
                 with pytest.raises(ConfigError, match=f"the savepoint has {before} and they cannot become {after}"):
-                    Stream(query, after, backends).begin_from(stream)
+                    stream_of(query, after, backends).begin_from(stream)
 
 
 def test_a_state_is_not_taken_for_that_of_another_shard():
-    stream = Stream(family("top-k"), 3)
+    stream = stream_of(family("top-k"), 3)
     stream.push(pieces(5)[0])
     one, two, three = (operator.snapshot() for operator in stream.operators)
     with pytest.raises(SnapshotError, match="of shard 1 of 3, not of shard 2 of 3"):
@@ -142,7 +109,7 @@ def test_a_state_is_not_taken_for_that_of_another_shard():
 
 @pytest.mark.parametrize("shard", [7, [1], [3, 3], [-1, 2], ["0", 1], [True, 2]])
 def test_a_state_of_no_shard_is_refused(shard):
-    stream = Stream(family("top-k"), 1)
+    stream = stream_of(family("top-k"), 1)
     held = snapshot.decode(stream.operators[0].snapshot())
     with pytest.raises(SnapshotError, match="no shard"):
         stream.make(False).restore(snapshot.encode({**held.header, "shard": shard}, held.arrays))
@@ -157,7 +124,7 @@ def without_number(blob):
 @pytest.mark.parametrize("after", COUNTS)
 def test_groups_of_states_without_a_number_go_where_their_rows_come(after):
     query = family("top-k", by=["place"])
-    alone, stream, following = Stream(query, 1), Stream(query, 2), Stream(query, after)
+    alone, stream, following = stream_of(query, 1), stream_of(query, 2), stream_of(query, after)
     first, second = pieces(5)[:2]
     alone.push(first), stream.push(first)
     blobs = [without_number(operator.snapshot()) for operator in stream.operators]
@@ -167,7 +134,7 @@ def test_groups_of_states_without_a_number_go_where_their_rows_come(after):
 
 def test_groups_that_came_to_another_shard_are_refused():
     """What an older Skyband made of its own savepoint of several shards: groups where their rows do not come."""
-    stream = Stream(family("top-k", by=["place"]), 2)
+    stream = stream_of(family("top-k", by=["place"]), 2)
     stream.push(pieces(5)[0])
     for number, operator in enumerate(stream.operators[::-1]):
         with pytest.raises(SnapshotError, match=f"groups or rows are not of shard {number} of 2: a Skyband that took"):
@@ -210,10 +177,10 @@ def test_shards_without_groups_are_merged(kind, keys, backends):
     ],
 )  # fmt: skip
 def test_states_that_cannot_be_cut_or_merged_are_refused(kind, shards, backend, said):
-    before = Stream(family(kind), shards[0], backend)
+    before = stream_of(family(kind), shards[0], backend)
     before.push(table())
     with pytest.raises(ConfigError, match=re.escape(said)):
-        Stream(family(kind), shards[1], backend).begin_from(before)
+        stream_of(family(kind), shards[1], backend).begin_from(before)
 
 
 def test_windows_come_and_go_up_to_the_longest():
@@ -222,9 +189,9 @@ def test_windows_come_and_go_up_to_the_longest():
         for windows in (["30 seconds", "1 minute"], ["15 seconds", "1 minute"])
     )
     both = family("distinct-count", by=["place"], windows=["15 seconds", "30 seconds", "1 minute"])
-    whole, cut = Stream(both, 1), Stream(before, 2)
+    whole, cut = stream_of(both, 1), stream_of(before, 2)
     cut.push(pieces(2)[0]), whole.push(pieces(2)[0])
-    found = plain(Stream(after, 3).begin_from(cut).push(pieces(2)[1]))
+    found = plain(stream_of(after, 3).begin_from(cut).push(pieces(2)[1]))
     expected = [row for row in plain(whole.push(pieces(2)[1])) if row[2] != "30 seconds"]
     assert found == expected and any(row[2] == "15 seconds" for row in found)
 
@@ -235,21 +202,21 @@ def test_ranges_come_and_go_as_the_values_are_kept():
         for ranges in ([[0, 90]], [[50, 120], [0, 50]], [[0, 90], [50, 120], [0, 50]])
     )
     backends = {"sketch": "k-skb"}
-    whole, cut = Stream(both, 1, backends), Stream(before, 2, backends)
+    whole, cut = stream_of(both, 1, backends), stream_of(before, 2, backends)
     cut.push(pieces(2)[0]), whole.push(pieces(2)[0])
-    found = plain(Stream(after, 3, backends).begin_from(cut).push(pieces(2)[1]))
+    found = plain(stream_of(after, 3, backends).begin_from(cut).push(pieces(2)[1]))
     expected = [row for row in plain(whole.push(pieces(2)[1])) if "[0, 90)" not in row]
     assert found == expected and any("[50, 120)" in row for row in found)
-    without = Stream(family("distinct-count", by=["place"]), 2, backends)
+    without = stream_of(family("distinct-count", by=["place"]), 2, backends)
     with pytest.raises(SnapshotError, match=r"query\.value was number, is None"):
         without.begin_from(cut)
 
 
 def test_queries_join_a_workload_whatever_the_shards():
     few, more = (family("top-k-workload", by=["place"], queries=queries) for queries in (WORKLOAD[:1], WORKLOAD[::-1]))
-    before = Stream(few, 1)
+    before = stream_of(few, 1)
     before.push(table().slice(0, 150))
-    alone, spread = (Stream(more, shards).begin_from(before).push(table().slice(150)) for shards in (1, 3))
+    alone, spread = (stream_of(more, shards).begin_from(before).push(table().slice(150)) for shards in (1, 3))
     assert plain(alone) == plain(spread)
     assert {row["query"] for row in spread.to_pylist()} == {"quick", "slow"}
 
@@ -265,12 +232,12 @@ def test_queries_join_a_workload_whatever_the_shards():
     ],
 )
 def test_what_another_job_asks_is_refused_with_the_reason(keys, backends, said):
-    before = Stream(family("distinct-count", by=["place"]), 2)
+    before = stream_of(family("distinct-count", by=["place"]), 2)
     before.push(pieces(2)[0])
     changed = {"by": ["place"], "item": "name", **keys} | ({"item": "side"} if keys.get("item") else {})
     said = said.replace("words", "side")
     with pytest.raises(SnapshotError, match=re.escape(said)):
-        Stream(family("distinct-count", **changed), 2, backends).begin_from(before)
+        stream_of(family("distinct-count", **changed), 2, backends).begin_from(before)
 
 
 @pytest.mark.parametrize("after", [1, 2, 3])
@@ -278,11 +245,11 @@ def test_rows_of_a_whole_second_table_are_taken_once_whatever_the_shards(after):
     """Every run is given all of it: of what was there before no rule begins anew, and nothing is refused again."""
     query = family("distinct-count", by=["place"], windows=[], longest="1 minute")
     rules = {"name": ["quick", "too long"], "window": ["30 seconds", "61 seconds"]}
-    whole, before = WholeTable.of(pa.table(rules)), Stream(query, 2)
+    whole, before = WholeTable.of(pa.table(rules)), stream_of(query, 2)
     assert [len(operator.broadcast_whole(whole)) for operator in before.operators] == [1, 1]
     before.push(pieces(5)[0])
     more = WholeTable.of(pa.table({name: [*column, column[1]] for name, column in rules.items()} | {"name": [*"abc"]}))
-    for operator in Stream(query, after).begin_from(before).operators:
+    for operator in stream_of(query, after).begin_from(before).operators:
         state = operator.snapshot()
         assert operator.has_whole(whole) and operator.broadcast_whole(whole) == [] and operator.snapshot() == state
         assert not operator.has_whole(more) and len(operator.broadcast_whole(more)) == 2
@@ -293,7 +260,7 @@ UNTIL = 120 * SECOND
 
 def history_of(query, shards):
     """The snapshots that a batch over the rows before a moment gives."""
-    plan = Stream(query, shards).plan
+    plan = stream_of(query, shards).plan
     batches = table().select(query.columns).to_batches()
     packed = list(plan.to_shuffle_rows(rows_before(plan, batch, UNTIL) for batch in batches))
     rows = sorted((row for batch in packed for row in batch.to_pylist()), key=lambda row: row["first"])
@@ -305,10 +272,10 @@ def history_of(query, shards):
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_a_stream_that_begins_with_history_has_had_it_all(kind):
     query = family(kind, by=["place"])
-    stream = Stream(query, 3)
+    stream = stream_of(query, 3)
     stream.operators = take_over(list(history_of(query, 2)), query, stream.make, 3)
     found = plain(stream.push(table()))
-    answers = Stream(query, 1).push(table())
+    answers = stream_of(query, 1).push(table())
     at = answers.column("at" if "at" in answers.column_names else "time").cast(pa.int64()).to_numpy()
     due = at > UNTIL if "at" in answers.column_names else at >= UNTIL
     assert found == plain(answers.filter(pa.array(due))) and found
@@ -317,8 +284,8 @@ def test_a_stream_that_begins_with_history_has_had_it_all(kind):
 
 def test_shards_that_stand_elsewhere_are_refused():
     query = family("distinct-count", by=["place"])
-    one, other = Stream(query, 2), Stream(query, 2)
+    one, other = stream_of(query, 2), stream_of(query, 2)
     one.push(pieces(2)[0]), other.push(table())
     one.operators[1] = other.operators[1]
     with pytest.raises(SnapshotError, match="contradicts itself: its shards stand at"):
-        Stream(query, 3).begin_from(one)
+        stream_of(query, 3).begin_from(one)
