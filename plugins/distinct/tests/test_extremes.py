@@ -132,6 +132,26 @@ def test_merging_what_has_forgotten_answers_later_moments_as_the_whole_does(name
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25)
+@given(rows, rows, st.integers(-5, 65), st.integers(-5, 65), st.integers(1, 70))
+def test_what_either_has_forgotten_is_so_whichever_takes_the_other_in(name, first, second, mine, theirs, age):
+    """Where a sketch drops rows to the moment, also those that come late."""
+    one, other = fed(name, first, 50), fed(name, second, 50)
+    one.forget(mine)
+    other.forget(theirs)
+    taken_in = skyband.restore(one.snapshot())
+    one.merge(other)
+    other.merge(taken_in)
+    assert one.snapshot() == other.snapshot()
+    if name in ("exact", "k-skb"):
+        forgotten = max(mine, theirs)
+        left = one.estimate(forgotten)
+        assert one.estimate(FIRST) == left
+        one.update([forgotten - age], np.array([1000], np.uint64))
+        assert one.estimate(FIRST) == one.estimate(forgotten) == left
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(max_examples=25)
 @given(rows)
 def test_merging_with_itself_changes_nothing(name, rows):
     sketch = fed(name, rows, 50)

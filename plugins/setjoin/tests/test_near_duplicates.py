@@ -9,6 +9,7 @@ from in_process_shards import on_shards
 from skyband.columns.ids import to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError
+from skyband.groups import small_groups
 from skyband.queries import make_query
 
 SECOND = 1_000_000
@@ -341,3 +342,22 @@ def test_rows_of_more_tokens_than_16_bits_count():
     words = [list(range(70_000)), list(range(10, 70_000)), list(range(66_000, 70_000))]
     table = pa.table({"ts": pa.array([0, 1, 2], pa.timestamp("s")), "who": [1, 2, 3], "words": words})
     assert rows_of(local.apply(table, query(threshold=0.9)), table) == [(1, 0, 69_990 / 70_000)]
+
+
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_window_apart(by, monkeypatch):
+    """Time, which another group's rows bring on, may end a window before the next row comes or in the same batch."""
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 2)
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        gaps = rng.choice([0, 1, 10 * SECOND - 1, 10 * SECOND, 10 * SECOND + 1], 14, p=[0.3, 0.3, 0.1, 0.2, 0.1])
+        table = stream(seed, 14).set_column(0, "ts", pa.array(np.cumsum(gaps), pa.timestamp("us", "UTC")))
+        table = table.set_column(4, "place", pa.array([f"group {i}" for i in rng.integers(0, 2, 14)]))
+        states, told = set(), set()
+        for cut in range(15):
+            run = local.LocalRun.start(query(by=by), table.schema)
+            parts = [part for part in (table.slice(0, cut), table.slice(cut)) if len(part)]
+            found = [run.push(part.combine_chunks().to_batches()[0]) for part in parts]
+            states.add(run.operator.snapshot())
+            told.add(str(sorted(map(str, pa.Table.from_batches([*found, run.finish()]).to_pylist()))))
+        assert len(states) == len(told) == 1, (seed, gaps)

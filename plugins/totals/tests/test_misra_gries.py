@@ -21,6 +21,7 @@ from skyband_totals.history_kernels import (
     WEIGHT,
     M,
 )
+from skyband_totals.top import UNKNOWN
 
 
 def check(history, part):
@@ -55,6 +56,7 @@ def check_bounds(ranker, begin, times, objects, weights, epsilon):
         assert low <= truth[key] <= high
         assert high - low <= epsilon * grand
         reached += low == truth[key] or high == truth[key]
+    assert top.objects_in_all in (UNKNOWN, len(keys))
     others = [total for key, total in truth.items() if key not in set(top.objects.tolist())]
     assert max(others, default=0) <= top.rest
     return reached

@@ -200,3 +200,24 @@ def test_a_value_meets_the_condition_by_its_latest_row_that_does(by):
     assert found.select(["matching", "total"]).to_pylist() == [
         {"matching": 2.0, "total": 2.0}, {"matching": 1.0, "total": 1.0},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("by", [[], ["group"]], ids=["alone", "small group"])
+def test_the_row_that_a_window_begins_with_meets_the_condition_however_rows_are_cut(by):
+    """What is forgotten between batches ends just before the next window, or a value's row would be lost there."""
+    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "k": 1, "part": "failed", **KINDS["distinct"]}
+    query |= {"windows": ["10 seconds"], "every": "5 seconds", "by": by}
+    for begins in range(4, 12):
+        seconds = [begins, begins + 1, 11, 14, 16]
+        rows = pa.table(
+            {
+                "t": pa.array(seconds, pa.timestamp("s")), "key": [1] * 5, "page": [5, 5, 6, 6, 7],
+                "failed": [True, *[False] * 4], "status": [0] * 5, "amount": [0.0] * 5, "group": [0] * 5,
+            }
+        )  # fmt: skip
+        wanted = expected(rows, query, bool(by), of_rows=False)
+        for cut in range(1, 5):
+            run = local.LocalRun.start(query, rows.schema)
+            batches = [part.to_batches()[0] for part in (rows.slice(0, cut), rows.slice(cut))]
+            told = pa.Table.from_batches([*map(run.push, batches), run.finish()])
+            assert answered(told, bool(by), of_rows=False) == wanted, (begins, cut)

@@ -4,11 +4,14 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from cut_run import cut_run
+from in_process_shards import on_shards
 from skyband import ConfigError
 from skyband.engines import local
 from skyband.groups import small_groups
+from skyband.queries import make_query
 from skyband_totals.conformance.oracle import TotalOracle
 
 KINDS = {
@@ -137,6 +140,24 @@ def test_bounds_of_the_others_hold_what_they_have(name):
         unknown += others["objects"] is None
         assert name != "exact" or others["total"] == true == lines[-1][2]
     assert (unsure > 0) == (unknown > 0) == (name != "exact")
+
+
+def test_shards_tell_how_many_others_there_are_where_each_knows_its_own():
+    """Nobody knows how many there are in all where one shard has too many rows for its bounds to know."""
+    rng, told = np.random.default_rng(37), set()
+    seconds = np.arange(8000) * 60 // 8000
+    keys = np.where(rng.random(8000) < 0.9, 0, rng.integers(1, 12, 8000))
+    rows = pa.table({"t": pa.array(seconds * 1_000_000, pa.timestamp("us")), "key": keys})
+    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "rest": True, "k": 4, "every": "5 seconds"}
+    query = make_query({**query, "windows": ["30 seconds"]})
+    for shards in (2, 5):
+        found = on_shards(rows, query, shards, 2, {"total-ranker": {"name": "misra-gries", "epsilon": 0.6}})[0]
+        for row in found.filter(pc.is_null(found["rank"])).to_pylist():
+            at = (row["at"] - EPOCH).total_seconds()
+            inside = (at - 30 <= seconds) & (seconds < at)
+            assert row["objects"] in (None, len(np.unique(keys[inside])) - 4), (shards, at)
+            told.add(row["objects"] is not None)
+    assert told == {False, True}
 
 
 def test_a_state_has_no_row_of_the_others():
