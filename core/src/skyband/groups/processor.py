@@ -179,6 +179,8 @@ class ScheduledProcessor(GroupProcessor):
         """The time of the last row of the session; None where none has begun."""
         self._count = 0
         """Rows seen, where windows are counted in rows."""
+        self.needs_answers = True
+        """Whether somebody looks at its answers. Where nobody does, one may leave them out that its state is not of."""
 
     def end(self, latest: int) -> int:
         return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
@@ -201,6 +203,13 @@ class ScheduledProcessor(GroupProcessor):
     @property
     def empty(self) -> bool:
         return not self._rows and self._last is None
+
+    def catch_up(self, rows: Rows, until: int) -> ProcessorAnswers | None:
+        self.needs_answers = False
+        try:
+            return self.advance(rows, until)
+        finally:
+            self.needs_answers = True
 
     def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
         if self._rows:

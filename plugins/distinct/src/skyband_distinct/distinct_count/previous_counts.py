@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, UInt64
+from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
+from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 
@@ -61,6 +63,10 @@ class PreviousProcessor(CountingProcessor):
 
     def _starts(self, at: int) -> list[int]:
         return super()._starts(at)[::2]
+
+    def catch_up(self, rows: Rows, until: int) -> ProcessorAnswers | None:
+        """Its state is of its answers."""
+        return self.advance(rows, until)
 
     def answer(self, at: int) -> None:
         first, starts = len(self._answers), self._starts(at)

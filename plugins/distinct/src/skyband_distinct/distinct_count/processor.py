@@ -74,7 +74,7 @@ class CountingProcessor(WindowedProcessor):
 
     def answer(self, at: int) -> None:
         starts = self._starts(at)
-        for window, since in enumerate(starts):
+        for window, since in enumerate(starts if self.needs_answers else ()):
             if self._ranges is None:
                 self._answers.append((at, window, *self._counts(since)))
             for place, within in enumerate(self._ranges or ()):
@@ -142,6 +142,8 @@ class StateProcessor(CountingProcessor):
     def answer(self, at: int) -> None:
         since = min(self._schedule.starts(at))
         self._sketch.forget(since)
+        if not self.needs_answers:
+            return
         if not self._changed or self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1)):
             covers = Coverage(at, since, self._rows, self._changed)
             self._states.append((at, emitted_states.state_of(self._sketch, covers)))

@@ -21,7 +21,7 @@ class RulesProcessor(AnsweringRules, CountingProcessor):
         for start, stop, asked in moments.with_rows(times):
             if stop > start:
                 self.update(times[start:stop], rows.slice(start, stop))
-            for place in asked:
+            for place in asked if self.needs_answers else ():
                 self._answers += self._answers_of(moments, place)
         if self._sketch.now is not None:
             self._sketch.forget(self._sketch.now + 1 - self._horizon)

@@ -38,8 +38,6 @@ class QuantilesProcessor(BatchedProcessor):
         self._labels = labels_of(query)
         self._schema = answers
         schedule = query.schedule
-        self._asks = True
-        """Whether answers are wanted at the moments passed."""
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
 
     def begin(self) -> None:
@@ -61,16 +59,9 @@ class QuantilesProcessor(BatchedProcessor):
         self._sketch.load_state(arrays)
         self.resume_at(at, state.latest)
 
-    def catch_up(self, rows: Rows, until: int) -> ProcessorAnswers | None:
-        self._asks = False
-        try:
-            return self.advance(rows, until)
-        finally:
-            self._asks = True
-
     def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         times, values = self._in_order(times, rows["value"])
-        if not self._asks:  # time passes as if they were
+        if not self.needs_answers:  # time passes as if they were
             self._sketch.answers(times, values, moments=due, windows=_NO_WINDOWS, at=(), above=())
             return None
         if self._calendar:

@@ -28,7 +28,7 @@ class RulesProcessor(AnsweringRules, QuantilesProcessor):
         """The answer of one rule at one moment, every row before it being taken in."""
         at, _, since, _ = moments.row(place)
         self._sketch.advance(at)
-        if self._asks:
+        if self.needs_answers:
             answers.rows[place, 0] = int(self._sketch.count(since)[0])
         if answers.rows[place, 0]:
             answers.values[place, 0] = self._sketch.quantiles(since, self._at)
