@@ -9,8 +9,8 @@ from in_process_shards import on_shards
 from skyband.columns.ids import to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.groups import small_groups
 from skyband.queries import make_query
+from skyband_setjoin import small_sets
 
 SECOND = 1_000_000
 ALIKE = {
@@ -110,12 +110,15 @@ def test_every_row_is_told_what_comparing_by_hand_finds(output, side, keep, text
 
 @pytest.mark.parametrize("similarity", ALIKE)
 @pytest.mark.parametrize("matches", [1, 3])
-def test_the_most_similar_come_first_and_of_these_the_earliest(similarity, matches):
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_the_most_similar_come_first_and_of_these_the_earliest(similarity, matches, by):
     table = stream(2)
-    threshold = {"overlap": 2, "hamming": -2}.get(similarity, 0.5)
-    result = local.apply(table, query(similarity=similarity, threshold=threshold, matches=matches))
-    wanted = by_hand(table, similarity=similarity, threshold=threshold, matches=matches)
-    assert rows_of(result, table) == as_output(wanted, "pairs")
+    keys = {"similarity": similarity, "threshold": {"overlap": 2, "hamming": -2}.get(similarity, 0.5)}
+    result = local.apply(table, query(by=by, matches=matches, **keys))
+    found, wanted = rows_of(result, table), as_output(by_hand(table, by, matches=matches, **keys), "pairs")
+    if by:  # the groups one after the other, within each in order of arrival
+        found, wanted = (sorted(matched, key=lambda match: match[0]) for matched in (found, wanted))
+    assert found == wanted
 
 
 @pytest.mark.parametrize("keep", ["all", "first"])
@@ -347,7 +350,7 @@ def test_rows_of_more_tokens_than_16_bits_count():
 @pytest.mark.parametrize("by", [[], ["place"]])
 def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_window_apart(by, monkeypatch):
     """Time, which another group's rows bring on, may end a window before the next row comes or in the same batch."""
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 2)
+    monkeypatch.setattr(small_sets, "MOST_SETS", 2)
     for seed in range(12):
         rng = np.random.default_rng(seed)
         gaps = rng.choice([0, 1, 10 * SECOND - 1, 10 * SECOND, 10 * SECOND + 1], 14, p=[0.3, 0.3, 0.1, 0.2, 0.1])

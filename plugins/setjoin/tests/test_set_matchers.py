@@ -228,3 +228,19 @@ def test_bands_give_the_recall(threshold, recall):
 def test_minhashes_tell_jaccard_only():
     with pytest.raises(ConfigError, match=r"^similarity: must be 'jaccard': .* use prefix or inverted"):
         matcher("minhash-lsh", threshold=0.5, window=10, similarity="cosine")
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_sets_of_about_as_many_tokens_as_16_bits_count_are_as_similar_as_they_are(name):
+    sizes = [65_534, 65_535, 65_536, 65_537, 65_536, 90_000, 60_000]
+    stream = stream_of([list(range(size)) for size in sizes], list(range(len(sizes))))
+    for similarity, threshold in (("jaccard", 0.999), ("jaccard", 0.7), ("hamming", -1.0), ("overlap", 65_535.0)):
+        keys = {"threshold": threshold, "window": 10, "similarity": similarity}
+        alike = {
+            "jaccard": lambda one, other: min(one, other) / max(one, other),
+            "hamming": lambda one, other: -float(abs(one - other)),
+            "overlap": lambda one, other: float(min(one, other)),
+        }[similarity]
+        scores = [[(old, alike(size, sizes[old])) for old in range(row)] for row, size in enumerate(sizes)]
+        wanted = [[match for match in row if match[1] >= threshold] for row in scores]
+        assert fed(matcher(name, **keys), stream) == wanted, similarity

@@ -13,6 +13,7 @@ from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
+from skyband_setjoin import small_sets
 
 SECOND = 1_000_000
 ALIKE = {
@@ -286,3 +287,23 @@ def test_times_that_go_back_are_late_rows():
     for batch in table.to_batches(max_chunksize=1):
         run.push(batch)
     assert run.operator.take_metrics().rows_late == 1
+
+
+@pytest.mark.parametrize("limits", [(5, 4096), (64, 9), (3, 1000)])
+def test_groups_that_outgrow_beside_others_leave_them_alone_and_do_so_however_rows_are_cut(limits, monkeypatch):
+    """In the middle of a batch, moments still to come; of some groups after old sets have left their windows."""
+    monkeypatch.setattr(small_sets, "MOST_SETS", limits[0])
+    monkeypatch.setattr(small_sets, "MOST_TOKENS", limits[1])
+    for seed in range(3):
+        table = stream(seed, 60)
+        rng = np.random.default_rng(seed)
+        places = pa.array([f"group {i}" for i in np.sqrt(rng.integers(0, 49, 60)).astype(int)])
+        table = table.set_column(4, "place", places)
+        wanted, states = by_hand(table, ["place"]), set()
+        for cut in range(0, 60, 4):
+            run = local.LocalRun.start(query(by="place"), table.schema)
+            parts = [part for part in (table.slice(0, cut), table.slice(cut)) if len(part)]
+            found = [run.push(part.combine_chunks().to_batches()[0]) for part in parts]
+            states.add(run.operator.snapshot())
+            assert answers(pa.Table.from_batches([*found, run.finish()]), ["place"]) == wanted, (seed, cut)
+        assert len(states) == 1, seed
