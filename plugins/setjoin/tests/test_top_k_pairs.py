@@ -289,18 +289,18 @@ def test_times_that_go_back_are_late_rows():
     assert run.operator.take_metrics().rows_late == 1
 
 
-@pytest.mark.parametrize("limits", [(5, 4096), (64, 9), (3, 1000)])
-def test_groups_that_outgrow_beside_others_leave_them_alone_and_do_so_however_rows_are_cut(limits, monkeypatch):
+@pytest.mark.parametrize(("limits", "rows"), [((5, 4096), 60), ((64, 9), 60), ((64, 20), 180)])
+def test_groups_that_outgrow_beside_others_leave_them_alone_and_do_so_however_rows_are_cut(limits, rows, monkeypatch):
     """In the middle of a batch, moments still to come; of some groups after old sets have left their windows."""
     monkeypatch.setattr(small_sets, "MOST_SETS", limits[0])
     monkeypatch.setattr(small_sets, "MOST_TOKENS", limits[1])
     for seed in range(3):
-        table = stream(seed, 60)
+        table = stream(seed, rows)
         rng = np.random.default_rng(seed)
-        places = pa.array([f"group {i}" for i in np.sqrt(rng.integers(0, 49, 60)).astype(int)])
+        places = pa.array([f"group {i}" for i in np.sqrt(rng.integers(0, 49, rows)).astype(int)])
         table = table.set_column(4, "place", places)
         wanted, states = by_hand(table, ["place"]), set()
-        for cut in range(0, 60, 4):
+        for cut in range(0, rows, rows // 10):
             run = local.LocalRun.start(query(by="place"), table.schema)
             parts = [part for part in (table.slice(0, cut), table.slice(cut)) if len(part)]
             found = [run.push(part.combine_chunks().to_batches()[0]) for part in parts]
