@@ -366,3 +366,23 @@ def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_w
             states.add(run.operator.snapshot())
             told.add(str(sorted(map(str, pa.Table.from_batches([*found, run.finish()]).to_pylist()))))
         assert len(states) == len(told) == 1, (seed, gaps)
+
+
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+def test_a_large_group_whose_next_row_comes_just_a_window_later_is_small_again(beside, monkeypatch):
+    """By its rows alone: also where that row and the last before it came together."""
+    monkeypatch.setattr(small_sets, "MOST_SETS", 2)
+    seconds = np.array([0, 1, 2, 3, 13, 14]) * SECOND
+    seconds[4] += beside
+    columns = {
+        "ts": pa.array(seconds, pa.timestamp("us", "UTC")),
+        "who": range(6),
+        "words": [[row] for row in range(6)],
+    }
+    table, states = pa.table({**columns, "place": ["a"] * 5 + ["b"]}), set()
+    for cut in range(6):
+        run = local.LocalRun.start(query(by="place"), table.schema)
+        for part in (table.slice(0, cut), table.slice(cut)):
+            run.push(pa.RecordBatch.from_pylist(part.to_pylist(), table.schema))
+        states.add(run.operator.snapshot())
+    assert len(states) == 1
