@@ -162,6 +162,23 @@ def test_windows_may_reach_back_to_the_first_row_covered_and_no_microsecond_furt
     assert in_order(stream.push(TABLE)) == in_order(later) != []
 
 
+@pytest.mark.parametrize("beside", [-1, 0, 1])
+@pytest.mark.parametrize("case", ["exact", "quantiles"])
+def test_a_group_whose_shorter_windows_are_just_empty_is_saved_before_any_row_comes(tmp_path, case, beside):
+    """Its last row is as old as the windows are long, or a microsecond beside that."""
+    query, backends = CASES[case]
+    at, table = START + 140 * MINUTE, emitted(case, tmp_path / "states")
+    times = np.asarray(TABLE["ts"].cast(pa.int64()))
+    last = int(times[times < at].max())
+    for every in (1, MINUTE // 6):
+        shorter = {**query, "windows": [f"{at - last + beside} microseconds"], "every": f"{every} microseconds"}
+        stream = Stream(shorter, backends)
+        begin_with_states(stream.operator, table, at)
+        state, again = stream.operator.snapshot(), stream.plan.operator()
+        again.restore(state)
+        assert again.snapshot() == state
+
+
 @pytest.mark.parametrize("case", ["quantiles", "buckets", "numbers"])
 @pytest.mark.parametrize("emit", ["state", "changed-state"])
 def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, case, emit):
