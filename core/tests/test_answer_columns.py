@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 from skyband.columns.rows import Rows
-from skyband.groups.answer_columns import AnswerColumns, RawAnswers, as_batch
+from skyband.groups.answer_columns import AnswerColumns, RawAnswers, as_batch, sizes_and_ranks
 
 SCHEMA = pa.schema([("at", pa.timestamp("us", "UTC")), ("name", pa.string()), ("number", pa.int32())])
 
@@ -83,3 +83,9 @@ def test_slices_of_rows_share_what_is_computed_of_all():
     joined = Rows.joined([part, rows.slice(0, 1)])
     assert joined["value"].tolist() == [20, 30, 0]
     assert joined.pick(np.array([True, False, True]))["name"].to_pylist() == ["c", "a"]
+
+
+def test_ranks_begin_anew_with_each_answer_of_each_group():
+    sizes, ranks = sizes_and_ranks([np.array([0, 2, 2, 5]), np.array([0]), np.array([3, 4])])
+    assert sizes.tolist() == [2, 0, 3, 1]
+    assert ranks.tolist() == [1, 2, 1, 2, 3, 1]

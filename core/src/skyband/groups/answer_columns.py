@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array
+from skyband.arrays import Array, Int64
 from skyband.columns.integer_ids import numbers_column
 
 _NO_NAMES: Mapping[str, pa.Array] = MappingProxyType({})
@@ -62,6 +62,17 @@ class RawAnswers:
 
     def __len__(self) -> int:
         return self._rows
+
+
+def sizes_and_ranks(offsets: Sequence[Int64]) -> tuple[Int64, Int64]:
+    """How many entries each answer has, and of each entry which of its answer it is, from 1 on: int64[a], int64[n].
+
+    offsets: of each of several groups, one or more, where the entries of its answers begin and end. O(n).
+    """
+    begins, ends = (np.concatenate([one[part] for one in offsets]) for part in (slice(None, -1), slice(1, None)))
+    sizes: Int64 = ends - begins
+    ranks: Int64 = np.arange(1, int(sizes.sum()) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return sizes, ranks
 
 
 ColumnsOf: TypeAlias = Callable[[Sequence[Sequence[Any]]], Sequence[Array | pa.Array]]

@@ -11,7 +11,7 @@ from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, sizes_and_ranks
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
@@ -135,7 +135,5 @@ class RankingProcessor(BatchedProcessor):
 def _columns_of(answers: Sequence[Sequence[Array]]) -> list[Array]:
     """The columns at, rank, object and score of answers of a ranker, each with its moments: of all groups at once."""
     moments, offsets, objects, scores = zip(*answers, strict=True)
-    begins, ends = (np.concatenate([one[part] for one in offsets]) for part in (slice(None, -1), slice(1, None)))
-    sizes = ends - begins
-    ranks = np.arange(1, int(sizes.sum()) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    sizes, ranks = sizes_and_ranks(offsets)
     return [np.repeat(np.concatenate(moments), sizes), ranks, np.concatenate(objects), np.concatenate(scores)]

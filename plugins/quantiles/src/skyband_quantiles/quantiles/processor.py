@@ -1,6 +1,6 @@
 """One group's stream of a query quantiles: rows to a quantile sketch, its answers to rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -9,7 +9,7 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.registry import Binding
 from skyband.windows.window_parameters import of_calendar
@@ -70,7 +70,10 @@ class QuantilesProcessor(BatchedProcessor):
             answers = self._sketch.answers(
                 times, values, moments=due, windows=self._windows, at=self._at, above=self._above
             )
-        return answer_columns(self._schema, self._labels, due, answers) if len(due) else None
+        if not len(due):
+            return None
+        count = int(np.count_nonzero(answers.rows)) * (len(self._at) + len(self._above))
+        return RawAnswers(self._schema, _columns_of, (due, answers, len(self._labels)), count, self._labels)
 
     def _since_starts(self, times: Int64, values: Float64, due: Int64) -> Answers:
         """The answers over windows that differ in length, moment by moment."""
@@ -134,10 +137,19 @@ def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
 def answer_columns(
     schema: pa.Schema, labels: Mapping[str, pa.Array], at_moments: Int64, answers: Answers, rules: Int64 | None = None
 ) -> AnswerColumns:
-    """Answers as rows: by moment, window, then quantiles and limits as given. A window without rows has none.
+    """Answers as rows. rules: int64[m], of each moment the place of its rule, where it has one window only."""
+    return AnswerColumns(schema, _columns(at_moments, answers, len(labels), rules), labels)
 
-    rules: int64[m], of each moment the place of its rule in the labels, where it has one window only.
-    """
+
+def _columns_of(answers: Sequence[Sequence[Any]]) -> list[Array]:
+    """The columns of answers of many groups at once: of each the moments, the answers there and how many labels."""
+    moments, results, labels = zip(*answers, strict=True)
+    together = Answers(*(np.concatenate(column) for column in zip(*results, strict=True)))
+    return _columns(np.concatenate(moments), together, labels[0])
+
+
+def _columns(at_moments: Int64, answers: Answers, labels: int, rules: Int64 | None = None) -> list[Array]:
+    """By moment, window, then quantiles and limits as given. A window without rows has none."""
     values = np.concatenate([answers.values, answers.shares], axis=2)
     moment, window = np.nonzero(answers.rows)
     each = values.shape[2]
@@ -145,6 +157,6 @@ def answer_columns(
     places = np.tile(np.arange(each), len(moment))
     named = [window] if rules is None else [rules[moment]] * 2
     columns = [np.repeat(at_moments[moment], each), *(np.repeat(name, each) for name in named)]
-    columns += [places] * (len(labels) - len(named))
+    columns += [places] * (labels - len(named))
     columns += [numbers[:, 0], numbers[:, 1], numbers[:, 2], np.repeat(answers.rows[moment, window], each)]
-    return AnswerColumns(schema, columns, labels)
+    return columns

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class DecayedProcessor(TotalsProcessor):
     """Asks decayed totals, which no ranker has, in a ranker's place."""
 
+    _tops_alone = False
+
     def __init__(self, query: "HeavyHitters", answers: pa.Schema) -> None:
         assert query.half_life is not None
         windows = tuple(window.length for window in query.windows)

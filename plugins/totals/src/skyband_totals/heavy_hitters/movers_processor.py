@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 class MoversProcessor(TotalsProcessor):
     """Asks one ranker over each window and over twice that, and subtracts."""
 
+    _tops_alone = False
+
     def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
         self._rule = query.mover_rule
         super().__init__(query, ranker, answers)

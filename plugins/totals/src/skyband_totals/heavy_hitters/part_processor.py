@@ -26,6 +26,8 @@ class PartProcessor(TotalsProcessor):
     Where windows are in rows, whose numbers have no gaps, the others weigh 0 in the second one.
     """
 
+    _tops_alone = False
+
     def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
         self._weighs = query.rows
         unit = query.unit if query.total == "sum" else 1.0

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from skyband.columns.ids import ValuesById
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
+from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, as_batch
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.processor import GroupProcessor
 from skyband.queries.composite_ids import several
@@ -20,6 +20,7 @@ from skyband.registry import Binding
 from skyband.states.state import State
 from skyband.windows.window_parameters import of_calendar
 
+from skyband_totals.heavy_hitters.columns_of_tops import columns_of_tops
 from skyband_totals.heavy_hitters.rest_rows import object_counts, rest_of, shares, spread, with_rest
 from skyband_totals.heavy_hitters.state_columns import OBJECTS
 from skyband_totals.ranker_lengths import SECOND, finer_before
@@ -37,6 +38,9 @@ _GRANDS = 3
 class TotalsProcessor(BatchedProcessor):
     """Answers all windows at each moment, from one ranker."""
 
+    _tops_alone: ClassVar[bool] = True
+    """Whether what a ranker answers tells all numbers of the answers, so that those of many groups are made at once."""
+
     def __init__(self, query: "HeavyHitters", ranker: Binding | None, answers: pa.Schema) -> None:
         """ranker: None where a class below has something in its place."""
         self._binding = cast(Binding, ranker)
@@ -51,6 +55,8 @@ class TotalsProcessor(BatchedProcessor):
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._shard = answers.names[-1] == "grand_high"
         self._rest, self._unit = query.rest, query.unit if query.total == "sum" else 1.0
+        self._plain = not (self._carry or self._shard or self._rest)
+        """Whether answers have no columns but those of their windows, objects and numbers."""
         self._carried = len(query.carry)
         self._row_columns = ("object", *query.row_columns)
         columns = {name: np.empty(0, _COLUMNS[name]) for name in self._row_columns}
@@ -170,6 +176,8 @@ class TotalsProcessor(BatchedProcessor):
     def _answers(self, due: Int64, found: Tops) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known."""
         windows = len(self._labels["window"])
+        if self._tops_alone and self._plain and self._names.tells_itself:
+            return RawAnswers(self._schema, columns_of_tops, (due, windows, found), len(found.objects), self._labels)
         return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], found)
 
     def _answer_rows(self, at: Int64, labels: Sequence[Int64], tops: Tops) -> ProcessorAnswers:
