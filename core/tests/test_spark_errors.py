@@ -29,6 +29,7 @@ WORKER = (
     'Traceback (most recent call last):\n  File "worker.py", line 3, in main\n'
     "skyband.errors.InputError: ts, row 3: 4 is out of range\n"
 )
+BACK = "bring it back and run again, or begin anew with another table and another checkpoint"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,20 @@ def test_a_place_that_takes_nothing_is_told_by_its_key():
 def test_a_file_that_has_gone_is_not_called_damaged(text):
     assert "a file of the source has gone, or its table was dropped; bring it back" in sentence(text, JOB)
     assert "damaged" not in sentence(text, JOB)
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "org.apache.hadoop.util.Shell$ExitCodeException: chmod: cannot access '/c/t/.0.parquet.crc': No such file or "
+        "directory",
+        "java.io.FileNotFoundException: File file:/c/t/0.parquet does not exist",
+        "java.nio.file.NoSuchFileException: /c/t/_temporary",
+    ],
+)
+def test_a_file_that_is_taken_away_while_it_is_written_is_told_with_what_to_do(cause):
+    told = sentence(f"{FAILED}Job aborted.\nCaused by: {cause}\n{PLAN}", JOB)
+    assert told.endswith(": it has gone while the job ran, with its folder or table; " + BACK)
 
 
 def test_a_full_disk_is_told_rather_than_a_damaged_checkpoint():

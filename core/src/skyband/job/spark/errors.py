@@ -43,6 +43,10 @@ _NO_FORMAT = re.compile(r"Failed to find (?:the )?data source: ([\w.-]+?)\.?(?:\
 _GONE_TABLE = re.compile(r"\[TABLE_OR_VIEW_NOT_FOUND\] The table or view (?P<name>\S+) cannot be found")
 _GONE_FILE = re.compile(r"FILE_NOT_EXIST|Option 'basePath' not found")
 """What Spark says where files are not there any more, or all of a table's."""
+_TAKEN_AWAY = re.compile(
+    r"No such file or directory|FileNotFoundException: File \S+ does not exist|NoSuchFileException"
+)
+"""What a file system says where one is taken away while a task reads or writes it."""
 _CLOSED = re.compile(r"[Pp]ermission denied|Operation not permitted|AccessControl|ParentNotDirectory|Mkdirs failed")
 """What a file system says of a place that takes nothing, or may not be read."""
 _OF_SOURCE = re.compile(r"FAILED_READ_FILE|CANNOT_READ_FILE|[Nn]ot read footer|not a Parquet file")
@@ -231,4 +235,6 @@ def _remedy(cause: str, job: Job | None) -> str:
     if checkpoint is not None and _OF_CHECKPOINT.search(cause):
         remedy = "bring a copy of it back, or begin anew with another checkpoint and another path"
         return f": the checkpoint {checkpoint!r} is damaged or incomplete; {remedy}"
+    if _TAKEN_AWAY.search(cause):
+        return f": it has gone while the job ran, with its folder or table; {_BRING_BACK}"
     return ""
