@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,10 +38,12 @@ class TableParts:
         """
         names = self.shape.reads(columns)
         schema = pa.schema([self.schema.field(name) for name in columns])
-        by_place = {FilePart(Path(part.place)): part for part in parts}
+        by_place: dict[FilePart, list[TablePart]] = {}
+        for part in parts:  # a format may have several of one file
+            by_place.setdefault(FilePart(Path(part.place)), []).append(part)
         return PlacedBatches(
             tuple(by_place),
-            lambda part: by_place[part].batches(names),
+            lambda file: chain.from_iterable(part.batches(names) for part in by_place[file]),
             lambda batch: self.shape.apply(batch, schema),
             refuse=refuse,
         )
