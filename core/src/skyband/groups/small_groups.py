@@ -17,8 +17,11 @@ from skyband.registry import Binding
 
 _NOBODY = np.empty(0, np.uint64)
 
-MOST_ENTRIES = 512
-"""Entries of a small group: more would make a walk through them slow, and a processor of its own pays then."""
+MOST_ENTRIES = 4096
+"""Entries of a small group: with more, a walk through them takes longer than a processor of its own does.
+
+A query whose walk costs more an entry has fewer.
+"""
 
 
 def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:

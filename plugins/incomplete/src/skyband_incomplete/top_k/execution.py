@@ -19,6 +19,8 @@ from skyband_incomplete.top_k.query import TopK
 if TYPE_CHECKING:
     from skyband.groups.small_group_table import SmallGroupTable
 
+_MOST_REPORTS = 512
+"""Of a small group."""
 _MOST_STREAMS_OF_A_FUNCTION = 16
 
 
@@ -38,6 +40,7 @@ class TopKExecution(Execution[TopK]):
         parameters = query.backend_parameters("object-ranker")
         ranker, fades = bindings.get("object-ranker"), query.half_life
         most = small_groups.MOST_ENTRIES if ranker is None else most_entries(ranker, parameters)
+        most = min(most, _MOST_REPORTS)
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         if not most or (callable(query.aggregate) and len(query.streams) > _MOST_STREAMS_OF_A_FUNCTION):
             return None

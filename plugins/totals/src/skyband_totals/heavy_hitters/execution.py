@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
+_MOST_ENTRIES = 512
+"""Of a small group."""
+
 
 class HeavyHittersExecution(Execution[HeavyHitters]):
     """How heavy-hitters is answered."""
@@ -60,9 +63,9 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
-        most = small_groups.MOST_ENTRIES
+        most = min(_MOST_ENTRIES, small_groups.MOST_ENTRIES)
         if query.half_life is None:
-            most = most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker"))
+            most = min(most, most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker")))
         if query.gives_states or not most:
             return None
 

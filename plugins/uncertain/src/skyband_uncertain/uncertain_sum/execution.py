@@ -12,6 +12,9 @@ from skyband.registry import Binding
 from skyband_uncertain.uncertain_sum.processor import SumProcessor
 from skyband_uncertain.uncertain_sum.query import UncertainSum
 
+_MOST_TUPLES = 512
+"""Of a small group."""
+
 
 class UncertainSumExecution(Execution[UncertainSum]):
     """How uncertain-sum is answered."""
@@ -24,7 +27,7 @@ class UncertainSumExecution(Execution[UncertainSum]):
         query = self.query
         if query.delta is not None:
             return None
-        most = small_groups.MOST_ENTRIES
+        most = min(_MOST_TUPLES, small_groups.MOST_ENTRIES)
         if query.size is not None:
             most = small_groups.most_entries(bindings["window"], query.backend_parameters("window"))
         if not most:
