@@ -42,7 +42,7 @@ def test_it_keeps_the_youngest_then_smallest_keys(rows, cut, ordered):
     recent = fed(rows, cut)
     assert entries(recent) == best_of(rows)
     assert len(recent) == len(best_of(rows))
-    assert recent.overflowed == (len(last_of(rows)) > SIZE)
+    assert recent.overflowed == (len(last_of(rows)) >= SIZE)
 
 
 @given(rows, st.integers(1, 50))
@@ -55,11 +55,28 @@ def test_what_it_knows_is_right(rows, cut):
 
 
 @given(rows, st.integers(1, 50))
-def test_it_knows_every_moment_with_fewer_keys_than_its_size(rows, cut):
+def test_it_knows_the_moments_with_fewer_keys_than_its_size_and_no_others(rows, cut):
     recent, last = fed(rows, cut), last_of(rows).values()
     for since in range(-31, 32):
-        if sum(time >= since for time in last) < SIZE:
-            assert recent.knows(since)
+        assert recent.knows(since) == (sum(time >= since for time in last) < SIZE)
+
+
+@given(rows, rows)
+def test_a_list_of_before_had_one_key_fewer_and_goes_on(rows, others):
+    whole = fed(rows)
+    if not whole.overflowed:
+        return
+    times, keys = whole.entries()
+    before, last = RecentKeys(SIZE), last_of(rows).values()
+    before.load(times[:-1], keys[:-1], overflowed=True)
+    for since in range(-31, 32):
+        fewer = sum(time >= since for time in last) < SIZE - 1
+        assert before.knows(since) == (fewer or since > times[-2])
+    before.add(*columns(others))
+    last = last_of(rows + others).values()
+    for since in range(-31, 32):
+        if before.knows(since):
+            assert before.count(since) == sum(time >= since for time in last)
 
 
 @given(rows, st.integers(1, 50))

@@ -70,7 +70,7 @@ class PcsaMl(StampSketch):
 
     def __attrs_post_init__(self) -> None:
         self._salt = salt(self.seed)
-        self._recent = RecentKeys(likelihood_recent(self.epsilon))
+        self._recent = RecentKeys(likelihood_recent(self.epsilon) + 1)
         self._table = StampTable(likelihood_arrays(self.epsilon, self.delta), begin_small=True)
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64:

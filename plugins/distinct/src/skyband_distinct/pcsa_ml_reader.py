@@ -24,7 +24,7 @@ class PcsaMlReader(SketchReader):
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
         self._promised = promised(Promised, parameters)
         self._arrays = likelihood_arrays(self._promised.epsilon, self._promised.delta)
-        self._size = likelihood_recent(self._promised.epsilon)
+        self._size = likelihood_recent(self._promised.epsilon) + 1
         reader = StateReader(state)
         self._now = reader.optional("now")
         latest = TIME_MIN if self._now is None else self._now
@@ -36,7 +36,8 @@ class PcsaMlReader(SketchReader):
         self._keys = reader.column("recent_keys", np.uint64, len(times))
         self._overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         begun, count = self._now is not None, len(times)
-        fits = count == self._size if self._overflowed else begun <= count <= self._size * begun
+        most = self._size - 1  # which an overflowed list of before had, too
+        fits = most <= count <= self._size if self._overflowed else begun <= count <= most * begun
         if not fits:
             message = f"cannot be {count} of at most {self._size}, where overflowed is {self._overflowed}"
             reader.require(False, "recent_keys", message)

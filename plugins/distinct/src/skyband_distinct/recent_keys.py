@@ -26,7 +26,7 @@ _LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
 
 @define(eq=False, on_setattr=setters.NO_OP)
 class RecentKeys:
-    """The `size` most recent distinct keys.
+    """The `size` most recent distinct keys. The last of them only tells since when the others are all that there are.
 
     They sit in a hash table that holds more than `size` between prunings. Below the bar, the worst entry of the
     last pruning, nothing enters that is not there already: `size` others are better, and they only get better.
@@ -36,7 +36,7 @@ class RecentKeys:
 
     size: int
     overflowed: bool = field(default=False, init=False)
-    """Whether there have been more than `size` distinct keys, so that some have been left out."""
+    """Whether there have been `size` distinct keys or more, so that some may have been left out."""
 
     _keys: UInt64 = field(init=False)
     _times: Int64 = field(init=False)
@@ -71,7 +71,7 @@ class RecentKeys:
         while row < len(times):
             self._make_room()
             row = self._enter(times, keys, highs, backward, row)
-        self.overflowed = self.overflowed or self._count > self.size
+        self.overflowed = self.overflowed or self._count >= self.size
 
     def entries(self) -> tuple[Int64, UInt64]:
         """The list's times and keys, by time descending, then key ascending; read-only."""
@@ -86,7 +86,7 @@ class RecentKeys:
         return _read_only(self._times[slots]), _read_only(self._keys[slots])
 
     def knows(self, since: int) -> bool:
-        """Whether no key with time >= `since` has been left out."""
+        """Whether fewer than `size` keys have time >= `since`, so that all of them are here."""
         if self.overflowed and since <= self._bar[0] and self._count <= 2 * self.size:
             return False  # the bar only rises, so a list of few too many need not be pruned to tell
         self._settle()
@@ -134,15 +134,16 @@ class RecentKeys:
         _, self._count = enter(self._times, self._keys, 0, len(times) + 1, time, key, times, keys, highs, False, 0)
 
     def _prune(self) -> None:
-        """Keep the best `size` of at least as many; the worst of them is the bar. O(slots)."""
+        """Keep the best `size`; the worst of them is the bar. O(slots)."""
         times, keys = self.held()
+        size = min(self.size, len(times))  # states of before have one fewer
         # numpy selects: numba's own partition and sort would take ten seconds to compile
-        time = np.partition(times, len(times) - self.size)[len(times) - self.size]
-        key = np.sort(keys[times == time])[self.size - 1 - np.count_nonzero(times > time)]
+        time = np.partition(times, len(times) - size)[len(times) - size]
+        key = np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]
         self._times.fill(TIME_MIN)
         reenter(self._times, self._keys, times, keys, time, key)
         self._bar = int(time), int(key)
-        self._count = self.size
+        self._count = size
 
     def _allocate(self, slots: int) -> None:
         self._times = np.full(slots, TIME_MIN, np.int64)

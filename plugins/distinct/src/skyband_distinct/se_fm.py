@@ -70,7 +70,7 @@ class SeFm(StampSketch):
 
     def __attrs_post_init__(self) -> None:
         self._salt = salt(self.seed)
-        self._recent = RecentKeys(fm_recent(self.epsilon))
+        self._recent = RecentKeys(fm_recent(self.epsilon) + 1)
         self._table = StampTable(fm_arrays(self.epsilon, self.delta))
 
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:

@@ -87,7 +87,7 @@ class SePcsa(StampSketch):
             raise ConfigError(Problem("zeta", f"must be at most {arrays}, the arrays there are (got {self.zeta})"))
         self._stamped = min(_ARRAYS_A_KEY, arrays) if self.zeta is None else self.zeta
         self._salt = salt(self.seed)
-        self._recent = RecentKeys(pcsa_recent(self.epsilon, arrays, self._stamped))
+        self._recent = RecentKeys(pcsa_recent(self.epsilon, arrays, self._stamped) + 1)
         self._table = StampTable(arrays)
         edges = np.arange(self._stamped + 1, dtype=np.int64) * arrays // self._stamped
         self._firsts, self._widths = edges[:-1].astype(np.uint64), np.diff(edges).astype(np.uint64)

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64, moment, read_only
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment, read_only
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
@@ -42,8 +42,8 @@ class StampSketch(Sketch):
 
     @property
     def exact_up_to(self) -> int:
-        """As many as the list of recent keys holds: until then the table is empty."""
-        return self._recent.size
+        """All but one of those that the list of recent keys holds: with fewer than it holds the table is empty."""
+        return self._recent.size - 1
 
     def forget(self, before: int) -> None:
         """Let go of stamps that only matter to estimates since before a moment, while the table is small."""
@@ -55,7 +55,7 @@ class StampSketch(Sketch):
         since = moment("since", since)
         if self._recent.knows(since):
             return float(self._recent.count(since))
-        return max(float(self._recent.size), round(self._read(max(since, TIME_MIN + 1)), 3))
+        return self._rounded(self._read(max(since, TIME_MIN + 1)))
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
@@ -67,6 +67,16 @@ class StampSketch(Sketch):
             return count, count, count
         low, high = self._around(count)
         return count, max(low, float(self._recent.size)), high
+
+    def _with_bounds(self, likeliest: Float64) -> Float64:
+        """float64[q, 3]: estimates with their bounds, of what tables of more keys than the recent ones tell."""
+        counts = np.array([self._rounded(count) for count in likeliest.tolist()])
+        low, high = self._around(counts)
+        return np.column_stack([counts, np.maximum(low, float(self._recent.size)), high])
+
+    def _rounded(self, likeliest: float) -> float:
+        """What the table tells, where there are more keys than the recent ones."""
+        return max(float(self._recent.size), round(likeliest, 3))
 
     def _update(self, times: Int64, keys: UInt64) -> None:
         times, keys = read_only(times), read_only(keys)
@@ -114,7 +124,8 @@ class StampSketch(Sketch):
         keys = reader.column("recent_keys", np.uint64, len(times))
         overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         size, begun = self._recent.size, self._now is not None
-        fits = len(times) == size if overflowed else begun <= len(times) <= size * begun
+        # A list of before, of an overflowed sketch, had one key fewer.
+        fits = size - 1 <= len(times) <= size if overflowed else begun <= len(times) <= (size - 1) * begun
         reader.require(
             fits, "recent_keys", f"cannot be {len(keys)} of at most {size}, where overflowed is {overflowed}"
         )
