@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from skyband.roles.matcher import Matcher
     from skyband.roles.object_ranker import ObjectRanker
     from skyband.roles.pair_ranker import PairRanker
-    from skyband.roles.sketch import Sketch
+    from skyband.roles.sketch import KeyBitmap, Sketch
     from skyband.roles.window import Window
     from skyband.roles.workload_ranker import Answer, Answers, TopKQuery, WorkloadRanker
 
@@ -17,7 +17,7 @@ _HOMES = {
     "matcher": ("Matcher",),
     "object_ranker": ("ObjectRanker",),
     "pair_ranker": ("PairRanker",),
-    "sketch": ("Sketch",),
+    "sketch": ("KeyBitmap", "Sketch"),
     "window": ("Window",),
     "workload_ranker": ("Answer", "Answers", "TopKQuery", "WorkloadRanker"),
 }
@@ -27,6 +27,7 @@ __all__ = [
     "Answer",
     "Answers",
     "Backend",
+    "KeyBitmap",
     "Matcher",
     "ObjectRanker",
     "PairRanker",

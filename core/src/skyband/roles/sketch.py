@@ -1,8 +1,8 @@
 """Sketch: how many distinct objects since any moment."""
 
 import math
-from abc import abstractmethod
-from typing import ClassVar, Self
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,32 @@ from skyband.roles.backend import Backend
 from skyband.roles.thread_guard import inside
 
 _KEEPING = 'make it with values = "latest", which k-skb and exact take'
+
+_Count = TypeVar("_Count", float, Float64)
+
+
+class KeyBitmap(ABC):
+    """What a sketch would count by, if each key fills one cell of a table, and it reads no more than filled cells.
+
+    A group of a few thousand keys then needs no sketch of its own: it is its keys and their last times, and the cells
+    that the keys since a moment fill tell what its sketch would.
+    """
+
+    rows: int
+    """Of the table."""
+    width: int
+    """Cells of a row, a multiple of 64."""
+
+    @abstractmethod
+    def cells(self, keys: UInt64) -> npt.NDArray[np.int32]:
+        """int32[n]: the number of each key's cell, counted row by row. O(n)."""
+
+    @abstractmethod
+    def estimates(self, filled: Int64) -> Float64:
+        """float64[q, 3]: what `Sketch.estimate_with_bounds` gives where so many cells of each row are filled.
+
+        filled: int64[q, rows]. Asked where more keys than `exact_up_to` have come since the moment.
+        """
 
 
 @define(eq=False)
@@ -126,6 +152,10 @@ class Sketch(Backend):
         count = self.estimate(since)
         return count, *self._around(count)
 
+    def bitmap(self) -> KeyBitmap | None:
+        """How keys fill the cells by which a fresh sketch counts more than `exact_up_to`; None: it does not so."""
+        return None
+
     def estimate_between(self, since: int, low: float, high: float) -> tuple[float, float, float]:
         """(count, low, high) of the distinct keys with time >= `since` whose latest value v has low <= v < high.
 
@@ -171,8 +201,8 @@ class Sketch(Backend):
         """As `sum_terms`, of a sketch that `adds_values`."""
         raise NotImplementedError(f"{type(self).__name__} says adds_values: it has to write _sum_terms")
 
-    def _around(self, count: float) -> tuple[float, float]:
-        """The interval of `epsilon` around an estimate."""
+    def _around(self, count: _Count) -> tuple[_Count, _Count]:
+        """The interval of `epsilon` around an estimate, or around each of many."""
         epsilon = float(getattr(self, "epsilon", 0.0))
         return count / (1 + epsilon), count / (1 - epsilon)
 

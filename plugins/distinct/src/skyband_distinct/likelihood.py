@@ -4,15 +4,15 @@
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
+from skyband.kernels.nested import shared_njit
 
 from skyband_distinct import likelihood_formula
 from skyband_distinct.likelihood_formula import DEVIATION, LEVELS
 
 __all__ = ["DEVIATION", "LEVELS", "filled_since", "likeliest"]
 
-likeliest: Any = njit(cache=True)(likelihood_formula.likeliest)
+likeliest: Any = shared_njit(likelihood_formula.likeliest)
 
 
 @njit(cache=True)

@@ -11,9 +11,13 @@ from skyband_distinct.key_hashing import salt
 from skyband_distinct.likelihood import likeliest
 from skyband_distinct.recent_keys import BLOCK, RecentKeys
 from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
+from skyband_distinct.stamp_bitmap import StampBitmap
 from skyband_distinct.stamp_sketch import StampSketch
 from skyband_distinct.stamp_table import StampTable
 from skyband_distinct.stamping import stamp_one
+
+_MOST_CELLS = 1 << 20
+"""Of a table whose cells are counted anew for each answer: more do not fit the caches that this is quick in."""
 
 
 @define(eq=False)
@@ -83,3 +87,7 @@ class PcsaMl(StampSketch):
 
     def _read(self, since: int) -> float:
         return float(likeliest(self._table.filled_since(since), self._table.arrays))
+
+    def bitmap(self) -> StampBitmap | None:
+        bitmap = StampBitmap(self._table.arrays, self._salt, self._with_bounds)
+        return bitmap if bitmap.rows * bitmap.width <= _MOST_CELLS else None

@@ -61,6 +61,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.tables": ("Format", "TableKeys", "TableRows", "TablePart", "BatchSink", "NetChanges"),
     "skyband.kernels.kskyband": ("KSkyband",),
     "skyband.kernels.kskyband_kernels": (),
+    "skyband.kernels.grouped_order": ("order_by_group",),
     "skyband.kernels.nested": ("kernel_njit", "nested_njit", "shared_njit"),
     "skyband_specs.scenario": ("Scenario",),
     "skyband_specs.scaffold.project": ("Template",),

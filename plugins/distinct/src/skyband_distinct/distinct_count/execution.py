@@ -23,8 +23,10 @@ from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, bounds_of, 
 if TYPE_CHECKING:
     from skyband.groups.small_group_table import SmallGroupTable
 
-_FEWEST_KEYS, _MOST_KEYS = 16, 512
-"""Keys of a small group: fewer would not be worth it, and more make a walk through them slow."""
+_FEWEST_KEYS, _MOST_KEYS = 16, 4096
+"""Keys of a small group: fewer would not be worth it, and a walk through more takes longer than a sketch does."""
+_MOST_ASIDE = 512
+"""The same where some groups of many are asked, or a key has a time of every pane: each pass walks all there are."""
 
 
 class DistinctCountExecution(Execution[DistinctCount]):
@@ -55,7 +57,11 @@ class DistinctCountExecution(Execution[DistinctCount]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
         query = self.query
-        most = min(query.sketch_of(bindings).exact_up_to, _MOST_KEYS)
+        sketch = query.sketch_of(bindings)
+        plain = query.longest is None and query.against is None
+        most = _MOST_KEYS if plain else min(_MOST_ASIDE, _MOST_KEYS)
+        if not plain or sketch.bitmap() is None:
+            most = min(sketch.exact_up_to, most)
         alone = query.emit is not None or query.ranges is not None or (query.longest is not None and query.adds)
         alone = alone or TERMS in answers.names  # shards have one group
         if most < _FEWEST_KEYS or alone or (query.against is not None and not before_that_double(query.windows)):
@@ -77,7 +83,7 @@ class DistinctCountExecution(Execution[DistinctCount]):
             return SmallSums(query.schedule, windows, most, answers, processor, bounds=bounds_of(query))
         small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
         small = small if query.longest is None else SmallDistinctCountsWithRules
-        return small(query.schedule, windows, most, answers, processor)
+        return small(query.schedule, windows, most, answers, processor, sketch if most > sketch.exact_up_to else None)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""

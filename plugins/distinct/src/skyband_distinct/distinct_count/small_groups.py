@@ -12,19 +12,21 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
+from skyband.kernels.grouped_order import order_by_group
 from skyband.queries.time_columns import moments
+from skyband.roles import KeyBitmap, Sketch
 from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Schedule
 
-from skyband_distinct.distinct_count.small_groups_kernels import count_keys
+from skyband_distinct.distinct_count.small_groups_kernels import KeyColumns, count_keys
 
 ProcessorFactory = Callable[..., GroupProcessor]
 """A processor from the time of the last row and the keys' last times, the keys, and the values where there are some.
 
 In order of time.
 """
-_NO_VALUES, _NO_ROWS = np.empty(0), read_only(np.empty(0))
+_NO_VALUES, _NO_ROWS, _NO_CELLS = np.empty(0), read_only(np.empty(0)), np.empty(0, np.int32)
 
 
 class SmallDistinctCounts(SmallGroupTable):
@@ -42,25 +44,44 @@ class SmallDistinctCounts(SmallGroupTable):
         most: int,
         answers: pa.Schema,
         processor: ProcessorFactory,
+        sketch: Sketch | None = None,
     ) -> None:
+        """sketch: a fresh one, where groups have more keys than it counts exactly: its bitmap tells what it would."""
         self._labels = pa.array(windows, pa.string())
         self._processor = processor
+        self._sketch = sketch
         super().__init__(schedule, most, answers)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        entries, adds = step.entries, "value" in self.kept
-        count, keys, times, values, grown, session, number, counts, sums = count_keys(
-            step.session_spans, entries["key"], entries["time"], entries.get("value", _NO_VALUES), step.times,
-            step.rows["key"], step.rows.get("value", _NO_ROWS), adds, step.moments.at,
-            self.schedule.slides_with_longest_window, self.starts(step), self.most, self.gives_zeros,
+        entries, rows, bitmap = step.entries, step.rows, self._bitmap_for(step)
+        adds, exact, shape = "value" in self.kept, self.most, (0, 64)
+        cells = row_cells = _NO_CELLS
+        if bitmap is not None and self._sketch is not None:
+            exact, shape = self._sketch.exact_up_to, (bitmap.rows, bitmap.width)
+            cells, row_cells = bitmap.cells(entries["key"]), bitmap.cells(rows["key"])
+        count, columns, grown, session, number, counts, sums, places, filled = count_keys(
+            step.session_spans, KeyColumns(entries["key"], entries["time"], entries.get("value", _NO_VALUES), cells),
+            KeyColumns(rows["key"], step.times, rows.get("value", _NO_ROWS), row_cells), step.moments.at,
+            self.schedule.slides_with_longest_window, self.starts(step), self.most, self.gives_zeros, exact, shape,
         )  # fmt: skip
         windows = counts.shape[1]
-        numbers = pa.array(counts.reshape(-1).astype(np.float64))
+        bounded = np.repeat(counts.reshape(-1, 1).astype(np.float64), 3, axis=1)
+        if len(places) and bitmap is not None:
+            bounded[places] = bitmap.estimates(filled)
         at = np.repeat(step.moments.at[number], windows)
-        answers = [moments(at, self.schema.field("at").type), *self.labels_of(step, number), *[numbers] * 3]
+        answers = [moments(at, self.schema.field("at").type), *self.labels_of(step, number)]
+        answers += [pa.array(column) for column in bounded.T]
         answers += [pa.array(sums.reshape(-1))] * 3 if adds else []
-        remaining = {"key": keys, "time": times} | ({"value": values} if adds else {})
+        remaining = dict(zip(self.kept, columns, strict=False))
         return PassResult(count, remaining, grown, np.repeat(session, windows), answers)
+
+    def _bitmap_for(self, step: PassInput) -> KeyBitmap | None:
+        """What tells the counts that are not exact; None where no group can have so many keys."""
+        sessions, sketch = step.sessions, self._sketch
+        if sketch is None or not len(sessions.key):
+            return None
+        largest = (sessions.size + sessions.stop - sessions.start).max()
+        return sketch.bitmap() if largest > sketch.exact_up_to else None
 
     def labels_of(self, step: PassInput, number: Int64) -> list[pa.Array]:  # noqa: ARG002
         """What answers at the moments of these numbers are called by."""
@@ -72,7 +93,7 @@ class SmallDistinctCounts(SmallGroupTable):
         return self._processor(last, *columns)
 
     def entry_order(self, entries: Mapping[str, Array], owners: Int64) -> Int64:
-        return np.lexsort((entries["key"], owners))
+        return order_by_group(owners, entries["key"])
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         keys = state.column("key", np.uint64)

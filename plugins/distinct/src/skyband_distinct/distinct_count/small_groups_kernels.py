@@ -1,7 +1,7 @@
 # mypy: disable-error-code="untyped-decorator"
 """The walk of small distinct counts through their sessions, in compiled code."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -11,8 +11,23 @@ from skyband.groups.small_groups_kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.exact_sums import MOST_TERMS, add_to, rounded
+from skyband_distinct.stamping import bits_set
 
 _MOST_ROOM = 1 << 20
+_BLOCK = 64
+"""Entries that are looked at together for one to forget."""
+_6, _63 = np.uint64(6), np.uint64(63)
+_FEW_ROWS = 6
+"""Rows of a session whose keys are looked for among its entries, which is quicker than to note where each entry is."""
+
+
+class KeyColumns(NamedTuple):
+    """Keys of entries or rows, with their times; values where these are added up, cells where these are counted."""
+
+    keys: Any
+    times: Any
+    values: Any
+    cells: Any
 
 
 @njit(inline="always")
@@ -32,16 +47,92 @@ def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
         table[slot], made[slot] = entry, now
 
 
-@nested_njit
-def _forget(entry_keys: Any, entry_times: Any, entry_values: Any, size: int, before: int) -> int:
-    """Keep the entries that are not before; returns how many."""
-    size_after = 0
+@nested_njit(vectorized=True)
+def _place_of(entry_keys: Any, size: int, key: Any) -> int:
+    """Which entry has a key; -1: none. Each is looked at, many at once."""
+    place = -1
     for entry in range(size):
-        if entry_times[entry] >= before:
-            entry_keys[size_after], entry_times[size_after] = entry_keys[entry], entry_times[entry]
-            entry_values[size_after] = entry_values[entry]
-            size_after += 1
-    return size_after
+        place = entry if entry_keys[entry] == key else place
+    return place
+
+
+@nested_njit(vectorized=True)
+def _count_since(entry_times: Any, size: int, begin: int) -> int:
+    count = 0
+    for entry in range(size):
+        count += entry_times[entry] >= begin
+    return count
+
+
+@nested_njit(vectorized=True)
+def _latest(entry_times: Any, size: int) -> int:
+    latest = TIME_MIN
+    for entry in range(size):
+        latest = max(latest, entry_times[entry])
+    return latest
+
+
+@nested_njit(vectorized=True)
+def _any_before(times: Any, first: int, stop: int, before: int) -> bool:
+    count = 0
+    for entry in range(first, stop):
+        count += times[entry] < before
+    return count > 0
+
+
+@nested_njit
+def _forget(entries: KeyColumns, size: int, before: int) -> int:
+    """Keep the entries that are not before, in any order; returns how many."""
+    keys, times, values, cells = entries
+    first = 0
+    while first < size:
+        entry = first
+        first += _BLOCK
+        if _any_before(times, entry, min(first, size), before):
+            while entry < min(first, size):
+                if times[entry] >= before:
+                    entry += 1
+                    continue
+                size -= 1  # the last comes in its place
+                keys[entry], times[entry] = keys[size], times[size]
+                values[entry], cells[entry] = values[size], cells[size]
+    return size
+
+
+@nested_njit(vectorized=True)
+def _copy(to: Any, place: int, values: Any, first: int, size: int) -> None:
+    target, source = to[place : place + size], values[first : first + size]
+    for entry in range(size):
+        target[entry] = source[entry]
+
+
+@nested_njit
+def _trimmed(column: Any, length: int) -> Any:
+    """The first so many, alone where the rest would take much room."""
+    return column[:length].copy() if 8 * length < 7 * len(column) else column[:length]
+
+
+@nested_njit
+def _fill(bits: Any, cells: Any, times: Any, size: int, begin: int, width: int, filled: Any) -> None:
+    """Write of each row of a bitmap, of so many cells each, how many the entries from a moment on fill."""
+    words = 0
+    for entry in range(size):
+        words = max(words, cells[entry] // 64 + 1)
+    bits[:words] = 0
+    for entry in range(size):
+        cell = np.uint64(cells[entry])
+        bits[cell >> _6] |= np.uint64(times[entry] >= begin) << (cell & _63)
+    filled[:] = 0
+    for word in range(words):
+        filled[word // (width // 64)] += np.int64(bits_set(bits[word]))
+
+
+@nested_njit
+def _longer(table: Any, length: int) -> Any:
+    """The same rows with room for so many."""
+    longer_table = np.empty((length, table.shape[1]), np.int64)
+    longer_table[: len(table)] = table
+    return longer_table
 
 
 @nested_njit
@@ -57,31 +148,32 @@ def _sum_since(entry_times: Any, entry_values: Any, size: int, begin: int, terms
 @njit(cache=True)
 def count_keys(  # noqa: C901 - a numeric kernel is one loop
     sessions: SessionSpans,
-    held_keys: Any,
-    held_times: Any,
-    held_values: Any,
-    times: Any,
-    keys: Any,
-    values: Any,
-    adds: bool,
+    stored: KeyColumns,
+    rows: KeyColumns,
     at: Any,
     slides: Any,
     since: Any,
     most: int,
     gives_zeros: bool,
+    exact: int,
+    bitmap: tuple[int, int],
 ) -> Any:
     """Take rows in and answer moments, session by session.
 
     Returns of each session the number of keys and the first row not taken in, as it had more than `most` (-1: never);
-    all keys, their last times and their values then; of each answer the session, the moment's number, and int64[a, w]
-    and float64[a, w], a count and a sum for each of its windows, which begin at `since` (int64[m, w]); gives_zeros:
-    also where none of them has a key. Rows have values, and sums are not 0, where it `adds`. O(keys + rows) and, for
-    each answer, O(keys of the group · windows).
+    the columns of all entries then; of each answer the session, the moment's number, and int64[a, w] and float64[a, w],
+    a count and a sum for each of its windows, which begin at `since` (int64[m, w]); gives_zeros: also where none of
+    them has a key. Sums are there where rows have values.
+
+    bitmap: how many rows a table of cells has, and how many cells each. Of the counts above `exact`, which sketches do
+    not tell, come the places among all, ascending, and int64[those, rows of the bitmap], how many cells are filled.
+    O(keys + rows) and, for each answer, O(keys of the group · windows).
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
+    adds, fills, (levels, width) = len(stored.values) + len(rows.values) > 0, exact < most, bitmap
     session_count = len(firsts)
     new_count, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
-    new_keys = np.empty(len(held_keys) + len(times), np.uint64)
+    new_keys = np.empty(len(stored.keys) + len(rows.keys), np.uint64)
     new_times = np.empty(len(new_keys), np.int64)
     new_values = np.empty(len(new_keys) if adds else 0)
     room, windows = 64, since.shape[1]
@@ -92,51 +184,63 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     answers = np.empty(room * windows, np.int64)
     sums = np.zeros(room * windows if adds else 0)
     terms = np.empty(MOST_TERMS)
+    places, filled = np.empty(64, np.int64), np.empty((64, levels), np.int64)
+    bits = np.zeros(levels * width // 64, np.uint64)
     # One hash table serves all sessions: a slot is of now if `made` says so, so that none is ever swept clean. It is
     # at most half full.
     slots = 4
     while slots < 2 * (most + 1):
         slots *= 2
     table, made = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
-    entry_keys, entry_times = np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64)
-    entry_values = np.zeros(most + 1)
-    given, written, now = 0, 0, 0
+    entries = KeyColumns(
+        np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64), np.zeros(most + 1), np.zeros(most + 1, np.int32)
+    )
+    given, written, beyond, now = 0, 0, 0, 0
     for session in range(session_count):
-        size, latest = sessions.size[session], TIME_MIN
-        for entry in range(size):
-            latest = max(latest, held_times[firsts[session] + entry])
-            entry_keys[entry] = held_keys[firsts[session] + entry]
-            entry_times[entry] = held_times[firsts[session] + entry]
-            if adds:
-                entry_values[entry] = held_values[firsts[session] + entry]
+        size, first = sessions.size[session], firsts[session]
+        _copy(entries.keys, 0, stored.keys, first, size)
+        _copy(entries.times, 0, stored.times, first, size)
+        if adds:
+            _copy(entries.values, 0, stored.values, first, size)
+        if fills:
+            _copy(entries.cells, 0, stored.cells, first, size)
+        latest = _latest(entries.times, size)
         row, stop, moment = sessions.start[session], sessions.stop[session], begins[session]
+        few = stop - row <= _FEW_ROWS
         noted = False  # most sessions have no rows of their own: the table is made for the first row alone
         while True:
             more = moment < ends[session]
-            while row < stop and not (more and times[row] >= at[moment]):
-                if not noted:
+            while row < stop and not (more and rows.times[row] >= at[moment]):
+                if not (few or noted):
                     now += 1
-                    _note(table, made, now, entry_keys, size)
+                    _note(table, made, now, entries.keys, size)
                     noted = True
-                latest = times[row]
-                slot = find_slot(table, made, now, entry_keys, keys[row])
-                if made[slot] == now:
-                    entry = table[slot]
+                latest, slot = rows.times[row], np.uint64(0)
+                if few:
+                    entry = _place_of(entries.keys, size, rows.keys[row])
+                else:
+                    slot = find_slot(table, made, now, entries.keys, rows.keys[row])
+                    entry = table[slot] if made[slot] == now else -1
+                if entry >= 0:
                     if adds:  # of several rows at the last time the largest value counts
-                        same = times[row] == entry_times[entry]
-                        entry_values[entry] = max(entry_values[entry], values[row]) if same else values[row]
-                    entry_times[entry] = times[row]
+                        value, same = rows.values[row], latest == entries.times[entry]
+                        entries.values[entry] = max(entries.values[entry], value) if same else value
+                    entries.times[entry] = latest
                     row += 1
                     continue
                 if size == most:  # a new key and no room: perhaps some are in no window any more
-                    size = _forget(entry_keys, entry_times, entry_values, size, oldest_needed(times[row], slides))
-                    now += 1
-                    _note(table, made, now, entry_keys, size)
-                    slot = find_slot(table, made, now, entry_keys, keys[row])
-                entry_keys[size], entry_times[size] = keys[row], times[row]
+                    size = _forget(entries, size, oldest_needed(latest, slides))
+                    if not few:
+                        now += 1
+                        _note(table, made, now, entries.keys, size)
+                        slot = find_slot(table, made, now, entries.keys, rows.keys[row])
+                entries.keys[size], entries.times[size] = rows.keys[row], latest
                 if adds:
-                    entry_values[size] = values[row]
-                table[slot], made[slot] = size, now
+                    entries.values[size] = rows.values[row]
+                if fills:
+                    entries.cells[size] = rows.cells[row]
+                if not few:
+                    table[slot], made[slot] = size, now
                 size += 1
                 row += 1
                 if size > most:  # it is small no longer: the caller makes it a sketch, which takes the rest
@@ -153,39 +257,35 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                 if adds:
                     sums = longer(sums, room * windows)
             owner[given], number[given] = session, moment
-            for window in range(windows):
-                answers[given * windows + window] = 0
-            # An item is in a window if its last row is: one pass over the keys counts for every window.
-            for entry in range(size):
-                for window in range(windows):
-                    answers[given * windows + window] += entry_times[entry] >= since[moment, window]
-            if adds:
-                for window in range(windows):
-                    sums[given * windows + window] = _sum_since(
-                        entry_times, entry_values, size, since[moment, window], terms
-                    )
+            for place in range(given * windows, (given + 1) * windows):  # an item is in a window if its last row is
+                begin = since[moment, place - given * windows]
+                answers[place] = _count_since(entries.times, size, begin)
+                if adds:
+                    sums[place] = _sum_since(entries.times, entries.values, size, begin, terms)
+                if answers[place] > exact:
+                    if beyond == len(places):
+                        places, filled = longer(places, 2 * beyond), _longer(filled, 2 * beyond)
+                    places[beyond] = place
+                    _fill(bits, entries.cells, entries.times, size, begin, width, filled[beyond])
+                    beyond += 1
             given += 1
             moment += 1
         if grown[session] < 0:
-            size = (
-                0
-                if sessions.ended[session]
-                else _forget(entry_keys, entry_times, entry_values, size, sessions.oldest[session])
-            )
+            size = 0 if sessions.ended[session] else _forget(entries, size, sessions.oldest[session])
         new_count[session] = size
-        for entry in range(size):
-            new_keys[written], new_times[written] = entry_keys[entry], entry_times[entry]
-            if adds:
-                new_values[written] = entry_values[entry]
-            written += 1
+        _copy(new_keys, written, entries.keys, 0, size)
+        _copy(new_times, written, entries.times, 0, size)
+        if adds:
+            _copy(new_values, written, entries.values, 0, size)
+        written += size
     return (
         new_count,
-        new_keys[:written].copy(),
-        new_times[:written].copy(),
-        new_values[:written].copy(),
+        (_trimmed(new_keys, written), _trimmed(new_times, written), _trimmed(new_values, written)),
         grown,
         owner[:given],
         number[:given],
         answers[: given * windows].reshape((given, windows)),
         sums[: given * windows if adds else 0].reshape((given if adds else 0, windows)),
+        places[:beyond],
+        filled[:beyond],
     )

@@ -9,7 +9,7 @@ from skyband_specs.driver import Case
 from skyband_specs.sketch.driver import moments
 from skyband_specs.sketch.streams import SketchStream, spread
 
-COUNT = 9
+COUNT = 10
 BATCH = 2048
 MOST_EXACT = 5000
 """Keys up to which a sketch is taken at its word that it is exact."""
@@ -135,6 +135,29 @@ def check_as_many_keys_as_are_exact(make: Make, case: Case) -> None:
             count = float(len(np.unique(numbers[times >= since])))
             got = (backend.estimate(since), *backend.bounds(since))
             expect_equal(got, (count, count, count), f"of {most} keys, those since {since}")
+
+
+@check("edges", needs=("any-since",))
+def check_a_bitmap_tells_what_the_sketch_does(make: Make, case: Case) -> None:
+    """Where it has a bitmap, the cells that the keys since a moment fill tell its estimate and bounds, to the bit."""
+    bitmap, few = make().bitmap(), make().exact_up_to
+    if bitmap is None:
+        return
+    expect(bitmap.width % 64 == 0, f"the width of the bitmap must be a multiple of 64, it is {bitmap.width}")
+    for seed, most in enumerate((few + 1, few + 2, 2 * few + 5, MOST_EXACT)):
+        rng = np.random.default_rng([29, seed])
+        keys = spread(np.concatenate([rng.permutation(most), rng.integers(0, most, 50)]) + seed * 10**6)
+        backend = make()
+        backend.update(np.arange(len(keys)), keys)
+        for since in sorted({0, *rng.integers(0, len(keys) - few, 8).tolist()}):
+            young = np.unique(keys[since:])
+            cells = np.unique(bitmap.cells(young))
+            filled = np.bincount(cells // bitmap.width, minlength=bitmap.rows)
+            if len(young) <= few:
+                continue
+            expected = backend.estimate_with_bounds(since)
+            by_cells = tuple(bitmap.estimates(filled[np.newaxis].astype(np.int64))[0].tolist())
+            expect_equal(by_cells, expected, f"of {most} keys, {len(young)} since {since}: by the cells they fill")
 
 
 @check("edges", needs=("out-of-order",))

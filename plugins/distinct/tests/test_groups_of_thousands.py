@@ -1,0 +1,99 @@
+"""Groups of more keys than their sketch counts exactly, which need no sketch of their own: as with one, row for row."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from cut_run import cut_run
+from skyband.engines import local
+from skyband.engines.local import LocalRun
+from skyband_distinct.distinct_count import execution
+from skyband_distinct.pcsa_ml import PcsaMl
+
+QUERY = {"kind": "distinct-count", "time": "t", "item": "item", "by": ["group"], "every": "10 seconds"}
+ROUGH = {"sketch": {"name": "pcsa-ml", "epsilon": 0.5}}
+"""It counts 16 keys exactly."""
+
+
+def stream(rng, rows, groups, items, seconds=200):
+    times = np.sort(rng.integers(0, seconds, rows)) * 1_000_000
+    return pa.table(
+        {
+            "t": pa.array(times, pa.timestamp("us", "UTC")),
+            "group": pa.array(rng.integers(0, groups, rows) ** 2 // groups),  # some with many rows, some with few
+            "item": pa.array(rng.integers(0, items, rows)),
+        }
+    )
+
+
+def answers(rows, query, backends, most, monkeypatch):
+    monkeypatch.setattr(execution, "_MOST_KEYS", most)
+    order = [("at", "ascending"), ("group", "ascending"), ("window", "ascending")]
+    return local.apply(rows, query, backends).sort_by(order).to_pylist()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_estimates_are_those_of_a_sketch_a_group(seed, monkeypatch):
+    rng = np.random.default_rng([61, seed])
+    windows = (["60 seconds"], ["60 seconds", "20 seconds"], ["10 seconds", "100 seconds", "30 seconds"])[seed % 3]
+    query = QUERY | {"windows": windows} | ({"empty": "zero"} if seed % 2 else {})
+    rows = stream(rng, 6000, 7, 400)
+    few, many = answers(rows, query, ROUGH, 300, monkeypatch), answers(rows, query, ROUGH, 0, monkeypatch)
+    assert few == many
+    assert sum(row["count"] != round(row["count"]) for row in few) > 50
+
+
+def test_the_default_sketch_estimates_groups_of_thousands_without_one(monkeypatch):
+    rng = np.random.default_rng(3)
+    rows, query = stream(rng, 30_000, 40, 10**6, 60), QUERY | {"windows": ["60 seconds", "20 seconds"]}
+    few, many = answers(rows, query, None, 4096, monkeypatch), answers(rows, query, None, 0, monkeypatch)
+    assert few == many
+    assert {row["count"] == round(row["count"]) for row in few} == {True, False}
+    monkeypatch.undo()
+    run = LocalRun.start(query, rows.schema)
+    run.push(rows.combine_chunks().to_batches()[0])
+    groups = run.operator._groups
+    sizes = groups._small_groups._entries.size
+    assert sizes.max() > 400 and len(groups._processors) > 0 and groups._small_groups._table.most == 4096
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_answers_and_states_are_the_same_however_rows_are_cut(seed, monkeypatch):
+    rng = np.random.default_rng([67, seed])
+    monkeypatch.setattr(execution, "_MOST_KEYS", int(rng.choice([20, 40, 300])))  # groups that grow, and that do not
+    query = QUERY | {"windows": ["30 seconds", "60 seconds"][: 1 + seed % 2]}
+    rows = stream(rng, int(rng.integers(500, 3000)), 5, int(rng.choice([30, 200, 10**6])))
+    (whole, state), *others = [cut_run(rows, query, rng, ROUGH) for _ in range(3)]
+    order = [("at", "ascending"), ("group", "ascending"), ("window", "ascending")]
+    assert len(whole) >= 60
+    for answered, left in others:
+        assert answered.sort_by(order).equals(whole.sort_by(order)) and left == state
+
+
+@pytest.mark.parametrize("rows_each", [1, 6, 7, 40])
+def test_few_rows_and_many_are_taken_in_alike(rows_each, monkeypatch):
+    """Few rows are looked for among all entries, of many rows the entries are noted: at, before and after that."""
+    rng = np.random.default_rng(rows_each)
+    query = QUERY | {"windows": ["60 seconds"]}
+    seconds = np.repeat(np.arange(120), rows_each)
+    rows = pa.table(
+        {
+            "t": pa.array(seconds * 1_000_000, pa.timestamp("us", "UTC")),
+            "group": np.zeros(len(seconds), np.int64),
+            "item": rng.integers(0, 200, len(seconds)),
+        }
+    )
+    monkeypatch.setattr(execution, "_MOST_KEYS", 512)
+    exact = {"sketch": "exact"}
+    run, counts = LocalRun.start(query, rows.schema, exact), []
+    for second in range(120):
+        batch = rows.slice(second * rows_each, rows_each).combine_chunks().to_batches()[0]
+        counts += [int(row["count"]) for row in run.push(batch).to_pylist()]
+        run.operator._groups._check()
+    items = rows["item"].to_numpy()
+    expected = [len(set(items[(seconds >= at - 60) & (seconds < at)])) for at in range(10, 120, 10)]
+    assert counts == expected
+
+
+def test_a_sketch_of_too_many_cells_has_no_bitmap():
+    assert PcsaMl(epsilon=0.01).bitmap() is not None
+    assert PcsaMl(epsilon=0.001).bitmap() is None
