@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns import compact_frames, dictionaries, record_batch_bytes
+from skyband.columns.row_order import row_order
 from skyband.roles.sharding import BOTH
 
 TIME = "time"
@@ -103,7 +104,7 @@ def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
     rising = times[1:] > times[:-1] if ties else times[1:] >= times[:-1]
     if (group[1:] == group[:-1]).all() and rising.all():
         return frame
-    return frame.take(pa.array(np.lexsort(keys[::-1])))
+    return frame.take(pa.array(row_order(group, times, keys[2:])))
 
 
 def group_spans(frame: pa.RecordBatch) -> tuple[UInt64, Int64]:

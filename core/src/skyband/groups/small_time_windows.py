@@ -9,6 +9,7 @@ import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns import numbers_or_lists
 from skyband.columns.numbers_or_lists import Column
+from skyband.columns.row_order import row_order
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays
@@ -127,7 +128,7 @@ class SmallTimeWindows(SmallGroups):
         pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
         keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
         rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self._no_rows}
-        order = np.lexsort((times, keys))  # stable: rows of one time stay in the operator's canonical order
+        order = row_order(keys, times)  # stable: rows of one time stay in the operator's canonical order
         return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
 
     def _keep(self, step: PassInput, result: PassResult) -> None:

@@ -1,34 +1,77 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The order of entries of many groups by group and key, in a fifth of the time that `numpy.lexsort` takes."""
+"""The order of entries of many groups by group and key, in a tenth of the time that `numpy.lexsort` takes."""
 
 from typing import Any
 
 import numpy as np
 
-from skyband.arrays import Array, Int64, read_only
-from skyband.kernels.nested import kernel_njit
+from skyband.arrays import Int64, UInt64, read_only
+from skyband.kernels.nested import kernel_njit, nested_njit
+
+_FEW = 48
+"""Entries of a group that are sorted by insertion."""
+_8, _255 = np.uint64(8), np.uint64(255)
 
 
-def order_by_group(owners: Int64, keys: Array) -> Int64:
-    """The order of entries by group, then by key. O(n log n).
+def order_by_group(sizes: Int64, keys: UInt64) -> Int64:
+    """The order of entries by group, then by key. O(n).
 
-    owners: int64[n], the number of each entry's group, from 0 on, ascending. Equal keys of a group are in any order.
+    sizes: int64[g], how many entries each group has, one group's after the other's; keys: uint64[n]. Equal keys of a
+    group stay in their order.
     """
-    if not len(owners):
-        return np.empty(0, np.int64)
-    order: Int64 = _by_group(read_only(np.argsort(keys)), read_only(owners))
+    order: Int64 = _order_by_group(read_only(sizes), read_only(keys))
     return order
 
 
 @kernel_njit
-def _by_group(order: Any, owners: Any) -> Any:
-    """The same order within each group, one group after the other."""
-    places = np.empty(owners[-1] + 1, np.int64)
-    for entry in range(len(owners) - 1, -1, -1):
-        places[owners[entry]] = entry
-    grouped = np.empty(len(order), np.int64)
-    for entry in order:
-        place = places[owners[entry]]
-        grouped[place] = entry
-        places[owners[entry]] = place + 1
-    return grouped
+def _order_by_group(sizes: Any, keys: Any) -> Any:
+    order = np.arange(len(keys))
+    most = 0
+    for size in sizes:
+        most = max(most, size)
+    own, spare = np.empty(most, np.uint64), np.empty(most, np.uint64)
+    places, spare_places = np.empty(most, np.int64), np.empty(most, np.int64)
+    first = 0
+    for size in sizes:
+        if size <= _FEW:
+            _insert(keys, order, first, first + size)
+        else:
+            for entry in range(size):
+                own[entry], places[entry] = keys[first + entry], first + entry
+            _sort_by_bytes(own, places, spare, spare_places, size)
+            order[first : first + size] = places[:size]
+        first += size
+    return order
+
+
+@nested_njit
+def _insert(keys: Any, order: Any, first: int, stop: int) -> None:
+    for entry in range(first + 1, stop):
+        moving = order[entry]
+        key, place = keys[moving], entry
+        while place > first and keys[order[place - 1]] > key:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = moving
+
+
+@nested_njit
+def _sort_by_bytes(keys: Any, places: Any, spare: Any, spare_places: Any, size: int) -> None:
+    """Sort keys and their places by each byte of the keys, from the lowest."""
+    ends = np.empty((8, 257), np.int64)
+    ends[:] = 0
+    for entry in range(size):
+        word = keys[entry]
+        for byte in range(8):
+            ends[byte, np.int64(word & _255) + 1] += 1
+            word >>= _8
+    for byte in range(8):
+        shift, from_here = np.uint64(8 * byte), ends[byte]
+        for value in range(256):
+            from_here[value + 1] += from_here[value]
+        for entry in range(size):
+            value = np.int64((keys[entry] >> shift) & _255)
+            place = from_here[value]
+            from_here[value] = place + 1
+            spare[place], spare_places[place] = keys[entry], places[entry]
+        keys, spare, places, spare_places = spare, keys, spare_places, places

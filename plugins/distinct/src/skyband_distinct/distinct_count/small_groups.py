@@ -93,7 +93,7 @@ class SmallDistinctCounts(SmallGroupTable):
         return self._processor(last, *columns)
 
     def entry_order(self, entries: Mapping[str, Array], owners: Int64) -> Int64:
-        return order_by_group(owners, entries["key"])
+        return order_by_group(np.bincount(owners), entries["key"])
 
     def check_entries(self, state: StateReader, owners: Int64) -> None:
         keys = state.column("key", np.uint64)
