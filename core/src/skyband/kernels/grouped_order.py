@@ -70,8 +70,8 @@ def _sort_by_bytes(keys: Any, places: Any, spare: Any, spare_places: Any, size: 
         for value in range(256):
             from_here[value + 1] += from_here[value]
         for entry in range(size):
-            value = np.int64((keys[entry] >> shift) & _255)
-            place = from_here[value]
-            from_here[value] = place + 1
+            digit = np.int64((keys[entry] >> shift) & _255)
+            place = from_here[digit]
+            from_here[digit] = place + 1
             spare[place], spare_places[place] = keys[entry], places[entry]
         keys, spare, places, spare_places = spare, keys, spare_places, places
