@@ -51,18 +51,24 @@ def write_files(table: pa.Table, folder: Path, files: int) -> None:
         pq.write_table(table.slice(number * size, size), folder / f"{number:04}.parquet")
 
 
-def batch(session: Any, way: Way, folder: Path) -> float:
-    """Seconds for a run over all files at once; the answers go nowhere."""
+def batch(session: Any, way: Way, folder: Path, in_python: bool = False) -> float:
+    """Seconds for a run over all files at once; the answers go nowhere. in_python: Spark does not read the files."""
     started = time.perf_counter()
-    way(session.read.parquet(str(folder))).write.format("noop").mode("overwrite").save()
+    source = spark.files(str(folder)) if in_python else session.read.parquet(str(folder))
+    way(source).write.format("noop").mode("overwrite").save()
     return time.perf_counter() - started
 
 
-def stream(session: Any, way: Way, folder: Path, files_a_batch: int, sink: Path | None = None) -> float:
+def stream(
+    session: Any, way: Way, folder: Path, files_a_batch: int, sink: Path | None = None, in_python: bool = False
+) -> float:
     """Seconds for a whole stream, so many files a micro-batch; the answers go to `sink` as Parquet, or nowhere."""
     checkpoint = tempfile.mkdtemp()
-    schema = session.read.parquet(str(folder)).schema
-    source = session.readStream.schema(schema).option("maxFilesPerTrigger", files_a_batch).parquet(str(folder))
+    if in_python:
+        source = spark.files(str(folder), stream=True, maxFilesPerTrigger=files_a_batch)
+    else:
+        schema = session.read.parquet(str(folder)).schema
+        source = session.readStream.schema(schema).option("maxFilesPerTrigger", files_a_batch).parquet(str(folder))
     writer = way(source).writeStream.format("noop" if sink is None else "parquet").outputMode("append")
     writer = writer if sink is None else writer.option("path", str(sink))
     started = time.perf_counter()

@@ -28,7 +28,7 @@ import spark_top_k
 import spark_totals
 import spark_uncertain
 import spark_workload
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from family_streams import FAMILIES, SECONDS, workload
 from skyband import spark
 from skyband.text_tables import table
@@ -45,6 +45,8 @@ class Way:
     files: int = FILES
     streams: bool = True
     ours: bool = False
+    in_python: bool = False
+    """Whether Skyband reads the files, as it does in a job, and not Spark."""
 
 
 @frozen
@@ -125,8 +127,8 @@ def main() -> None:
 
 def _family(session: Any, name: str, options: argparse.Namespace) -> list[list[Any]]:
     plan, family, home = compared(options.share)[name], FAMILIES[name], Path(tempfile.mkdtemp())
-    ours = Way(lambda source: spark.apply(source, family.query), ours=True)
-    ways = {"skyband": ours, **plan.rivals}
+    ours = Way(lambda source: spark.apply(source, family.query), ours=True, in_python=True)
+    ways = {"skyband": ours, "skyband, Spark's reader": evolve(ours, in_python=False), **plan.rivals}
     data = family.make(plan.rows)
     for files in {way.files for way in ways.values()} | {1}:
         on_spark.write_files(data.slice(0, plan.rows * files // FILES), home / str(files), files)
@@ -155,8 +157,8 @@ def _seconds(session: Any, way: Way, home: Path, mode: str, rounds: int, cores: 
     def run(files: int) -> float:
         folder = home / str(files)
         if mode == "batch":
-            return on_spark.batch(session, way.run, folder)
-        return on_spark.stream(session, way.run, folder, max(1, files // 4))
+            return on_spark.batch(session, way.run, folder, in_python=way.in_python)
+        return on_spark.stream(session, way.run, folder, max(1, files // 4), in_python=way.in_python)
 
     run(1)
     return statistics.median(run(way.files) for _ in range(rounds))

@@ -2,16 +2,22 @@
 processors, and how many times quicker.
 
     python tests/bench/spark_files.py --rows 4000000
+    python tests/bench/spark_files.py --rows 4000000 --executors 1 2 4
 
 Each query is run by both readers in turn, in one session, so that what else the machine does meets both; medians of
 `--times`. Answers go nowhere, but are counted, and must be as many with either reader.
+
+With `--executors` the files are read in Python by so many processes of Spark's, each with one core: work is to grow
+with the rows, and not with the executors.
 """
 
 import argparse
+import os
 import shutil
 import statistics
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -90,14 +96,40 @@ def stream(session, reader: str, folder: Path, query) -> tuple[float, float, int
     )
 
 
+def by_executors(options: argparse.Namespace, home: Path) -> None:
+    """The CPU of a batch by 1,000 groups, of half of the rows and of all, on some numbers of executors."""
+    query = make_query(QUERIES["distinct-count by 1,000 groups"])
+    os.environ["SPARK_HOME"] = str(Path(find_spec("pyspark").origin or "").parent)  # its scripts start executors
+    try:
+        for share in (2, 1):
+            on_spark.write_files(make(options.rows // share), home / f"1 of {share}", FILES)
+        for executors in options.executors:
+            settings = {"spark.master": f"local-cluster[{executors},1,1024]", "spark.executor.memory": "1g"}
+            session = on_spark.session(**settings)
+            for share in (2, 1):
+                folder = home / f"1 of {share}"
+                took = [batch(session, "python", folder, query) for _ in range(options.times + 1)][1:]
+                seconds, cpu, answers = (statistics.median(column) for column in zip(*took, strict=True))
+                line = f"{executors} executors, {options.rows // share:9,} rows: {seconds:6.2f} s, CPU {cpu:6.2f}"
+                print(f"{line}, {answers:,.0f} answers", flush=True)  # noqa: T201
+            session.stop()
+            time.sleep(5)  # its processes end by and by, and what they took is no longer counted then
+    finally:
+        shutil.rmtree(home)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=4_000_000)
     parser.add_argument("--times", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--executors", type=int, nargs="+", default=[])
     options = parser.parse_args()
-    session = on_spark.session(options.cores)
     home = Path(tempfile.mkdtemp())
+    if options.executors:
+        by_executors(options, home)
+        return
+    session = on_spark.session(options.cores)
     try:
         on_spark.write_files(make(options.rows), home / "in", FILES)
         for name, keys in QUERIES.items():
