@@ -10,6 +10,8 @@ from skyband.kernels.nested import kernel_njit, nested_njit
 
 _FEW = 48
 """Entries of a group that are sorted by insertion."""
+_NOT_WORTH = 1 << 13
+"""Entries that numpy sorts sooner than compiled code is loaded."""
 _8, _255 = np.uint64(8), np.uint64(255)
 
 
@@ -19,6 +21,8 @@ def order_by_group(sizes: Int64, keys: UInt64) -> Int64:
     sizes: int64[g], how many entries each group has, one group's after the other's; keys: uint64[n]. Equal keys of a
     group stay in their order.
     """
+    if len(keys) < _NOT_WORTH:
+        return np.lexsort([keys, np.repeat(np.arange(len(sizes)), sizes)])
     order: Int64 = _order_by_group(read_only(sizes), read_only(keys))
     return order
 
