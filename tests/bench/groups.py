@@ -1,10 +1,11 @@
 """100,000 groups in one job: rows a second, memory, bytes of state a group, and that silent groups are let go of.
 
-    python tests/bench/groups.py spark|local|steady [--groups 100000] [--queries distinct-count top-k …]
+    python tests/bench/groups.py spark|local|steady [--groups 100000] [--queries distinct-count top-k …] [--mixed]
 
 Micro-batches 40 seconds apart, windows of 10 minutes, an answer a minute: three with a row of every group, then rows of
 1 % of them and of ten in turn, then ten groups alone until the others' windows are empty. Answers are a row a group and
-minute while its windows are not.
+minute while its windows are not. With `--mixed` windows are of a day, and one group of ten has 1,000 entries in it, the
+others five: after a micro-batch that brings them, some a minute apart have 10 rows a group on average, by Zipf's law.
 
 `steady`, in process: a row and an answer of every group each minute, integer objects; microseconds of CPU a group and
 turn, once the windows are full.
@@ -79,6 +80,11 @@ STEADY: dict[str, dict[str, Any]] = {
 }
 FEW = {name: COMMON | spec for name, spec in QUERIES.items()}
 """What `spark` and `local` run where nothing is asked for."""
+OF_A_DAY = {
+    "distinct-count": FEW["distinct-count"] | {"windows": ["1 day"]},
+    "top-k": FEW["top-k"] | {"window": "1 day", "repeats": "latest"},
+    "heavy-hitters": STEADY["heavy-hitters"] | {"windows": ["1 day"]},
+}
 BACKENDS = {"top-k approximately": {"object-ranker": "approx"}}
 WARM, MEASURED = 11, 4
 """Turns until the windows are full, and turns timed."""
@@ -94,10 +100,20 @@ def batches(groups: int) -> list[tuple[str, pa.Table]]:
     return [(name, _table(rng, who, at)) for name, who, at in plan]
 
 
-def _table(rng: Any, groups: Any, at: int) -> pa.Table:
+def mixed(groups: int) -> list[tuple[str, pa.Table]]:
+    """The micro-batches of groups of which one of ten is large."""
+    rng = np.random.default_rng(2)
+    ranks = rng.permutation(groups)
+    first = np.concatenate([np.repeat(ranks[: groups // 10], 1000), np.repeat(ranks[groups // 10 :], 5)])
+    turns = [("turn", ranks[(rng.zipf(1.2, 10 * groups) - 1) % groups], minute * 60) for minute in range(1, 6)]
+    plan = [("first", first, 0), *turns]
+    return [(name, _table(rng, rng.permutation(who), at, 1 << 40)) for name, who, at in plan]
+
+
+def _table(rng: Any, groups: Any, at: int, items: int = 50) -> pa.Table:
     times = np.full(len(groups), at * SECOND)
     times[-1:] += SECOND
-    columns = {"group": [f"group {group}" for group in groups], "item": rng.integers(0, 50, len(groups))}
+    columns = {"group": [f"group {group}" for group in groups], "item": rng.integers(0, items, len(groups))}
     columns |= {"stream": np.where(rng.random(len(groups)) < 0.5, "a", "b"), "value": rng.random(len(groups))}
     columns |= {"chance": rng.choice([0.5, 0.9], len(groups)), "side": rng.choice(["left", "right"], len(groups))}
     columns["words"] = pa.array(list(rng.integers(0, 12, (len(groups), 6))))
@@ -211,20 +227,22 @@ def main() -> None:
     parser.add_argument("engine", choices=["spark", "local", "steady"])
     parser.add_argument("--groups", type=int, default=100_000)
     parser.add_argument("--queries", nargs="+", choices=[*{**QUERIES, **STEADY}])
+    parser.add_argument("--mixed", action="store_true")
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
     if options.engine == "steady":
         for name in options.queries or STEADY:
             steadily(name, options.groups)
         return
-    parts = batches(options.groups)
+    parts = mixed(options.groups) if options.mixed else batches(options.groups)
     session = on_spark.session(options.cores) if options.engine == "spark" else None
     for name in options.queries or QUERIES:
         print(f"{name}, {options.groups:,} groups, {options.engine}")  # noqa: T201
+        query = _query(name, {**STEADY, **FEW} | (OF_A_DAY if options.mixed else {}))
         if session is None:
-            in_process(_query(name, {**STEADY, **FEW}), parts)
+            in_process(query, parts)
         else:
-            on_stream(session, _query(name, {**STEADY, **FEW}), parts)
+            on_stream(session, query, parts)
 
 
 if __name__ == "__main__":
