@@ -167,9 +167,10 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     new_keys = np.empty(len(stored_keys) + len(row_keys), np.uint64)
     new_times = np.empty(len(new_keys), np.int64)
     new_values = np.empty(len(new_keys) if adds else 0)
-    room, windows = 64, since.shape[1]
+    room, windows, largest = 64, since.shape[1], 0
     for session in range(session_count):
         room += ends[session] - begins[session]
+        largest = max(largest, sessions.size[session] + sessions.stop[session] - sessions.start[session])
     room = min(room, _MOST_ROOM)
     owner, number = np.empty(room, np.int64), np.empty(room, np.int64)
     answers = np.empty(room * windows, np.int64)
@@ -179,12 +180,13 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     bits = np.zeros(levels * width // 64, np.uint64)
     # One hash table serves all sessions: a slot is of now if `made` says so, so that none is ever swept clean. It is
     # at most half full.
+    largest = min(largest, most + 1)
     slots = 4
-    while slots < 2 * (most + 1):
+    while slots < 2 * largest:
         slots *= 2
     table, made = np.zeros(slots, np.int64), np.zeros(slots, np.int64)
     entries = KeyColumns(
-        np.empty(most + 1, np.uint64), np.empty(most + 1, np.int64), np.zeros(most + 1), np.zeros(most + 1, np.int32)
+        np.empty(largest, np.uint64), np.empty(largest, np.int64), np.zeros(largest), np.zeros(largest, np.int32)
     )
     entry_keys, entry_times, entry_values, entry_cells = entries
     given, written, beyond, now = 0, 0, 0, 0
