@@ -13,12 +13,12 @@ MOST = {
     "done": 17,
     "drawn": 7,
     "fed": 2,
-    "found": 94,
-    "given": 33,
+    "found": 90,
+    "given": 32,
     "grown": 30,
     "had": 0,
     "held": 62,
-    "kept": 79,
+    "kept": 75,
     "known": 31,
     "left": 72,
     "listed": 7,
@@ -31,7 +31,7 @@ MOST = {
     "taken": 22,
     "told": 11,
     "wanted": 38,
-    "written": 38,
+    "written": 34,
 }
 """Of each past participle how many times it is given as a name. A number only falls: lower it here when it does."""
 

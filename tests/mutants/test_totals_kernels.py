@@ -11,7 +11,7 @@ FEATURES = "skyband_totals/row_features/features_kernels.py"
 PANES = "skyband_totals/heavy_hitters/small_group_panes_kernels.py"
 PART = "skyband_totals/heavy_hitters/part_processor.py"
 DECAYED = "skyband_totals/heavy_hitters/decayed_totals.py"
-SMALL_TOPS = "skyband_incomplete/top_k/small_groups_kernels.py"
+SMALL_REPORTS, SMALL_RANKING = (f"skyband_incomplete/top_k/small_group_{name}.py" for name in ("reports", "ranking"))
 TOPS = "skyband_incomplete/top_k/decayed_ranker.py"
 OF_FEATURES, OF_PARTS, OF_MOVERS, OF_DECAY = (
     str(PLUGINS / "totals" / "tests" / f"test_{name}.py") for name in ("row_features", "part", "movers", "half_life")
@@ -41,9 +41,9 @@ MUTANTS = {
         OF_DECAY,
     ),
     "panes of one answer fade alike": (DECAYED, "np.maximum(at - ends, 0)", "np.maximum(at - ends[-1:], 0)", OF_DECAY),
-    "small groups forget what may yet be the largest": (SMALL_TOPS, "if stays or not", "if not", OF_TOPS),
+    "small groups forget what may yet be the largest": (SMALL_REPORTS, "if stays or not", "if not", OF_TOPS),
     "small groups' values fade from the next row on": (
-        SMALL_TOPS, "at[moment] - time[entry], half_life", "at[moment] - time[entry] + 1, half_life", OF_TOPS,
+        SMALL_RANKING, "at - time[entry], half_life", "at - time[entry] + 1, half_life", OF_TOPS,
     ),
     "the first report of an object is its latest": (
         TOPS, "order[_begins(reports.pick(order[::-1]))[::-1]]", "order[_begins(reports.pick(order))]", OF_TOPS,

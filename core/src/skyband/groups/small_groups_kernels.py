@@ -26,3 +26,19 @@ def longer(values: Any, length: int) -> Any:
     for place in range(len(values)):
         longer[place] = values[place]
     return longer
+
+
+@nested_njit
+def without_spare_room(values: Any, length: int) -> Any:
+    """The first `length` of them, copied where a quarter of the array would stay unused for as long as they are."""
+    return values[:length] if 4 * length >= 3 * len(values) else values[:length].copy()
+
+
+@nested_njit
+def rows_before(times: Any, row: int, stop: int, at: Any, moment: int, end: int) -> int:
+    """Where the rows of a session end that come before a moment, or all do where it has no moment more."""
+    if moment >= end:
+        return stop
+    while row < stop and times[row] < at[moment]:
+        row += 1
+    return row

@@ -1,9 +1,12 @@
 # mypy: disable-error-code="untyped-decorator,no-untyped-def"
 """A sort of few or many whole numbers for compiled code, quick to compile."""
 
+import numpy as np
+
 from skyband.kernels.nested import nested_njit
 
 _FEW = 48
+_RUN = 16
 
 
 @nested_njit
@@ -41,3 +44,34 @@ def _sink(values, place, stop):
         values[place] = values[child]
         place = child
     values[place] = moving
+
+
+@nested_njit
+def sort_places(values, places):
+    """The places, int64[n], in order of their values, those of equal ones as they stood; the array is written to.
+
+    By insertion in runs, which are then merged two by two. O(n log n).
+    """
+    size = len(places)
+    order, other = places, np.empty(size, np.int64)
+    for slot in range(size):
+        place, into = order[slot], slot
+        while into % _RUN and values[order[into - 1]] > values[place]:
+            order[into] = order[into - 1]
+            into -= 1
+        order[into] = place
+    run = _RUN
+    while run < size:
+        for begin in range(0, size, 2 * run):
+            middle, end = min(begin + run, size), min(begin + 2 * run, size)
+            one, two = begin, middle
+            for slot in range(begin, end):
+                if two == end or (one < middle and values[order[one]] <= values[order[two]]):
+                    other[slot] = order[one]
+                    one += 1
+                else:
+                    other[slot] = order[two]
+                    two += 1
+        order, other = other, order
+        run *= 2
+    return order

@@ -148,10 +148,12 @@ class ObjectRanker(Clocked):
     def exact_up_to(self) -> int:
         """Groups of at most so many rows are ranked together by the query, without a backend each. 0: none are.
 
+        A query may rank fewer together, where more would take it longer than backends do.
+
         Of a backend that is not exact this holds only if its class defines the property. It then promises that answers
         are exact until a window holds more valid reports than this, whatever came before that window.
         """
-        return 512
+        return 2048
 
     @property
     def repeated(self) -> int:

@@ -148,7 +148,7 @@ class WorkloadRanker(Clocked):
     """
 
     role: ClassVar[str] = "workload-ranker"
-    exact_up_to: ClassVar[int] = 512
+    exact_up_to: ClassVar[int] = 4096
     """Groups of at most so many rows are ranked many at once, without a backend, if it is exact. 0: none are."""
     minimal: ClassVar[bool] = False
     """Whether it retains exactly the union of the views' tops, the least set that answers whatever comes."""

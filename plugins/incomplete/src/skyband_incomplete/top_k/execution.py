@@ -12,6 +12,7 @@ from skyband.groups.small_groups import most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
+from skyband.roles.object_ranker import REDUCTIONS
 
 from skyband_incomplete.top_k.processor import RankingProcessor
 from skyband_incomplete.top_k.query import TopK
@@ -19,8 +20,8 @@ from skyband_incomplete.top_k.query import TopK
 if TYPE_CHECKING:
     from skyband.groups.small_group_table import SmallGroupTable
 
-_MOST_REPORTS = 512
-"""Of a small group."""
+MOST_WHERE_DEAR = 512
+"""Reports of a small group where each of them costs more (`_is_dear`)."""
 _MOST_STREAMS_OF_A_FUNCTION = 16
 
 
@@ -40,7 +41,8 @@ class TopKExecution(Execution[TopK]):
         parameters = query.backend_parameters("object-ranker")
         ranker, fades = bindings.get("object-ranker"), query.half_life
         most = small_groups.MOST_ENTRIES if ranker is None else most_entries(ranker, parameters)
-        most = min(most, _MOST_REPORTS)
+        if _is_dear(query):
+            most = min(most, MOST_WHERE_DEAR)
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         if not most or (callable(query.aggregate) and len(query.streams) > _MOST_STREAMS_OF_A_FUNCTION):
             return None
@@ -64,3 +66,15 @@ class TopKExecution(Execution[TopK]):
             keyed, [*query.by, "at"], [("score", score_order(query.order)), (top_k_merging.ID, "ascending")]
         )
         return top_k_merging.truncate(ranked, query.k, answers.column_names)
+
+
+def _is_dear(query: TopK) -> bool:
+    """Where a walk through thousands of reports may take longer than a processor of the group does.
+
+    With a promise all groups are walked at each micro-batch, with windows in rows a row may have an answer of its own,
+    and a function is given the values of all objects. A mean or a smallest value may rise as reports expire, as may
+    negatives: then each of many answers to one micro-batch is a walk. A processor of values that fade walks as far.
+    """
+    if query.rows or query.repeats not in REDUCTIONS or callable(query.aggregate):
+        return True
+    return query.half_life is None and (query.repeats in ("mean", "smallest") or query.order == SMALLEST)

@@ -19,8 +19,15 @@ from skyband.windows.half_lives import powers_of_two
 from skyband.windows.schedule import Schedule
 
 from skyband_incomplete.score_kernels import BY_MAX, BY_MIN, BY_SUM
-from skyband_incomplete.top_k.small_groups_kernels import BY_CALL, NEVER, SUM, rank_objects
+from skyband_incomplete.top_k.small_group_ranking import BY_CALL
+from skyband_incomplete.top_k.small_group_reports import NEVER, SUM
+from skyband_incomplete.top_k.small_groups_kernels import rank_objects
 from skyband_incomplete.top_k.user_function_scores import CalledScores
+
+
+def never_rises(parameters: Mapping[str, Any], half_life: int) -> bool:
+    """Whether an object of values that are not below 0 has never a higher score because a report expired or aged."""
+    return not callable(parameters["aggregate"]) and parameters["repeats"] not in ("mean", "smallest") and not half_life
 
 
 class SmallTopK(SmallGroupTable):
@@ -75,6 +82,7 @@ class SmallTopK(SmallGroupTable):
         self._mirrored = mirrored
         self._several = several
         self._half_life = half_life
+        self._falls = never_rises(parameters, half_life)
         self._kind = pa.int64() if several else answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
         super().__init__(schedule, most, answers, named, at_once=self._promise, carry=carry, which=which)
@@ -88,12 +96,13 @@ class SmallTopK(SmallGroupTable):
 
     def run_pass(self, step: PassInput) -> PassResult:
         asked = step.moments
-        sizes, grown, entries, values, answers, repeated = rank_objects(
+        sizes, grown, entries, answers, repeated = rank_objects(
             step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
             read_only(self.signed(step.rows["value"])),
             asked.at, self.schedule.slides_with_longest_window, self._repeats, self._occurrences, self._by,
             self._weights, self._divisor,
             min(self._k, self.most), self._window, self.most, self._half_life, *powers_of_two(),
+            self._falls,
         )  # fmt: skip
         self._repeated += repeated
         session, number, ranks, objects, scores, vectors = answers
@@ -109,7 +118,7 @@ class SmallTopK(SmallGroupTable):
             pa.array(self.signed(scores)),
             *behind[self._several :],
         ]
-        return PassResult(sizes, dict(zip(self.kept, (*entries, values), strict=True)), grown, session, columns)
+        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
 
     def signed(self, values: Float64) -> Float64:
         return 0.0 - values if self._mirrored else values

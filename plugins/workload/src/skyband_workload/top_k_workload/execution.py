@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from skyband.groups.small_group_table import SmallGroupTable
 
 
+MOST_WHERE_DEAR = 512
+"""Rows of a small group where a walk through thousands may take longer than a processor does.
+
+With rules all groups are walked where one is asked. Where an object is in an answer once, each row is looked for among
+those of its object, and each row of an answer among those before it.
+"""
+
+
 class TopKWorkloadExecution(Execution[TopKWorkload]):
     """How top-k-workload is answered."""
 
@@ -53,6 +61,8 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         most = most_entries(bindings["workload-ranker"], query.backend_parameters("workload-ranker"))
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         once = query.repeats == BEST
+        if query.takes_rules or once:
+            most = min(most, MOST_WHERE_DEAR)
         if not most:
             return None
 

@@ -85,7 +85,7 @@ class SmallWorkloads(SmallGroupTable):
     def run_pass(self, step: PassInput) -> PassResult:
         asked = step.moments
         since, ks = self.windows_of(step)
-        sizes, grown, entries, beaten, answers = rank_rows(
+        sizes, grown, entries, answers = rank_rows(
             step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"],
             read_only(self.signed(step.rows["score"])),
             asked.at, since, ks,
@@ -103,7 +103,7 @@ class SmallWorkloads(SmallGroupTable):
             pa.array(scores),
             *behind[self._several :],
         ]
-        return PassResult(sizes, dict(zip(self.kept, (*entries, beaten), strict=True)), grown, session, columns)
+        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
 
     def windows_of(self, step: PassInput) -> tuple[Int64, Int64]:
         """int64[m] each: where the window of each moment begins, and how many rows its answer has."""

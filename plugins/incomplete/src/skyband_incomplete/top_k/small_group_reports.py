@@ -1,0 +1,224 @@
+# mypy: disable-error-code="untyped-decorator"
+"""The reports of a small top-k group, taken in and forgotten in compiled code.
+
+They stand by object and stream, those of one cell (object and stream) in order of arrival, in four arrays: objects,
+streams, times and values.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from skyband.kernels.nested import nested_njit
+from skyband.kernels.sorting import sort_places
+
+LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
+"""What counts where an object reports again; SUM and NEVER are promises: so many reports at most, which are summed."""
+_SHORT = 32
+"""Fewer reports are moved by one loop, more by one for each array, in which a processor does several at a time."""
+
+
+@nested_njit
+def copy_reports(source: Any, first: int, reports: Any, begin: int, size: int) -> None:
+    """Copy `size` reports that stand from `first` on to others' arrays, from `begin` on."""
+    if size < _SHORT:
+        for place in range(size):
+            reports[0][begin + place], reports[1][begin + place] = source[0][first + place], source[1][first + place]
+            reports[2][begin + place], reports[3][begin + place] = source[2][first + place], source[3][first + place]
+        return
+    _copy(source[0], first, reports[0], begin, size)
+    _copy(source[1], first, reports[1], begin, size)
+    _copy(source[2], first, reports[2], begin, size)
+    _copy(source[3], first, reports[3], begin, size)
+
+
+@nested_njit(vectorized=True)
+def _copy(source: Any, first: int, target: Any, begin: int, size: int) -> None:
+    for place in range(size):
+        target[begin + place] = source[first + place]
+
+
+@nested_njit(vectorized=True)
+def _make_room(values: Any, place: int, stop: int) -> None:
+    """Move the values place..stop up by one."""
+    for behind in range(stop - place):
+        values[stop - behind] = values[stop - behind - 1]
+
+
+@nested_njit
+def cell_end(object_: Any, stream: Any, first: int, stop: int, new_object: Any, new_stream: Any) -> int:
+    """Where the reports of a cell end, or would, among the reports first..stop. O(log reports)."""
+    while first < stop:
+        middle = (first + stop) // 2
+        here = object_[middle]
+        if here < new_object or (here == new_object and stream[middle] <= new_stream):
+            first = middle + 1
+        else:
+            stop = middle
+    return first
+
+
+@njit(inline="always")
+def _superseded(value: Any, later: Any, repeats: int) -> Any:
+    """Whether a report can never count again, once there is a later one of its cell."""
+    if repeats == LATEST:
+        return True
+    return value <= later if repeats == LARGEST else repeats == SMALLEST and value >= later
+
+
+@nested_njit
+def _breaks_promise(
+    object_: Any, stream: Any, time: Any, first: int, end: int, row: Any, repeats: int, most: int, before: Any
+) -> bool:
+    """Whether a report is one too many: of a cell that ends at `end`, what is before `before` being forgotten."""
+    new_object, new_stream = row
+    place = end
+    if repeats == SUM:
+        number = 0
+        while place > first and object_[place - 1] == new_object and stream[place - 1] == new_stream:
+            place -= 1
+            number += time[place] >= before
+        return number >= most
+    return bool(end > first and object_[end - 1] == new_object and stream[end - 1] == new_stream)
+
+
+@nested_njit
+def _forget_object(
+    object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, owner: Any, before: Any
+) -> int:  # fmt: skip
+    """Forget the reports of an object among first..stop if all are before; returns where these end now."""
+    begin = cell_end(object_, stream, first, stop, owner, np.int32(-1))
+    end = begin
+    while end < stop and object_[end] == owner:
+        if time[end] >= before:
+            return stop
+        end += 1
+    gone = end - begin
+    if gone:
+        for entry in range(end, stop):
+            object_[entry - gone], stream[entry - gone] = object_[entry], stream[entry]
+            time[entry - gone], value[entry - gone] = time[entry], value[entry]
+    return stop - gone
+
+
+@nested_njit
+def take_report(
+    object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, row: Any,
+    repeats: int, occurrences: int, stays: bool, window: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Take in a row (object, stream, time, value) among the reports first..stop, which may grow by one.
+
+    Returns where they end now, and 1 if it breaks a promise, else 0. stays: whether a report may count again where a
+    later one of its cell is better. O(reports).
+    """
+    new_object, new_stream, new_time, new = row
+    # A promise is of one window's length: reports from before it are held against nobody.
+    before = new_time - window + 1
+    if repeats == NEVER:
+        stop = _forget_object(object_, stream, time, value, first, stop, new_object, before)
+    end = cell_end(object_, stream, first, stop, new_object, new_stream)
+    if repeats in (SUM, NEVER) and _breaks_promise(
+        object_, stream, time, first, end, (new_object, new_stream), repeats, occurrences, before
+    ):
+        return stop, 1
+    # Earlier reports of the cell that this one makes useless go: begin..end is what it takes the place of.
+    begin = end
+    while begin > first and object_[begin - 1] == new_object and stream[begin - 1] == new_stream:
+        if stays or not _superseded(value[begin - 1], new, repeats):
+            break
+        begin -= 1
+    shift = begin + 1 - end  # 1: no report goes
+    if shift > 0 and stop - end < _SHORT:
+        for entry in range(stop - 1, end - 1, -1):
+            object_[entry + 1], stream[entry + 1] = object_[entry], stream[entry]
+            time[entry + 1], value[entry + 1] = time[entry], value[entry]
+    elif shift > 0:
+        _make_room(object_, end, stop)
+        _make_room(stream, end, stop)
+        _make_room(time, end, stop)
+        _make_room(value, end, stop)
+    elif shift < 0:
+        for entry in range(end, stop):
+            object_[entry + shift], stream[entry + shift] = object_[entry], stream[entry]
+            time[entry + shift], value[entry + shift] = time[entry], value[entry]
+    object_[begin], stream[begin], time[begin], value[begin] = new_object, new_stream, new_time, new
+    return stop + shift, 0
+
+
+@nested_njit
+def merge_reports(
+    reports: Any, target: int, source: Any, first: int, size: int, rows: Any, start: int, stop: int,
+    repeats: int, occurrences: int, stays: bool, window: int,
+) -> tuple[int, int]:  # fmt: skip
+    """As `take_report` with the rows start..stop (objects, streams, times, values), of which none are too many.
+
+    source, first, size: other arrays that have the reports so far, and where; they are written from `target` on.
+    O(reports + n log n) for n rows, those of an object one by one: no row has to do with the reports of another.
+    """
+    objects, streams, times, values = rows
+    object_, stream, time, value = reports
+    end, repeated, place = first + size, 0, 0
+    order = sort_places(objects, np.arange(start, stop))
+    while place < len(order):
+        owner = objects[order[place]]
+        begin = cell_end(source[0], source[1], first, end, owner, np.int32(-1))
+        after = begin
+        while after < end and source[0][after] == owner:
+            after += 1
+        copy_reports(source, first, reports, target, after - first)
+        own = target + begin - first
+        target += after - first
+        first = after
+        while place < len(order) and objects[order[place]] == owner:
+            row = order[place]
+            new = (owner, streams[row], times[row], values[row] + 0.0)
+            target, broken = take_report(
+                object_, stream, time, value, own, target, new, repeats, occurrences, stays, window
+            )
+            repeated += broken
+            place += 1
+    copy_reports(source, first, reports, target, end - first)
+    return target + end - first, repeated
+
+
+@nested_njit
+def forget_reports(
+    object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, before: Any, repeats: int
+) -> int:  # fmt: skip
+    """Keep of the reports first..stop those that are not before, under NEVER with all of their objects.
+
+    Returns where they end now. O(reports).
+    """
+    entry = first
+    while entry < stop and time[entry] >= before:
+        entry += 1
+    if repeats == NEVER:
+        return _forget_objects(object_, stream, time, value, first, stop, before) if entry < stop else stop
+    target = entry
+    while entry < stop:  # without a branch: which reports go is as good as random
+        object_[target], stream[target], time[target], value[target] = (
+            object_[entry],
+            stream[entry],
+            time[entry],
+            value[entry],
+        )
+        target += time[entry] >= before
+        entry += 1
+    return target
+
+
+@nested_njit
+def _forget_objects(object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, before: Any) -> int:
+    target, entry = first, first
+    while entry < stop:
+        end, newest = entry + 1, time[entry]
+        while end < stop and object_[end] == object_[entry]:
+            newest = max(newest, time[end])
+            end += 1
+        for place in range(entry, end):
+            if newest >= before:
+                object_[target], stream[target] = object_[place], stream[place]
+                time[target], value[target] = time[place], value[place]
+                target += 1
+        entry = end
+    return target
