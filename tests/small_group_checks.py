@@ -4,7 +4,19 @@ import numpy as np
 from skyband.engines import local
 from skyband.groups import small_groups
 from skyband.operator.operator import Operator
-from small_group_queries import BOUNDED, NAMED, PROMISED, SPECS, at_most, over_days, query, run, stream
+from small_group_queries import (
+    BOUNDED,
+    MANY,
+    NAMED,
+    PROMISED,
+    SPECS,
+    at_most,
+    over_days,
+    query,
+    run,
+    stream,
+    stream_of_many,
+)
 
 
 def check_answers(number, most, monkeypatch):
@@ -93,3 +105,24 @@ def check_moves(spec):
         again.absorb(part, lambda keys: np.ones(len(keys), bool))
         again.groups._check()
     np.testing.assert_equal(again.groups.dump_state(), state)
+
+
+def check_many_entries(number, most, monkeypatch):
+    """Groups of hundreds of entries and more, with many rows a pass, answer as processors; bytes tell no cuts."""
+    table, asked = stream_of_many(number, list(NAMED)[number % 3]), query(MANY[number], by=["group"])
+    rng = np.random.default_rng(number)
+    few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (2, 25))
+    at_most(most, monkeypatch)
+    exact = {"backends": {next(iter(asked.roles)): "exact"}}
+    whole, some = run(asked, table, [], **exact), run(asked, table, few, **exact)
+    stopped = run(asked, table, many, snapshots=True, **exact)
+    at_most(0, monkeypatch)
+    rows, _, _ = run(asked, table, few, **exact)
+    assert whole[0] == some[0] == stopped[0] == rows != []
+    np.testing.assert_equal(whole[1], some[1])
+    np.testing.assert_equal(whole[1], stopped[1])
+    if most == 4096:
+        assert len(whole[1]["processors.key"]) == 0
+        assert whole[1]["small_groups.count"].max() > 512
+    else:
+        assert len(whole[1]["processors.key"]) > 0

@@ -346,3 +346,36 @@ def is_of_rows(spec):
 def numbers_of(specs, rows):
     """The numbers of those whose windows are counted in rows, or of the others."""
     return [number for number, spec in enumerate(specs) if is_of_rows(spec) == rows]
+
+
+def stream_of_many(seed, named="integers", rows=5000):
+    """Three groups, of hundreds to more than a thousand objects each in a window, some of them often, and ties."""
+    rng = np.random.default_rng([seed, 2])
+    times = np.sort(rng.integers(0, 50 * SECOND, rows)) // (SECOND // 4) * (SECOND // 4)
+    often, many, small = rng.zipf(1.3, rows) % 50, rng.integers(-3000, 3000, rows), rng.integers(0, 7, rows)
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "group": rng.choice(3, rows, p=[0.6, 0.35, 0.05]),
+            "object": NAMED[named](np.where(rng.random(rows) < 0.4, often, many)),
+            "stream": [["a", "b", "c"][i] for i in rng.integers(0, 3, rows)],
+            "score": with_both_zeros(np.where(rng.random(rows) < 0.5, small, rng.integers(0, 3000, rows)) / 2),
+        }
+    )
+
+
+MANY = [
+    heavy("rows", ["20 seconds"], k=3),
+    heavy("rows", ["3 seconds", "20 seconds"], share=0.02, offset="1 second"),
+    heavy("sum", ["20 seconds", "4 seconds"], k=5, share=0.001, rest=True),
+    heavy("distinct", ["12 seconds", "20 seconds"], k=3, value="score"),
+    heavy("distinct", ["20 seconds"], share=0.01, rest=True),
+    heavy("rows", ["20 seconds", "7 seconds"], at_least=2),
+    heavy("sum", ["24 seconds"], k=900),
+    heavy("rows", ["1000 rows", "40 rows"], k=2) | {"every": "20 rows"},
+    heavy("sum", ["900 rows"], k=3, share=0.01) | {"every": "7 rows", "offset": "1 row"},
+    heavy("distinct", ["1024 rows"], k=3, rest=True, value="score") | {"every": "30 rows"},
+    numbers(["20 seconds", "4 seconds"], "4 seconds", above=[1.5, 0]),
+    numbers(["1200 rows", "90 rows"], "40 rows", above=[700]),
+]
+"""Groups of many entries: their new ones wait, and are put among the others together."""

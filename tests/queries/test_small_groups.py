@@ -8,7 +8,7 @@ from skyband.errors import SnapshotError
 from skyband.groups import small_groups, state_arrays
 from skyband.operator.operator import Operator
 from skyband_setjoin import small_sets
-from small_group_checks import check_answers, check_bounded, check_moves, check_promised
+from small_group_checks import check_answers, check_bounded, check_many_entries, check_moves, check_promised
 from small_group_queries import (
     BOUNDED,
     BY_ROWS,
@@ -16,6 +16,7 @@ from small_group_queries import (
     CARRYING,
     CARRYING_ROWS,
     HEAVY,
+    MANY,
     NEAR,
     NUMBERS,
     OFTEN,
@@ -44,6 +45,12 @@ from small_group_queries import (
 )
 def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, most, monkeypatch):
     check_answers(number, most, monkeypatch)
+
+
+@pytest.mark.parametrize("most", [300, 700, 4096])
+@pytest.mark.parametrize("number", range(len(MANY)))
+def test_groups_of_many_entries_answer_as_processors_however_many_rows_come_at_once(number, most, monkeypatch):
+    check_many_entries(number, most, monkeypatch)
 
 
 @pytest.mark.parametrize("number", numbers_of([spec for spec, _ in BOUNDED], rows=False))

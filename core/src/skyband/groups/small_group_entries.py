@@ -61,6 +61,10 @@ class SmallGroupEntries:
 
         Of a group that is new other numbers are 0. Where groups have no numbers, one of no entries is let go.
         """
+        if len(keys) == len(self.key) and (self.numbers or (sizes > 0).all()) and (keys == self.key).all():
+            known = {**self.numbers, **(numbers or {})}
+            self.replace(self.key, sizes.copy(), columns, {name: known[name].copy() for name in self.numbers})
+            return
         # Written behind all others, whatever the groups had before is nobody's: places change for these groups alone.
         first, placed = self._append(columns) + np.cumsum(sizes) - sizes, self._first
         places, here = self._places(keys)
@@ -127,7 +131,14 @@ class SmallGroupEntries:
         return {name: column[first : first + size] for name, column in self.columns.items()}
 
     def parts(self, keys: UInt64) -> tuple[Int64, dict[str, Column]]:
-        """The entries of these groups (ascending), one group's after the other's, and how many each has."""
+        """The entries of these groups (ascending), one group's after the other's, and how many each has.
+
+        Not to be written to: they may be what is held.
+        """
+        if self._placed is None and len(keys) == len(self.key) and (keys == self.key).all():
+            columns = {name: self.column(name) for name in self.columns}
+            if all(isinstance(column, np.ndarray) and column.flags.writeable for column in columns.values()):
+                return self._size.copy(), columns
         first, size = self.lookup(keys)
         rows = _stretches(first, size)
         return size, {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}

@@ -1,6 +1,6 @@
 """What a pass over all small groups of a query is given, and what it gives."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,3 +97,8 @@ class PassResult(NamedTuple):
     """int64[a]: of each row of the answers its session."""
     answers: Sequence[Array | pa.Array]
     """The columns of the answers."""
+
+
+def beginnings(columns: Iterable[Array], length: int) -> list[Array]:
+    """The first so many values of columns that were made for more: views, where a quarter of them is unused at most."""
+    return [column[:length] if 4 * length >= 3 * len(column) else column[:length].copy() for column in columns]

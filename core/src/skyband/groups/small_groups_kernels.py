@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from skyband.arrays import TIME_MIN
 from skyband.kernels.nested import nested_njit
 
 
@@ -42,3 +43,43 @@ def rows_before(times: Any, row: int, stop: int, at: Any, moment: int, end: int)
     while row < stop and times[row] < at[moment]:
         row += 1
     return row
+
+
+# Places are unsigned here: numba adds the length to one below 0, and a loop in which it may does one value at a time.
+
+
+@nested_njit
+def copy_values(source: Any, first: int, size: int, target: Any, place: int) -> None:
+    """Copy so many values, from `first` on, to where the target's `place` is. O(size), some at a time."""
+    begin, to = np.uint64(first), np.uint64(place)
+    for number in range(np.uint64(size)):
+        target[to + number] = source[begin + number]
+
+
+@nested_njit
+def copy_times(source: Any, first: int, size: int, target: Any) -> Any:
+    """As `copy_values`, to the target's beginning; returns the latest of them, TIME_MIN of none."""
+    begin, latest = np.uint64(first), TIME_MIN
+    for number in range(np.uint64(size)):
+        time = source[begin + number]
+        latest = max(latest, time)
+        target[number] = time
+    return latest
+
+
+@nested_njit
+def move_up(values: Any, begin: int, end: int) -> None:
+    """Move the values begin..end a place up. O(end - begin), some at a time."""
+    place, first, one = np.uint64(end), np.uint64(begin), np.uint64(1)
+    while place > first:
+        values[place] = values[place - one]
+        place -= one
+
+
+@nested_njit
+def count_since(times: Any, begin: int, end: int, since: Any) -> int:
+    """How many of the times begin..end are at `since` or later. O(end - begin), some at a time."""
+    count = 0
+    for place in range(np.uint64(begin), np.uint64(end)):
+        count += times[place] >= since
+    return count

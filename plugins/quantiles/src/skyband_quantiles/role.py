@@ -50,7 +50,7 @@ class QuantileSketch(Clocked):
         Of a backend that is not exact this holds only if its class defines the property, as the number of rows up to
         which its answers are exact.
         """
-        return 512
+        return 4096
 
     @property
     def latest(self) -> int | None:

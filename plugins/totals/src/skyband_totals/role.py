@@ -70,7 +70,7 @@ class TotalRanker(Clocked):
         backend that is not exact this holds only if its class defines the property, as the number of entries up to
         which it keeps them all, so that its answers are exact.
         """
-        return 512
+        return 2048
 
     @property
     def longest(self) -> int:

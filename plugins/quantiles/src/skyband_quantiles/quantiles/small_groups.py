@@ -1,15 +1,16 @@
 """The small groups of quantiles: of each group the values of its rows with their times."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array, Int64, read_only
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_pass import beginnings
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
 from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
@@ -44,8 +45,11 @@ class SmallNumbers(SmallGroupTable):
         super().__init__(query.schedule, most, answers)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        sizes, grown, entries, answers = walk_numbers(
-            step.session_spans, step.entries["value"], step.entries["time"], step.times, step.rows["value"],
+        held = tuple(read_only(cast(Array, step.entries[name])) for name in self.kept)
+        room = len(step.entries["time"]) + len(step.times)
+        entries = np.empty(room), np.empty(room, np.int64)
+        sizes, grown, answers = walk_numbers(
+            step.session_spans, held, entries, step.times, step.rows["value"],
             step.moments.at, self.starts(step), self.schedule.slides_with_longest_window,
             self._parts, self._ascending, self._limits, self.most,
         )  # fmt: skip
@@ -62,7 +66,8 @@ class SmallNumbers(SmallGroupTable):
             values,
             pa.array(np.repeat(rows, each)),
         ]
-        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, np.repeat(session, each), columns)
+        remaining = dict(zip(self.kept, beginnings(entries, int(sizes.sum())), strict=True))
+        return PassResult(sizes, remaining, grown, np.repeat(session, each), columns)
 
     def windows_of(self, step: PassInput, number: Int64, window: Int64) -> list[tuple[pa.Array, Int64]]:  # noqa: ARG002
         """What the windows of answers are called by, by the numbers of moment and window: labels and their places."""

@@ -6,28 +6,64 @@ from typing import Any
 import numpy as np
 from skyband.arrays import TIME_MIN
 from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.groups.small_groups_kernels import (
+    copy_times,
+    copy_values,
+    count_since,
+    longer,
+    move_up,
+    oldest_needed,
+)
 from skyband.kernels.nested import kernel_njit, nested_njit
 
 from skyband_quantiles.compiled_ranks import rank_of
 
 _MOST_ROOM = 1 << 20
+_BLOCK = 64
+"""Entries that are looked at, or copied, at once."""
+_LARGE = 256
+"""So many entries are many: new ones wait until there are some, or an answer is due."""
+_MOST_WAITING = 64
+
+
+@nested_njit
+def _end_of(value: Any, size: int, limit: float) -> int:
+    """How many values are at most the limit. O(log size)."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) >> 1
+        if value[middle] <= limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @nested_njit
 def _add(value: Any, time: Any, size: int, new_value: float, new_time: int) -> Any:
-    """Take in a row, after those of the same value; returns how many entries there are. O(entries)."""
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) >> 1
-        if value[middle] <= new_value:
-            low = middle + 1
-        else:
-            high = middle
-    for entry in range(size - 1, low - 1, -1):
-        value[entry + 1], time[entry + 1] = value[entry], time[entry]
-    value[low], time[low] = new_value, new_time
-    return size + 1
+    """Take in a row, after those of the same value. O(entries after it)."""
+    end = _end_of(value, size, new_value)
+    move_up(value, end, size)
+    move_up(time, end, size)
+    value[end], time[end] = new_value, new_time
+
+
+@nested_njit
+def _put_waiting(value: Any, time: Any, size: int, waiting: Any, waits: int) -> None:
+    """Put the rows that wait among the others, after those of the same value: `size` are all. O(entries)."""
+    new_value, new_time = waiting
+    entry, place = size - waits - 1, size - 1
+    if waits == 1:
+        _add(value, time, place, new_value[0], new_time[0])
+        return
+    for number in range(waits - 1, -1, -1):
+        end = _end_of(value, entry + 1, new_value[number])
+        while entry >= end:
+            value[place], time[place] = value[entry], time[entry]
+            entry -= 1
+            place -= 1
+        value[place], time[place] = new_value[number], new_time[number]
+        place -= 1
 
 
 @nested_njit
@@ -42,47 +78,65 @@ def _forget(value: Any, time: Any, size: int, before: Any) -> Any:
 
 
 @nested_njit
+def _write(value: Any, time: Any, size: int, before: Any, entries: Any, written: int) -> int:
+    """Copy the entries that are not before to where `written` ones are; returns how many are there then."""
+    to_value, to_time = entries
+    for start in range(0, size, _BLOCK):
+        stop = min(start + _BLOCK, size)
+        if stop - start == _BLOCK and count_since(time, start, stop, before) == _BLOCK:
+            copy_values(value, start, _BLOCK, to_value, written)
+            copy_values(time, start, _BLOCK, to_time, written)
+            written += _BLOCK
+            continue
+        for entry in range(start, stop):
+            if time[entry] >= before:
+                to_value[written], to_time[written] = value[entry], time[entry]
+                written += 1
+    return written
+
+
+@nested_njit
 def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending: Any, limits: Any, found: Any) -> Any:
     """Write quantiles, in the order of `parts`, then shares above the limits; returns how many rows there are."""
-    rows = 0
-    for entry in range(size):
-        rows += time[entry] >= since
+    rows = count_since(time, 0, size, since)
     if rows == 0:
         return 0
     # One pass over the entries serves all quantiles, as they are asked for in ascending order.
     entry, seen = -1, 0
     for turn in range(len(ascending)):
         rank = rank_of(parts[ascending[turn]], rows)
+        while entry + _BLOCK < size:
+            inside = count_since(time, entry + 1, entry + 1 + _BLOCK, since)
+            if seen + inside >= rank:
+                break
+            entry += _BLOCK
+            seen += inside
         while seen < rank:
             entry += 1
             seen += time[entry] >= since
         found[ascending[turn]] = value[entry]
     for place in range(len(limits)):
-        # From the largest down: only those above the limit are looked at.
-        above, entry = 0, size - 1
-        while entry >= 0 and value[entry] > limits[place]:
-            above += time[entry] >= since
-            entry -= 1
-        found[len(parts) + place] = above / rows
+        found[len(parts) + place] = count_since(time, _end_of(value, size, limits[place]), size, since) / rows
     return rows
 
 
 @kernel_njit
 def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
-    sessions: SessionSpans, held_value: Any, held_time: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
+    sessions: SessionSpans, held: Any, entries: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
     parts: Any, ascending: Any, limits: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
-    since: int64[m, w], where each window of a moment begins. Returns of each stretch the number of entries and the
-    first row not taken in, as it had more than `most` (-1: never); the columns of all entries; and of each answer its
-    stretch, the numbers of moment and window, the rows, and float64[a, q + l] quantiles and shares. O(rows + answers)
-    times the entries of a group.
+    held: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
+    rows; since: int64[m, w], where each window of a moment begins. Returns of each stretch the number of entries and
+    the first row not taken in, as it had more than `most` (-1: never); and of each answer its stretch, the numbers of
+    moment and window, the rows, and float64[a, q + l] quantiles and shares. O(rows + answers) times the entries of a
+    group.
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     stretches, windows, each = len(firsts), since.shape[1], len(parts) + len(limits)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
-    new_value, new_time = np.empty(len(held_time) + len(times)), np.empty(len(held_time) + len(times), np.int64)
+    held_value, held_time = held
     room = 64
     for number in range(stretches):
         room += (ends[number] - begins[number]) * windows
@@ -90,25 +144,37 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     owner, moment_of, window_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     rows, numbers = np.empty(room, np.int64), np.empty(room * each)
     value, time = np.empty(most + 1), np.empty(most + 1, np.int64)
-    answer_count, written = 0, 0
+    waiting = np.empty(_MOST_WAITING), np.empty(_MOST_WAITING, np.int64)
+    answer_count, written, waits = 0, 0, 0
     for number in range(stretches):
-        size, first, latest = sizes[number], firsts[number], TIME_MIN
-        for entry in range(size):
-            latest = max(latest, held_time[first + entry])
-            value[entry], time[entry] = held_value[first + entry], held_time[first + entry]
+        size = sizes[number]
+        latest = copy_times(held_time, firsts[number], size, time)
+        copy_values(held_value, firsts[number], size, value, 0)
         row, stop, moment = starts[number], stops[number], begins[number]
         while True:
             more = moment < ends[number]
             while row < stop and not (more and times[row] >= at[moment]):
-                size = _add(value, time, size, values[row], times[row])
+                # Among many entries new ones are put some at a time.
+                if size - waits < _LARGE:
+                    _add(value, time, size, values[row], times[row])
+                else:
+                    _add(*waiting, waits, values[row], times[row])
+                    waits += 1
+                size += 1
                 latest = times[row]
                 row += 1
+                if waits == _MOST_WAITING or (waits > 0 and size > most):
+                    _put_waiting(value, time, size, waiting, waits)
+                    waits = 0
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
                     size = _forget(value, time, size, oldest_needed(times[row - 1], beats))
                     if size > most:
                         grown[number] = row
                         break
+            if waits > 0:
+                _put_waiting(value, time, size, waiting, waits)
+                waits = 0
             if not more or grown[number] >= 0:
                 break
             if answer_count + windows > room:
@@ -131,12 +197,11 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
                     )
                     answer_count += 1
             moment += 1
-        if grown[number] < 0:
-            size = 0 if ended[number] else _forget(value, time, size, oldest[number])
-        new_size[number] = size
-        for entry in range(size):
-            new_value[written], new_time[written] = value[entry], time[entry]
-            written += 1
-    entries = new_value[:written].copy(), new_time[:written].copy()
+        before = written
+        if grown[number] >= 0:
+            written = _write(value, time, size, TIME_MIN, entries, written)
+        elif not ended[number]:
+            written = _write(value, time, size, oldest[number], entries, written)
+        new_size[number] = written - before
     which = owner[:answer_count], moment_of[:answer_count], window_of[:answer_count], rows[:answer_count]
-    return new_size, grown, entries, (*which, numbers[: answer_count * each].reshape((answer_count, each)))
+    return new_size, grown, (*which, numbers[: answer_count * each].reshape((answer_count, each)))

@@ -10,6 +10,7 @@ from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import most_entries
 from skyband.queries import emitted_states
+from skyband.queries.composite_ids import several
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
@@ -28,8 +29,12 @@ if TYPE_CHECKING:
 
     from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
-_MOST_ENTRIES = 512
-"""Of a small group."""
+_MOST_ENTRIES = 2048
+"""Of a small group: with more, some dozens of answers in a turn take twice as long as a processor of its own does."""
+_MOST_IN_ROWS = 1024
+"""Of one whose windows are counted in rows, where each row may have an answer."""
+_MOST_OF_DEARER = 512
+"""Of one whose answers take more than a walk that adds up totals, or where a turn with few answers walks all groups."""
 
 
 class HeavyHittersExecution(Execution[HeavyHitters]):
@@ -63,7 +68,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
-        most = min(_MOST_ENTRIES, small_groups.MOST_ENTRIES)
+        most = min(_most_entries_that_pay(query), small_groups.MOST_ENTRIES)
         if query.half_life is None:
             most = min(most, most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker")))
         if query.gives_states or not most:
@@ -88,6 +93,17 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         return None if self.query.half_life is not None else super().unmerged(bindings)
+
+
+def _most_entries_that_pay(query: HeavyHitters) -> int:
+    """Up to how many entries a group is answered sooner with the others than by a processor of its own."""
+    listed = query.part is not None or query.against is not None or query.half_life is not None
+    behind = bool(query.carry) or bool(several(query.object))
+    # A pass walks every group there is, though rules ask few, or a row comes that no moment waits for.
+    all_for_few = query.longest is not None or not query.schedule.gapless
+    if listed or behind or all_for_few:
+        return _MOST_OF_DEARER
+    return _MOST_IN_ROWS if query.rows else _MOST_ENTRIES
 
 
 def _small_groups_of(query: HeavyHitters) -> "type[SmallTotals]":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import reduce
 from math import gcd
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import ALWAYS, CalendarLength
 from skyband.config.durations import Duration
 from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_group_pass import beginnings
 from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.composite_ids import several
 from skyband.queries.time_columns import moments
@@ -77,9 +78,12 @@ class SmallTotals(SmallGroupTable):
 
     def run_pass(self, step: PassInput) -> PassResult:
         sessions = step.sessions
-        sizes, grown, entries, answers = rank_totals(
+        room = len(step.entries["time"]) + len(step.times)
+        entries = tuple(np.empty(room, np.int64) for _ in self.kept)  # large ones are a few pages if numpy makes them
+        held = tuple(read_only(cast(Array, column)) for column in step.entries.values())
+        sizes, grown, answers = rank_totals(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
-            tuple(step.entries.values()), step.times, step.rows["object"], read_only(self._amounts(step.rows)),
+            held, entries, step.times, step.rows["object"], read_only(self._amounts(step.rows)),
             step.moments.at, self.starts(step),
             self.schedule.slides_with_longest_window, self._pane, self._phase,
             self.ks_of(step), self._least, self._total == "distinct", step.oldest, self.most, self._rest,
@@ -106,7 +110,8 @@ class SmallTotals(SmallGroupTable):
             *([pa.array(np.where(ranked, 1, objects))] if self._rest else []),
             *only_ranked[1 + max(1, self._several) :],
         ]
-        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
+        remaining = dict(zip(self.kept, beginnings(entries, int(sizes.sum())), strict=True))
+        return PassResult(sizes, remaining, grown, session, columns)
 
     def ks_of(self, step: PassInput) -> Int64:
         """int64[m]: how many objects the answers of each moment have."""

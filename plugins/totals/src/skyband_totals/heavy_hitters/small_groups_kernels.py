@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN, Array, Int64
-from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.groups.small_groups_kernels import (
+    copy_times,
+    copy_values,
+    count_since,
+    longer,
+    move_up,
+    oldest_needed,
+)
 from skyband.kernels.nested import nested_njit
 
 from skyband_totals.selection import count_large, in_order, offer
@@ -17,6 +24,11 @@ from skyband_totals.share_kernels import least_total
 from skyband_totals.unit_worth import MOST_TOGETHER
 
 _MOST_ROOM = 1 << 20
+_BLOCK = 64
+"""Entries that are copied at once, if all of them are."""
+_LARGE = 256
+"""So many entries are many: new ones wait until there are some, or an answer is due."""
+_MOST_WAITING = 64
 
 
 @nested_njit
@@ -34,30 +46,83 @@ def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, d
 
 
 @nested_njit
-def _add(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, phase: Any, distinct: bool) -> int:
-    """Take in a row (object, time, amount); returns how many entries there are. O(entries).
+def _place_of(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, phase: Any, distinct: bool) -> int:
+    """Let an entry take a row in (object, time, amount), and return -1; where none does, where its own comes to stand.
 
     A row adds to the entry of its object and pane, up to 2^51 units; of an object and value the latest time is kept.
     """
     new_object, new_time, new = row
-    if not distinct and new == 0:
-        return size
     end = _end_of(object_, amount, size, new_object, new, distinct)
     before = end - 1
     if before >= 0 and object_[before] == new_object:
         if distinct:
             if amount[before] == new:
                 time[before] = new_time
-                return size
+                return -1
         elif (time[before] - phase) // pane == (new_time - phase) // pane and amount[before] <= MOST_TOGETHER - new:
             time[before] = new_time
             amount[before] += new
-            return size
-    # By insertion: entries stand by object, so that an answer adds up each object's in one walk.
-    for entry in range(size - 1, end - 1, -1):
-        object_[entry + 1], time[entry + 1], amount[entry + 1] = object_[entry], time[entry], amount[entry]
-    object_[end], time[end], amount[end] = new_object, new_time, new
-    return size + 1
+            return -1
+    return end
+
+
+@nested_njit
+def _insert(object_: Any, time: Any, amount: Any, size: int, place: int, row: Any) -> None:
+    """Let a row have an entry of its own. O(entries after it)."""
+    move_up(object_, place, size)
+    move_up(time, place, size)
+    move_up(amount, place, size)
+    object_[place], time[place], amount[place] = row
+
+
+@nested_njit
+def _add(
+    object_: Any, time: Any, amount: Any, size: int, waiting: Any, waits: int, row: Any,
+    pane: Any, phase: Any, distinct: bool,
+) -> Any:  # fmt: skip
+    """Take in a row; returns how many entries there are, and how many of these wait.
+
+    O(log entries) where one takes it in or it waits, else O(entries).
+    """
+    if not distinct and row[2] == 0:
+        return size, waits
+    if size - waits < _LARGE:
+        place = _place_of(object_, time, amount, size, row, pane, phase, distinct)
+        if place >= 0:
+            _insert(object_, time, amount, size, place, row)
+            size += 1
+        return size, waits
+    # Among many entries new ones are put some at a time: those of one object that wait are after all others of it.
+    place = _place_of(*waiting, waits, row, pane, phase, distinct)
+    if place < 0:
+        return size, waits
+    if (
+        (distinct or place == 0 or waiting[0][place - 1] != row[0])
+        and _place_of(object_, time, amount, size - waits, row, pane, phase, distinct) < 0
+    ):  # fmt: skip
+        return size, waits
+    _insert(*waiting, waits, place, row)
+    return size + 1, waits + 1
+
+
+@nested_njit
+def _put_waiting(object_: Any, time: Any, amount: Any, size: int, waiting: Any, waits: int, distinct: bool) -> None:
+    """Put the entries that wait among the others: `size` are all. O(entries)."""
+    to_object, to_time, to_amount = waiting
+    entry, place = size - waits - 1, size - 1
+    if waits == 1:
+        end = _end_of(object_, amount, place, to_object[0], to_amount[0], distinct)
+        _insert(object_, time, amount, place, end, (to_object[0], to_time[0], to_amount[0]))
+        return
+    for number in range(waits - 1, -1, -1):
+        new_object, new = to_object[number], to_amount[number]
+        end = _end_of(object_, amount, entry + 1, new_object, new, distinct)
+        while entry >= end:
+            object_[place], time[place], amount[place] = object_[entry], time[entry], amount[entry]
+            entry -= 1
+            place -= 1
+        object_[place], time[place], amount[place] = new_object, to_time[number], new
+        place -= 1
 
 
 @nested_njit
@@ -72,49 +137,82 @@ def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int
 
 
 @nested_njit
-def _rank(
-    object_: Any, time: Any, amount: Any, size: int, since: Any,
-    k: int, least: Any, distinct: bool, best_total: Any, best_object: Any,
-) -> Any:  # fmt: skip
-    """Write the objects of an answer and their totals in order; returns how many, of how many, and the grand total.
+def _write(object_: Any, time: Any, amount: Any, size: int, before: Any, entries: Any, written: int) -> int:
+    """Copy the entries that are not before to where `written` ones are; returns how many are there then."""
+    to_object, to_time, to_amount = entries
+    for start in range(0, size, _BLOCK):
+        stop = min(start + _BLOCK, size)
+        if stop - start == _BLOCK and count_since(time, start, stop, before) == _BLOCK:
+            copy_values(object_, start, _BLOCK, to_object, written)
+            copy_values(time, start, _BLOCK, to_time, written)
+            copy_values(amount, start, _BLOCK, to_amount, written)
+            written += _BLOCK
+            continue
+        for entry in range(start, stop):
+            if time[entry] >= before:
+                to_object[written], to_time[written], to_amount[written] = object_[entry], time[entry], amount[entry]
+                written += 1
+    return written
 
-    O(entries · log k).
+
+@nested_njit
+def _worths(time: Any, amount: Any, size: int, since: Any, distinct: bool, worth: Any) -> Any:
+    """Write what each entry adds to its object since a moment; returns the grand total. O(size), some at a time."""
+    grand = np.int64(0)
+    if distinct:
+        for entry in range(np.uint64(size)):
+            worth[entry] = time[entry] >= since
+    else:
+        for entry in range(np.uint64(size)):
+            worth[entry] = amount[entry] if time[entry] >= since else 0
+    for entry in range(np.uint64(size)):
+        grand += worth[entry]
+    return grand
+
+
+@nested_njit
+def _rank(object_: Any, worth: Any, size: int, k: int, lowest: Any, best_total: Any, best_object: Any) -> Any:
+    """Write the objects with the largest totals that are at least the lowest, in order; returns how many, of how many.
+
+    O(entries + objects that were among the k largest so far · log k).
     """
-    found, some, entry, grand = 0, 0, 0, np.int64(0)
-    while entry < size:
-        owner, total = object_[entry], np.int64(0)
-        while entry < size and object_[entry] == owner:
-            if time[entry] >= since:
-                total += 1 if distinct else amount[entry]
-            entry += 1
-        grand += total
-        if total > 0:
-            some += 1
-            found = offer(best_total, best_object, found, k, total, owner)
+    found, some, total, owner, bar = 0, 0, np.int64(0), object_[0], max(lowest - 1, np.int64(0))
+    for entry in range(np.uint64(size)):
+        here = object_[entry]
+        if here != owner:
+            some += total > 0
+            # Objects come in ascending order: where an answer is full, one with the same total as its last is not in.
+            if total > bar:
+                found = offer(best_total, best_object, found, k, total, owner)
+                if found == k:
+                    bar = max(bar, best_total[0])
+            owner, total = here, np.int64(0)
+        total += worth[entry]
+    some += total > 0
+    if total > bar:
+        found = offer(best_total, best_object, found, k, total, owner)
     in_order(best_total, best_object, found)
-    return count_large(best_total, found, least, grand), some, grand
+    return found, some
 
 
 @njit(cache=True)
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Int64, sizes: Int64, starts: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
-    held: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
+    held: Any, entries: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
     pane: int, phase: int, ks: Int64, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
-    held: the columns of the entries held; since: int64[m, w], where each window of a moment begins; ks: int64[m], how
-    many objects its answers have at most. Returns of each
-    stretch the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of
-    all entries; and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
+    held: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
+    rows; since: int64[m, w], where each window of a moment begins; ks: int64[m], how many objects its answers have at
+    most. Returns of each stretch the number of entries and the first row not taken in, as it had more than `most` (-1:
+    never); and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
     total and grand total; with `rest` after each answer one of rank 0, the number and the total of the other objects.
-    O(rows · entries of a group) and, for each answer, O(entries of the group · log k).
+    O(rows · log entries of a group), O(its entries) for some rows that bring new ones, and for each answer as `_rank`.
     """
     held_object, held_time, held_amount = held
     stretches = len(firsts)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
-    room = len(held_time) + len(times)
-    new_object, new_time, new_amount = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     room = 64
     for number in range(stretches):
         room += ends[number] - begins[number]
@@ -124,37 +222,46 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     found_total, found_grand = np.empty(room, np.int64), np.empty(room, np.int64)
     object_, time, amount = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     best_total, best_object = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
-    given, written = 0, 0
+    worth, lowest = np.empty(most + 1, np.int64), np.int64(least[2])
+    waiting = np.empty(_MOST_WAITING, np.int64), np.empty(_MOST_WAITING, np.int64), np.empty(_MOST_WAITING, np.int64)
+    given, written, waits = 0, 0, 0
     for number in range(stretches):
         # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
-        size, first, latest = sizes[number], firsts[number], TIME_MIN
-        for entry in range(size):
-            latest = max(latest, held_time[first + entry])
-            object_[entry], time[entry] = held_object[first + entry], held_time[first + entry]
-            amount[entry] = held_amount[first + entry]
+        size = sizes[number]
+        latest = copy_times(held_time, firsts[number], size, time)
+        copy_values(held_object, firsts[number], size, object_, 0)
+        copy_values(held_amount, firsts[number], size, amount, 0)
         row, stop, moment = starts[number], stops[number], begins[number]
         while True:
             more = moment < ends[number]
             while row < stop and not (more and times[row] >= at[moment]):
                 new = (objects[row], times[row], amounts[row])
-                size = _add(object_, time, amount, size, new, pane, phase, distinct)
+                size, waits = _add(object_, time, amount, size, waiting, waits, new, pane, phase, distinct)
                 latest = times[row]
                 row += 1
+                if waits == _MOST_WAITING or (waits > 0 and size > most):
+                    _put_waiting(object_, time, amount, size, waiting, waits, distinct)
+                    waits = 0
                 # Too many, though perhaps only because old ones were not looked at since the last moment.
                 if size > most:
                     size = _forget(object_, time, amount, size, oldest_needed(times[row - 1], beats))
                     if size > most:
                         grown[number] = row
                         break
+            if waits > 0:
+                _put_waiting(object_, time, amount, size, waiting, waits, distinct)
+                waits = 0
             if not more or grown[number] >= 0:
                 break
             for window in range(since.shape[1]):
                 start = since[moment, window]
                 if latest < start and not rest:
                     continue
-                found, some, grand = _rank(
-                    object_, time, amount, size, start, ks[moment], least, distinct, best_total, best_object
-                )
+                grand = _worths(time, amount, size, start, distinct, worth)
+                found, some = 0, 0
+                if size > 0:
+                    found, some = _rank(object_, worth, size, ks[moment], lowest, best_total, best_object)
+                found = count_large(best_total, found, least, grand)
                 if given + found >= room:
                     room = 2 * room + found
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)
@@ -171,15 +278,14 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                     found_grand[given] = grand
                     given += 1
             moment += 1
-        if grown[number] < 0:
-            size = 0 if ended[number] else _forget(object_, time, amount, size, oldest[number])
-        new_size[number] = size
-        for entry in range(size):
-            new_object[written], new_time[written], new_amount[written] = object_[entry], time[entry], amount[entry]
-            written += 1
-    entries = new_object[:written].copy(), new_time[:written].copy(), new_amount[:written].copy()
+        before = written
+        if grown[number] >= 0:
+            written = _write(object_, time, amount, size, TIME_MIN, entries, written)
+        elif not ended[number]:
+            written = _write(object_, time, amount, size, oldest[number], entries, written)
+        new_size[number] = written - before
     which = owner[:given], moments[:given], window_of[:given], ranks[:given]
-    return new_size, grown, entries, (*which, found_object[:given], found_total[:given], found_grand[:given])
+    return new_size, grown, (*which, found_object[:given], found_total[:given], found_grand[:given])
 
 
 @njit(cache=True)
