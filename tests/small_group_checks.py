@@ -121,8 +121,12 @@ def check_many_entries(number, most, monkeypatch):
     assert whole[0] == some[0] == stopped[0] == rows != []
     np.testing.assert_equal(whole[1], some[1])
     np.testing.assert_equal(whole[1], stopped[1])
+    counts, times = whole[1]["small_groups.count"], whole[1]["small_groups.entries.time"]
+    until = whole[1].get("small_groups.until", whole[1].get("small_groups.seen"))
+    until = np.repeat(np.broadcast_to(until, len(counts)), counts)
+    assert (times >= asked.schedule.oldest(until)).all(), "what no moment needs any more is forgotten"
     if most == 4096:
         assert len(whole[1]["processors.key"]) == 0
-        assert whole[1]["small_groups.count"].max() > 512
+        assert counts.max() > 512
     else:
         assert len(whole[1]["processors.key"]) > 0

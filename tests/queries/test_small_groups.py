@@ -29,6 +29,7 @@ from small_group_queries import (
     distinct,
     heavy,
     near,
+    numbers,
     numbers_of,
     pairs,
     query,
@@ -323,3 +324,64 @@ def test_rows_that_are_alike_carry_their_own_where_a_group_grows_between_them(or
     for most in range(1, 6):
         monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
         assert run(query(asked, by=["group"]), table, [7])[0] == expected[0]
+
+
+def many_entries(count):
+    """A group with so many objects, and one of another group by which all of them have come."""
+    times = np.append(2 * SECOND + np.arange(count), 9 * SECOND)
+    values = np.random.default_rng(count).permutation(count + 1) / 2 + 1
+    return pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "group": ["one"] * count + ["another"],
+            "object": np.arange(count + 1),
+            "score": values,
+            "words": [["w"]] * (count + 1),
+        }
+    )
+
+
+FULL = {
+    "totals": (heavy("rows", ["1 hour"], k=2), "exact", 2048),
+    "totals in rows": (heavy("sum", ["5000 rows"], k=2) | {"every": "500 rows"}, "exact", 1024),
+    "rows behind": (heavy("rows", ["1 hour"], k=2, carry=["words"]), "exact", 512),
+    "several columns": (heavy("rows", ["1 hour"], k=2) | {"object": ["object", "score"]}, "exact", 512),
+    "a part": (heavy("rows", ["1 hour"], k=2, part="score > 3"), "exact", 512),
+    "two windows": (heavy("rows", ["1 hour"], k=2, against="previous"), "exact", 512),
+    "half-lives": (heavy("rows", ["1 hour"], k=2, half_life="1 hour"), "exact", 512),
+    "all rows": (numbers(["1 hour"], "4 seconds"), "exact", 4096),
+    "all rows in rows": (numbers(["9000 rows"], "500 rows"), "exact", 4096),
+    "bounds": (numbers(["1 hour"], "4 seconds"), "buckets", 512),
+}
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+@pytest.mark.parametrize("kind", FULL)
+def test_a_group_is_small_up_to_as_many_entries_as_pay(kind, beyond, monkeypatch):
+    spec, backend, most = FULL[kind]
+    table, asked = many_entries(most + beyond), query(spec, by=["group"])
+    backends = {} if kind == "half-lives" else {asked.roles[0]: backend}
+    rows, state, _ = run(asked, table, [most // 3], backends=backends)
+    assert len(state["processors.key"]) == beyond
+    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    assert rows == run(asked, table, [], backends=backends)[0] != []
+
+
+@pytest.mark.parametrize("cuts", [[], [301], [302], [301, 302]])
+def test_a_row_adds_to_the_last_entry_of_its_object_though_one_before_has_room(cuts):
+    """Among so many others an entry waits while rows come: those after it are never of one that was there before."""
+    heavy_rows = [2.0**51 - 1, 2.0**51, 1.0]
+    times = np.append(np.arange(303), 8 * SECOND)
+    table = pa.table(
+        {
+            "ts": pa.array(times, pa.timestamp("us", "UTC")),
+            "group": ["one"] * 303 + ["another"],
+            "object": [*range(300), 7000, 7000, 7000, 0],
+            "score": [1.0] * 300 + heavy_rows + [1.0],
+        }
+    )
+    asked = query(heavy("sum", ["20 seconds"], k=1, unit=1.0), by=["group"], delay="0 seconds")
+    rows, state, _ = run(asked, table, cuts, snapshots=True)
+    amounts, objects = (state[f"small_groups.entries.{name}"] for name in ("amount", "object"))
+    assert amounts[objects == 7000].tolist() == [2**51 - 1, 2**51, 1]
+    assert any(str(2.0**52) in row for row in rows)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from skyband.groups.small_group_table import SmallGroupTable
 
 
-_MOST_WHERE_FEW_ASK = 512
-"""Rows of a small group, where a turn with few answers walks all groups: rules ask few, or no moment is waited for."""
+_MOST_WITH_RULES = 512
+"""Rows of a small group where rules may ask few of the groups, and all are walked."""
 
 
 class QuantilesExecution(Execution[Quantiles]):
@@ -48,8 +48,8 @@ class QuantilesExecution(Execution[Quantiles]):
         """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""
         query = self.query
         most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
-        if query.longest is not None or not query.schedule.gapless:
-            most = min(most, _MOST_WHERE_FEW_ASK)
+        if query.longest is not None:
+            most = min(most, _MOST_WITH_RULES)
         if query.gives_states or not most:
             return None
 

@@ -34,7 +34,7 @@ _MOST_ENTRIES = 2048
 _MOST_IN_ROWS = 1024
 """Of one whose windows are counted in rows, where each row may have an answer."""
 _MOST_OF_DEARER = 512
-"""Of one whose answers take more than a walk that adds up totals, or where a turn with few answers walks all groups."""
+"""Of one whose answers take more than a walk that adds up totals, or where rules may ask few of all that are walked."""
 
 
 class HeavyHittersExecution(Execution[HeavyHitters]):
@@ -99,9 +99,8 @@ def _most_entries_that_pay(query: HeavyHitters) -> int:
     """Up to how many entries a group is answered sooner with the others than by a processor of its own."""
     listed = query.part is not None or query.against is not None or query.half_life is not None
     behind = bool(query.carry) or bool(several(query.object))
-    # A pass walks every group there is, though rules ask few, or a row comes that no moment waits for.
-    all_for_few = query.longest is not None or not query.schedule.gapless
-    if listed or behind or all_for_few:
+    # A pass walks every group there is, and rules may ask few of them.
+    if listed or behind or query.longest is not None:
         return _MOST_OF_DEARER
     return _MOST_IN_ROWS if query.rows else _MOST_ENTRIES
 
