@@ -180,7 +180,7 @@ def _rank(object_: Any, worth: Any, size: int, k: int, lowest: Any, best_total: 
     for entry in range(np.uint64(size)):
         here = object_[entry]
         if here != owner:
-            some += total > 0
+            some += int(total > 0)
             # Objects come in ascending order: where an answer is full, one with the same total as its last is not in.
             if total > bar:
                 found = offer(best_total, best_object, found, k, total, owner)
@@ -188,7 +188,7 @@ def _rank(object_: Any, worth: Any, size: int, k: int, lowest: Any, best_total: 
                     bar = max(bar, best_total[0])
             owner, total = here, np.int64(0)
         total += worth[entry]
-    some += total > 0
+    some += int(total > 0)
     if total > bar:
         found = offer(best_total, best_object, found, k, total, owner)
     in_order(best_total, best_object, found)
