@@ -62,8 +62,8 @@ class SmallGroupEntries:
         Of a group that is new other numbers are 0. Where groups have no numbers, one of no entries is let go.
         """
         if len(keys) == len(self.key) and (self.numbers or (sizes > 0).all()) and (keys == self.key).all():
-            known = {**self.numbers, **(numbers or {})}
-            self.replace(self.key, sizes.copy(), columns, {name: known[name].copy() for name in self.numbers})
+            after = {**self.numbers, **(numbers or {})}
+            self.replace(self.key, sizes.copy(), columns, {name: after[name].copy() for name in self.numbers})
             return
         # Written behind all others, whatever the groups had before is nobody's: places change for these groups alone.
         first, placed = self._append(columns) + np.cumsum(sizes) - sizes, self._first
@@ -151,7 +151,8 @@ class SmallGroupEntries:
 
     def dump_state(self) -> dict[str, Array]:
         """Flat arrays in one form, however the groups came to have their entries."""
-        return {"group": self.key, "count": self._size, **self.numbers, **entry_arrays(self.in_order())}
+        numbers = {name: column.copy() for name, column in self.numbers.items()}  # `put` writes to these, and to sizes
+        return {"group": self.key, "count": self._size.copy(), **numbers, **entry_arrays(self.in_order())}
 
     def load_state(self, arrays: Mapping[str, Array], most: int, least_number: int = 0) -> tuple[StateReader, Int64]:
         """Take over a `dump_state`: its entries, to be looked at, and int64[n], the group of each.

@@ -45,11 +45,11 @@ class SmallNumbers(SmallGroupTable):
         super().__init__(query.schedule, most, answers)
 
     def run_pass(self, step: PassInput) -> PassResult:
-        held = tuple(read_only(cast(Array, step.entries[name])) for name in self.kept)
+        old = tuple(read_only(cast(Array, step.entries[name])) for name in self.kept)
         room = len(step.entries["time"]) + len(step.times)
         entries = np.empty(room), np.empty(room, np.int64)
         sizes, grown, answers = walk_numbers(
-            step.session_spans, held, entries, step.times, step.rows["value"],
+            step.session_spans, old, entries, step.times, step.rows["value"],
             step.moments.at, self.starts(step), self.schedule.slides_with_longest_window,
             self._parts, self._ascending, self._limits, self.most,
         )  # fmt: skip

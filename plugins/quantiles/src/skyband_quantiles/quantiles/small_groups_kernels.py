@@ -78,21 +78,21 @@ def _forget(value: Any, time: Any, size: int, before: Any) -> Any:
 
 
 @nested_njit
-def _write(value: Any, time: Any, size: int, before: Any, entries: Any, written: int) -> int:
-    """Copy the entries that are not before to where `written` ones are; returns how many are there then."""
+def _write(value: Any, time: Any, size: int, before: Any, entries: Any, end: int) -> int:
+    """Copy the entries that are not before to the places from `end` on; returns where they end then."""
     to_value, to_time = entries
     for start in range(0, size, _BLOCK):
         stop = min(start + _BLOCK, size)
         if stop - start == _BLOCK and count_since(time, start, stop, before) == _BLOCK:
-            copy_values(value, start, _BLOCK, to_value, written)
-            copy_values(time, start, _BLOCK, to_time, written)
-            written += _BLOCK
+            copy_values(value, start, _BLOCK, to_value, end)
+            copy_values(time, start, _BLOCK, to_time, end)
+            end += _BLOCK
             continue
         for entry in range(start, stop):
             if time[entry] >= before:
-                to_value[written], to_time[written] = value[entry], time[entry]
-                written += 1
-    return written
+                to_value[end], to_time[end] = value[entry], time[entry]
+                end += 1
+    return end
 
 
 @nested_njit
@@ -122,12 +122,12 @@ def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending:
 
 @kernel_njit
 def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
-    sessions: SessionSpans, held: Any, entries: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
+    sessions: SessionSpans, old: Any, entries: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
     parts: Any, ascending: Any, limits: Any, most: int,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
-    held: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
+    old: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
     rows; since: int64[m, w], where each window of a moment begins. Returns of each stretch the number of entries and
     the first row not taken in, as it had more than `most` (-1: never); and of each answer its stretch, the numbers of
     moment and window, the rows, and float64[a, q + l] quantiles and shares. O(rows + answers) times the entries of a
@@ -136,7 +136,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     stretches, windows, each = len(firsts), since.shape[1], len(parts) + len(limits)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
-    held_value, held_time = held
+    held_value, held_time = old
     room = 64
     for number in range(stretches):
         room += (ends[number] - begins[number]) * windows
@@ -145,7 +145,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     rows, numbers = np.empty(room, np.int64), np.empty(room * each)
     value, time = np.empty(most + 1), np.empty(most + 1, np.int64)
     waiting = np.empty(_MOST_WAITING), np.empty(_MOST_WAITING, np.int64)
-    answer_count, written, waits = 0, 0, 0
+    answer_count, end, waits = 0, 0, 0
     for number in range(stretches):
         size = sizes[number]
         latest = copy_times(held_time, firsts[number], size, time)
@@ -197,11 +197,11 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
                     )
                     answer_count += 1
             moment += 1
-        before = written
+        before = end
         if grown[number] >= 0:
-            written = _write(value, time, size, TIME_MIN, entries, written)
+            end = _write(value, time, size, TIME_MIN, entries, end)
         elif not ended[number]:
-            written = _write(value, time, size, oldest[number], entries, written)
-        new_size[number] = written - before
+            end = _write(value, time, size, oldest[number], entries, end)
+        new_size[number] = end - before
     which = owner[:answer_count], moment_of[:answer_count], window_of[:answer_count], rows[:answer_count]
     return new_size, grown, (*which, numbers[: answer_count * each].reshape((answer_count, each)))

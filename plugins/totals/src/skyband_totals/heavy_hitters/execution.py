@@ -97,10 +97,10 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
 def _most_entries_that_pay(query: HeavyHitters) -> int:
     """Up to how many entries a group is answered sooner with the others than by a processor of its own."""
-    listed = query.part is not None or query.against is not None or query.half_life is not None
+    in_columns = query.part is not None or query.against is not None or query.half_life is not None
     behind = bool(query.carry) or bool(several(query.object))
     # A pass walks every group there is, and rules may ask few of them.
-    if listed or behind or query.longest is not None:
+    if in_columns or behind or query.longest is not None:
         return _MOST_OF_DEARER
     return _MOST_IN_ROWS if query.rows else _MOST_ENTRIES
 

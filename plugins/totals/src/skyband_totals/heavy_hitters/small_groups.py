@@ -80,10 +80,10 @@ class SmallTotals(SmallGroupTable):
         sessions = step.sessions
         room = len(step.entries["time"]) + len(step.times)
         entries = tuple(np.empty(room, np.int64) for _ in self.kept)  # large ones are a few pages if numpy makes them
-        held = tuple(read_only(cast(Array, column)) for column in step.entries.values())
+        old = tuple(read_only(cast(Array, column)) for column in step.entries.values())
         sizes, grown, answers = rank_totals(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
-            held, entries, step.times, step.rows["object"], read_only(self._amounts(step.rows)),
+            old, entries, step.times, step.rows["object"], read_only(self._amounts(step.rows)),
             step.moments.at, self.starts(step),
             self.schedule.slides_with_longest_window, self._pane, self._phase,
             self.ks_of(step), self._least, self._total == "distinct", step.oldest, self.most, self._rest,

@@ -137,22 +137,22 @@ def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int
 
 
 @nested_njit
-def _write(object_: Any, time: Any, amount: Any, size: int, before: Any, entries: Any, written: int) -> int:
-    """Copy the entries that are not before to where `written` ones are; returns how many are there then."""
+def _write(object_: Any, time: Any, amount: Any, size: int, before: Any, entries: Any, end: int) -> int:
+    """Copy the entries that are not before to the places from `end` on; returns where they end then."""
     to_object, to_time, to_amount = entries
     for start in range(0, size, _BLOCK):
         stop = min(start + _BLOCK, size)
         if stop - start == _BLOCK and count_since(time, start, stop, before) == _BLOCK:
-            copy_values(object_, start, _BLOCK, to_object, written)
-            copy_values(time, start, _BLOCK, to_time, written)
-            copy_values(amount, start, _BLOCK, to_amount, written)
-            written += _BLOCK
+            copy_values(object_, start, _BLOCK, to_object, end)
+            copy_values(time, start, _BLOCK, to_time, end)
+            copy_values(amount, start, _BLOCK, to_amount, end)
+            end += _BLOCK
             continue
         for entry in range(start, stop):
             if time[entry] >= before:
-                to_object[written], to_time[written], to_amount[written] = object_[entry], time[entry], amount[entry]
-                written += 1
-    return written
+                to_object[end], to_time[end], to_amount[end] = object_[entry], time[entry], amount[entry]
+                end += 1
+    return end
 
 
 @nested_njit
@@ -176,41 +176,41 @@ def _rank(object_: Any, worth: Any, size: int, k: int, lowest: Any, best_total: 
 
     O(entries + objects that were among the k largest so far · log k).
     """
-    found, some, total, owner, bar = 0, 0, np.int64(0), object_[0], max(lowest - 1, np.int64(0))
+    count, some, total, owner, bar = 0, 0, np.int64(0), object_[0], max(lowest - 1, np.int64(0))
     for entry in range(np.uint64(size)):
         here = object_[entry]
         if here != owner:
             some += int(total > 0)
             # Objects come in ascending order: where an answer is full, one with the same total as its last is not in.
             if total > bar:
-                found = offer(best_total, best_object, found, k, total, owner)
-                if found == k:
+                count = offer(best_total, best_object, count, k, total, owner)
+                if count == k:
                     bar = max(bar, best_total[0])
             owner, total = here, np.int64(0)
         total += worth[entry]
     some += int(total > 0)
     if total > bar:
-        found = offer(best_total, best_object, found, k, total, owner)
-    in_order(best_total, best_object, found)
-    return found, some
+        count = offer(best_total, best_object, count, k, total, owner)
+    in_order(best_total, best_object, count)
+    return count, some
 
 
 @njit(cache=True)
 def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Int64, sizes: Int64, starts: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
-    held: Any, entries: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
+    old: Any, entries: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
     pane: int, phase: int, ks: Int64, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
-    held: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
+    old: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
     rows; since: int64[m, w], where each window of a moment begins; ks: int64[m], how many objects its answers have at
     most. Returns of each stretch the number of entries and the first row not taken in, as it had more than `most` (-1:
     never); and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
     total and grand total; with `rest` after each answer one of rank 0, the number and the total of the other objects.
     O(rows · log entries of a group), O(its entries) for some rows that bring new ones, and for each answer as `_rank`.
     """
-    held_object, held_time, held_amount = held
+    held_object, held_time, held_amount = old
     stretches = len(firsts)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
     room = 64
@@ -224,7 +224,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     best_total, best_object = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     worth, lowest = np.empty(most + 1, np.int64), np.int64(least[2])
     waiting = np.empty(_MOST_WAITING, np.int64), np.empty(_MOST_WAITING, np.int64), np.empty(_MOST_WAITING, np.int64)
-    given, written, waits = 0, 0, 0
+    given, end, waits = 0, 0, 0
     for number in range(stretches):
         # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
         size = sizes[number]
@@ -258,32 +258,32 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 if latest < start and not rest:
                     continue
                 grand = _worths(time, amount, size, start, distinct, worth)
-                found, some = 0, 0
+                count, some = 0, 0
                 if size > 0:
-                    found, some = _rank(object_, worth, size, ks[moment], lowest, best_total, best_object)
-                found = count_large(best_total, found, least, grand)
-                if given + found >= room:
-                    room = 2 * room + found
+                    count, some = _rank(object_, worth, size, ks[moment], lowest, best_total, best_object)
+                count = count_large(best_total, count, least, grand)
+                if given + count >= room:
+                    room = 2 * room + count
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)
                     ranks, found_object = longer(ranks, room), longer(found_object, room)
                     found_total, found_grand = longer(found_total, room), longer(found_grand, room)
                 others = grand
-                for rank in range(found + int(rest)):
+                for rank in range(count + int(rest)):
                     owner[given], moments[given], window_of[given] = number, moment, window
-                    ranks[given], found_object[given], found_total[given] = 0, some - found, others
-                    if rank < found:
+                    ranks[given], found_object[given], found_total[given] = 0, some - count, others
+                    if rank < count:
                         ranks[given], found_object[given] = rank + 1, best_object[rank]
                         found_total[given] = best_total[rank]
                         others -= best_total[rank]
                     found_grand[given] = grand
                     given += 1
             moment += 1
-        before = written
+        before = end
         if grown[number] >= 0:
-            written = _write(object_, time, amount, size, TIME_MIN, entries, written)
+            end = _write(object_, time, amount, size, TIME_MIN, entries, end)
         elif not ended[number]:
-            written = _write(object_, time, amount, size, oldest[number], entries, written)
-        new_size[number] = written - before
+            end = _write(object_, time, amount, size, oldest[number], entries, end)
+        new_size[number] = end - before
     which = owner[:given], moments[:given], window_of[:given], ranks[:given]
     return new_size, grown, (*which, found_object[:given], found_total[:given], found_grand[:given])
 
