@@ -102,18 +102,18 @@ def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending:
     if rows == 0:
         return 0
     # One pass over the entries serves all quantiles, as they are asked for in ascending order.
-    entry, seen = -1, 0
+    entry, before = -1, 0
     for turn in range(len(ascending)):
         rank = rank_of(parts[ascending[turn]], rows)
         while entry + _BLOCK < size:
             inside = count_since(time, entry + 1, entry + 1 + _BLOCK, since)
-            if seen + inside >= rank:
+            if before + inside >= rank:
                 break
             entry += _BLOCK
-            seen += inside
-        while seen < rank:
+            before += inside
+        while before < rank:
             entry += 1
-            seen += time[entry] >= since
+            before += time[entry] >= since
         found[ascending[turn]] = value[entry]
     for place in range(len(limits)):
         found[len(parts) + place] = count_since(time, _end_of(value, size, limits[place]), size, since) / rows
