@@ -6,14 +6,17 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from attrs import evolve
+from skyband.columns import record_batch_bytes
 from skyband.engines.local import LocalRun
 from skyband.engines.spark import state_store
 from skyband.engines.spark.micro_batch import process_micro_batch
 from skyband.engines.spark.results_and_metrics import METRICS
 from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
+from skyband.operator.whole_table import WholeTable
 from skyband.queries import make_query
 from task_stores import Store
 
@@ -28,6 +31,10 @@ def batch(seconds):
     return pa.RecordBatch.from_arrays(
         [pa.array(times, SCHEMA.field("ts").type), [f"at {second}" for second in seconds]], schema=SCHEMA
     )
+
+
+def answer(row):
+    return row["name"], row["rule"], pd.Timestamp(row["at"]), row["count"]
 
 
 @pytest.mark.parametrize("shards", [1, 2])
@@ -89,3 +96,49 @@ def test_answers_come_once_and_are_those_of_a_run_in_one_process(keys, monkeypat
     assert (counts["rows_in"], counts["rows_late"]) == (whole.rows_in, whole.rows_late) == (120, 0)
     assert counts["rows_ahead"] == whole.dropped.get("ahead", 0)
     assert (counts["rows_ahead"] > 10) == ("ahead" in keys)
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["stream", "table"])
+def test_rules_hold_wherever_a_task_is_done_and_the_first_shard_tells_which_were_refused(whole, monkeypatch):
+    """They come beside rows, or as a table that each run has; tasks are done again, and on workers that know nothing."""
+    query = make_query({**QUERY, "windows": [], "every": "1 second", "longest": "20 seconds", "by": "name",
+                        "delay": "2 seconds", "bad_rows": "count"})  # fmt: skip
+    columns = pa.schema([(name, pa.string()) for name in ("name", "window", "slide")])
+    plan, run = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, 2), LocalRun.start(query, SCHEMA)
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    rng, states, newest, count, refused_count = np.random.default_rng(5), [{}, {}], 0, 0, 0
+    for _ in range(30):
+        newest += int(rng.integers(0, 4))
+        rows, news, told = batch((newest - rng.integers(0, 3, 3)).tolist()), columns.empty_table(), {}
+        if rng.random() < 0.3:
+            rules = [rng.choice(some, 2).tolist() for some in (["a", "b", "c", ""], ["5 seconds", "9 s", "9 seconds"])]
+            news = pa.table([*rules, ["2 seconds", "3 seconds"]], schema=columns)
+        if whole and len(news):
+            plan = evolve(plan, broadcast=WholeTable.of(news))
+        plan = evolve(plan, refused_rows=told.__setitem__)
+        packed = [row for each in plan.to_shuffle_rows(iter([rows])) for row in each.to_pylist()]
+        answers, bad_rows = [], 0
+        for shard, key in enumerate(keys_of(2)):
+            own = [row for row in packed if row["shard"] == shard]
+            if len(news) and not whole:
+                piece = record_batch_bytes.to_bytes(news.combine_chunks().to_batches()[0])
+                own.append({**dict.fromkeys(SHUFFLE_SCHEMA.names), "rows": 0, "broadcast": piece})
+            for _ in range(int(rng.integers(1, 3))):
+                if rng.random() < 0.5:
+                    state_store._CACHE.clear()
+                store = Store(states[shard])
+                given = process_micro_batch(plan, StateStore(store), key, [pd.DataFrame(own)])
+            states[shard] = store.held
+            bad_rows += sum(one["rows_bad"] for one in given[METRICS] if one is not None)
+            answers += given[given[METRICS].isna()].drop(columns=METRICS).to_dict("records")
+        progress, table, refused = run.add(rows), plan.broadcast, []
+        if whole and table is not None and not run.operator.has_whole(table):
+            refused = run.operator.broadcast_whole(table)
+        elif not whole and len(news):
+            refused = run.operator.broadcast(news)
+        expected = run.step(progress).to_pylist()
+        assert sorted(map(answer, answers)) == sorted(map(answer, expected))
+        assert bad_rows == len(refused) and [*told] == [0]
+        assert len(refused) == (0 if told[0] is None else len(told[0]))
+        count, refused_count = count + len(expected), refused_count + len(refused)
+    assert count > 50 and refused_count > 3
