@@ -4,9 +4,10 @@ import pytest
 from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.config.durations import Duration, duration, durations, parse
+from skyband.config.durations import MOST, Duration, duration, durations, parse
 from skyband.config.parameters import build
 from skyband.errors import ConfigError
+from skyband.windows.previous_windows import previous_problems
 
 UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
 
@@ -29,6 +30,19 @@ def test_a_number_and_a_unit(amount, unit, plural, upper):
 )
 def test_sparks_ways_to_say_it(text, length):
     assert parse(text) == Duration(length)
+
+
+def test_lengths_go_up_to_the_last_that_there_is_and_half_of_it_where_there_are_two():
+    @define
+    class Long:
+        window = duration(help="")
+
+    assert build(Long, {"window": f"{MOST} microseconds"}).window.length == MOST
+    with pytest.raises(ConfigError, match=f"must be at most {MOST} microseconds"):
+        build(Long, {"window": f"{MOST + 1} microseconds"})
+    assert previous_problems({"window": Duration(MOST // 2)}) == []
+    (problem,) = previous_problems({"window": Duration(MOST // 2 + 1)})
+    assert problem.message.startswith(f"must be at most {MOST // 2} microseconds with `against`")
 
 
 def test_rows():

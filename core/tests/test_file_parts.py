@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from skyband.errors import InputError
 from skyband.job.model import Source
 from skyband.job.sources import file_parts
-from skyband.job.sources.file_parts import FilePart, tasks_of
+from skyband.job.sources.file_parts import FilePart, share_of, tasks_of
 from skyband.job.sources.source_files import open_files
 
 
@@ -40,6 +40,18 @@ def test_tasks_read_every_row_once(folder, least, opening, cores):
             assert f"n, row {rows[-len(batch)] - begins[told.partition('.parquet')[0][-1]]}: is odd" in told
     assert sorted(rows) == list(range(1403))
     assert all(tasks)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(1, 40), st.integers(1, 9))
+def test_the_shares_of_a_file_have_each_of_its_row_groups_once(rows, most, times):
+    """Also those without rows, and where the file is as large as some shares are."""
+    size = most * times
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_parts, "_rows_of_groups", lambda _: rows)
+        shares = [share_of(Path("a.parquet"), "parquet", size, most, number) for number in range(times)]
+    groups = [group for share in shares for part in share for group in part.row_groups or range(len(rows))]
+    assert groups == [*range(len(rows))]
 
 
 def test_a_large_file_is_shared_and_small_ones_are_read_together(folder, monkeypatch):

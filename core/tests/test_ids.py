@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skyband.columns import ids as ids_module
 from skyband.columns import keyed_frames
 from skyband.columns.ids import ValuesByArrival, ValuesById, id_values, to_ids
 from skyband.columns.rows import Rows
@@ -30,6 +31,16 @@ def test_names_are_those_last_seen_since(batches):
         assert held.lookup(to_ids(pa.array(list(seen), pa.string()))[0]).to_pylist() == list(seen)
         held.forget(len(batches) - 1)
         assert sorted(held.frame()["name"].to_pylist()) == sorted(set(batches[-1]))
+
+
+def test_names_that_nobody_asks_for_are_forgotten_all_the_same():
+    """Of groups that have rows and no answer for long."""
+    names = ValuesById(pa.string())
+    for moment in range(200):
+        ids, values = to_ids(pa.array([f"{moment} {number}" for number in range(50)]))
+        names.update(np.full(50, moment), Rows(np.empty(0, np.int64), {"object": ids, "name": values}))
+        names.forget(moment)
+        assert names._rows + len(names._names) <= 2 * (ids_module._LEAST + 50)
 
 
 @given(TEXTS, st.integers(0, 7))

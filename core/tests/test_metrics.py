@@ -4,11 +4,13 @@ import io
 import json
 import re
 import socket
+import time
 from importlib.resources import files
 from types import SimpleNamespace
 from urllib.request import Request, urlopen
 
 import pytest
+from attrs import evolve
 from skyband.errors import ConfigError
 from skyband.job.metrics.export import exported
 from skyband.job.metrics.place import place_of, problems_of
@@ -75,6 +77,19 @@ def test_the_file_is_whole_and_says_that_the_run_has_ended(tmp_path):
     written = samples(plain((tmp_path / "skyband.prom").read_text()))
     assert {sample.name: sample.value for sample in written} == {**SAMPLES, "skyband_running": 0}
     assert [path.name for path in tmp_path.iterdir()] == ["skyband.prom"]
+
+
+@pytest.mark.parametrize("in_rows", [False, True])
+def test_the_end_of_a_run_took_no_micro_batch_and_a_row_is_no_time(in_rows, tmp_path):
+    progress, totals = Progress(io.StringIO()), evolve(TOTALS, batch_seconds=None, in_rows=in_rows)
+    with exported(job(str(tmp_path / "skyband.prom")), progress):
+        exposition = progress.listeners[0].__self__
+        progress.micro_batch(totals)
+        figures = exposition._figures
+        time.sleep(0.002)
+        progress.summary(totals, "nowhere")
+    assert exposition._figures == {**figures, "running": 0}, "how long the last one took among them"
+    assert figures["watermark_seconds"] == (None if in_rows else 1.5)
 
 
 def test_a_file_that_cannot_be_written_any_more_is_told_once_and_the_run_goes_on(tmp_path):

@@ -44,3 +44,21 @@ def test_what_nobody_reads_is_null_where_tried_and_an_error_else(text, kind):
 @pytest.mark.parametrize("zone", ["Z", " UTC", "+1", "+01", "+01:00", "-1:30"])
 def test_zones_that_are_known(zone):
     assert value_of(f"2026-01-31 10:20:30{zone}", "TRY_CAST(text AS TIMESTAMP)")[0] is not None
+
+
+@pytest.mark.parametrize("sign", "+-")
+def test_zones_are_known_up_to_18_hours(sign):
+    for zone, there in (("17:59", True), ("18:00", True), ("18", True), ("18:01", False), ("19:00", False)):
+        (value, _) = value_of(f"2026-01-31 10:20:30{sign}{zone}", "TRY_CAST(text AS TIMESTAMP)")
+        assert (value is not None) == there, zone
+
+
+@pytest.mark.parametrize("half", ["AM", "PM"])
+def test_half_a_day_has_the_hours_from_1_to_12(half):
+    for hour in range(15):
+        read, text = "hour(to_timestamp(text, 'yyyy-MM-dd hh a'))", f"2026-01-31 {hour:02} {half}"
+        if 1 <= hour <= 12:
+            assert value_of(text, read) == [hour % 12 + 12 * (half == "PM"), None]
+        else:
+            with pytest.raises(InputError, match="is no time of the format"):
+                value_of(text, read)

@@ -304,6 +304,56 @@ def test_values_at_the_ends_are_those_of_spark():
             evaluated(f"date_trunc('{unit}', timestamp_micros(n))", rows)
 
 
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+
+@pytest.mark.parametrize("kind", BITS)
+def test_numbers_and_text_become_whole_numbers_up_to_the_last_that_there_is(kind):
+    """Of a DOUBLE what is behind the point goes first, so that 127.9 is a TINYINT; its 2^63 is the largest BIGINT."""
+    most = 2 ** (BITS[kind] - 1) - 1
+    for end, sign in ((most, 1), (-most - 1, -1)):
+        numbers = pa.record_batch({"d": [float(end), end + 0.9 * sign], "s": [str(end), f" {'+' * (sign > 0)}{end}\t"]})
+        assert evaluated(f"cast(d AS {kind})", numbers) == [end, end]
+        assert evaluated(f"cast(s AS {kind})", numbers) == [end, end]
+        beyond = float(end + sign) if kind != "BIGINT" else float(np.nextafter(float(end), np.inf * sign))
+        wrong = pa.record_batch(
+            {"d": [0.0, beyond], "s": ["-0", str(end + sign)], "t": ["0" * 30, str(end) + "0" * 20]}
+        )
+        for column in "dst":
+            assert evaluated(f"try_cast({column} AS {kind})", wrong) == [0, None]
+            with pytest.raises(InputError, match=rf"row 1: .* is no {kind.lower()}"):
+                evaluated(f"cast({column} AS {kind})", wrong)
+
+
+def test_whole_numbers_become_times_and_fractions_whole_numbers_up_to_the_last_that_there_is():
+    most = 2**63 // 1_000_000
+    seconds = [sign * (most + beside) for sign in (1, -1) for beside in (-1, 0, 1, 2)] + [2**63 - 1, -(2**63)]
+    rows = pa.record_batch({"n": pa.array(seconds, pa.int64())})
+    times = [max(min(second * 1_000_000, 2**63 - 1), -(2**63)) for second in seconds]
+    assert evaluated("unix_micros(cast(n AS TIMESTAMP))", rows) == times
+    for name, end, beyond in (("floor", -(2.0**63), 2.0**63), ("ceil", np.nextafter(2.0**63, 0), -(2.0**63) - 2048)):
+        assert evaluated(f"{name}(d)", pa.record_batch({"d": [end]})) == [int(end)]
+        with pytest.raises(InputError, match=rf"row 1: .* is too large for {name}"):
+            evaluated(f"{name}(d)", pa.record_batch({"d": [0.0, beyond]}))
+
+
+def test_a_number_is_among_others_as_it_is_equal_to_one_of_them():
+    """NaN to NaN, −0.0 to 0.0, also where two or more are written down."""
+    values = [0.0, -0.0, float("nan"), 1.5, None]
+    rows = pa.record_batch({"d": pa.array(values), "f": pa.array(values, pa.float32())})
+    for column in "df":
+        assert evaluated(f"{column} IN (0.0D, 2.0D)", rows) == [True, True, False, False, None]
+        assert evaluated(f"{column} IN (-0.0D, cast('NaN' AS DOUBLE), 3.0D)", rows) == [True, True, True, False, None]
+
+
+def test_an_entry_that_fails_beside_an_exploded_list_is_told_by_its_row_before_where():
+    rows = pa.record_batch({"n": [0, 5, 5, 1], "list": [["a"], [], ["a", "b"], ["c", "d"]], "m": [1, 1, 1, 0]})
+    shape = Shape.parse("n > 0", ["explode(list) AS one", "n % m AS rest"])
+    with pytest.raises(InputError, match="row 3: division by zero") as caught:
+        shape.apply(rows, shape.schema(rows.schema))
+    assert caught.value.row == 3
+
+
 JOB = """
 [source]
 format = "parquet"

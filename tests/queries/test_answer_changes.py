@@ -17,6 +17,7 @@ from skyband.columns import keyed_frames
 from skyband.columns.hashing import hash_columns
 from skyband.engines import local
 from skyband.engines.local import LocalRun
+from skyband.operator import answer_changes
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
@@ -180,6 +181,14 @@ def test_a_stream_that_was_finished_and_goes_on_has_the_log_of_one_batch(seconds
     later = stream([begin + second for second in more])
     logs += [going.step(later), going.step(None), going.step(None)]
     assert lines(*logs) == lines(local.apply(pa.concat_tables([table, later]), query))
+
+
+@pytest.mark.parametrize("size", [2**20, 2**21, 2**32, 2**62])
+def test_changes_are_ordered_by_keys_that_fit_into_one_number_or_not(size):
+    random = np.random.default_rng(size % 7)
+    for _ in range(20):
+        keys = [random.choice([0, 1, size - 1, size], 30) for _ in range(3)] + [random.permutation(30)]
+        assert (answer_changes._in_order(*keys) == np.lexsort(keys[::-1])).all()
 
 
 def test_time_that_goes_on_without_rows_empties_an_answer_once():

@@ -5,6 +5,8 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import RankedRows
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query
@@ -172,3 +174,20 @@ def test_what_cannot_be_carried_is_named(changes, said):
 def test_a_column_that_is_not_there_is_named_with_the_closest():
     with pytest.raises(ConfigError, match=r"query\.carry: the source has no column 'notes'; did you mean 'note'"):
         local.apply(orders(1), query(carry="notes"))
+
+
+@pytest.mark.parametrize(("which", "kept"), [("latest", 1), ("largest", 4), ("smallest", 4), ("each", 300)])
+def test_rows_that_a_later_one_reaches_are_not_kept(which, kept):
+    """Of an object the latest alone stands for it; of the largest values those above all later ones, one of each."""
+    rows = RankedRows([pa.field("note", pa.string())], which)
+    random = np.random.default_rng(3)
+    for moment in range(30):
+        values = random.integers(0, 4, 10) + 0.0
+        columns = {"object": np.zeros(10, np.int64), "carry.0": pa.array([f"{moment}"] * 10)}
+        rows.update(np.full(10, moment), Rows(np.empty(0, np.int64), columns), values)
+        rows.forget(0)
+    frame = rows.frame()
+    assert len(frame) <= kept
+    values = frame["value"].to_numpy()
+    if which in ("largest", "smallest"):
+        assert (np.diff(values) * (-1 if which == "largest" else 1) > 0).all()

@@ -3,10 +3,12 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from in_process_shards import ShardedStream
 from rules_frames import DistinctFrame, QuantilesFrame, TotalsFrame, WorkloadFrame
 from rules_oracle import MOST, SECOND, Rule, random_rules, rules_table
 from skyband.engines.local import LocalRun
 from skyband.queries import make_query
+from skyband.watermark import EventTimeProgress, Ticking
 
 FRAMES = (WorkloadFrame, TotalsFrame, QuantilesFrame, DistinctFrame)
 PAUSE = 1000
@@ -66,3 +68,29 @@ def test_a_finished_stream_has_the_answers_of_a_batch(frame):
 @pytest.mark.parametrize("frame", FRAMES)
 def test_thousands_of_finished_streams(frame):
     assert sum(compare(frame, seed) for seed in range(3, 503)) > 100
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (3, 1), (4, 2)])
+@pytest.mark.parametrize("keys", [{}, {"value": "ms", "lower": 0, "upper": 9}], ids=["counts", "sums"])
+def test_shards_that_become_fewer_give_one_answer_of_what_each_withheld(before, after, keys):
+    """They came twice, each of a part of the items, where one shard was left to go on from a finished stream's."""
+    random = np.random.default_rng(1)
+    first, second = events(DistinctFrame, random), events(DistinctFrame, random, PAUSE)
+    query = make_query({**DistinctFrame.keys, **DistinctFrame.limits, **keys})
+    rules = rules_table([Rule("quick", 9, slide=1), Rule("slow", 12, slide=10)], k=False)
+    backend = {"sketch": "exact"}
+    stream = ShardedStream(query, before, first.schema, backend)
+    run = LocalRun.start(query, first.schema, backend)
+    run.broadcast(rules)
+    run.push(first.combine_chunks().to_batches()[0])
+    run.flush()
+    for operator in stream.operators:
+        operator.broadcast(rules)
+    stream.push(first)
+    tick = EventTimeProgress([-(2**63)], tick=1)
+    for operator in stream.operators:
+        operator.step(tick, Ticking(finish=True))
+    assert sum(len(operator._state.withheld) > 0 for operator in stream.operators) > 1
+    going = ShardedStream(query, after, first.schema, backend).begin_from(stream)
+    given = going.push(second).to_batches()
+    assert answers(given) == answers([run.push(second.combine_chunks().to_batches()[0])])

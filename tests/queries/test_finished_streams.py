@@ -1,5 +1,7 @@
 """A stream that is finished gives the rows of a batch, and one that goes on those of one that was never finished."""
 
+from random import Random
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -174,3 +176,25 @@ def test_windows_in_rows_end_with_rows_whatever_their_times(by):
     answers = local.apply(early, query)
     assert len(answers) > 20
     assert lines(answers) == lines(local.apply(late, query))
+
+
+CHANGES = {"answers": "changes"}
+ASKED = [{}, CHANGES, {"by": ["place"], "delay": "5 seconds"}, {"by": ["place"], **CHANGES}]
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5, 13, 21, 35])
+def test_one_that_is_idle_ends_and_goes_on_is_the_same_wherever_it_goes_on(seed):
+    """Time goes on with rows, with the clock while there are none, and to the end for now, in any order."""
+    random = Random(seed)
+    query, table, now = workload(**ASKED[seed % 4]), stream([0, 1, 4]), 0
+    runs = {how: InterruptedRun(query, table.schema, how) for how in WAYS}
+    for run in runs.values():
+        run.same_bytes = False  # the order of the last answers tells the turns
+    walk = [(random.randint(0, 9), random.choice(["rows", "clock", "end"])) for _ in range(6)]
+    for seconds, what in [(0, "rows"), *walk]:
+        now += seconds
+        mark = runs["as it is"].run.operator.watermark
+        begin = max(0 if mark is None else -(-mark // SECOND), now)
+        rows = stream([begin, begin + 1, begin + 4]) if what == "rows" else None
+        given = {how: lines(run.go(now, rows, what == "end")) for how, run in runs.items()}
+        assert given["restored"] == given["replayed"] == given["as it is"]

@@ -332,6 +332,8 @@ def test_while_rows_stay_away_time_goes_on_with_the_clock():
     assert tick(0, 5, 50) == []
     assert tick(14) == [], "not idle yet"
     assert run.operator.watermark == 40 * minute
+    assert tick(15) == []
+    assert run.operator.watermark == 55 * minute, "idle for just so long"
     (answer,) = tick(20)
     assert (answer["at"].hour, answer["count"]) == (1, 2)
     assert run.operator.watermark == 60 * minute, "the newest row, less the delay, and as long as no row came"

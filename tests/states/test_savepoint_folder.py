@@ -157,6 +157,10 @@ def test_a_position_means_nothing_in_other_topics(tmp_path, name):
     _check_source(job, held)
     with pytest.raises(ConfigError, match=f"source.{name}: was 'visits' .*got 'orders'"):
         _check_source(evolve(job, source=source("orders")), held)
+    other = {"subscribe": "assign"}.get(name, "subscribe")
+    beside = Source("kafka", options={name: "visits", other: "orders"}, stream=True)
+    with pytest.raises(ConfigError, match=f"source.{other}: was nothing .*got 'orders'"):
+        _check_source(evolve(job, source=beside), held)
 
 
 def cut_a_state(folder):

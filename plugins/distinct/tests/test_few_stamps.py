@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import skyband
+from skyband_distinct.few_stamps import FewStamps
 from skyband_distinct.stamp_table import StampTable
 
 COARSE = {"epsilon": 0.2, "delta": 0.1}
@@ -83,3 +84,17 @@ def test_what_no_window_asks_for_is_let_go_of_while_the_cells_are_few():
             assert forgetful.estimate_with_bounds(since) == plain.estimate_with_bounds(since)
     assert plain.nbytes > 500_000
     assert forgetful.nbytes < 100_000
+
+
+def test_the_room_that_a_burst_took_comes_back_once_it_is_forgotten():
+    exact, few = skyband.create("sketch", "exact"), FewStamps(1 << 12)
+    keys = np.arange(1_900, dtype=np.uint64)
+    exact.update(times=np.zeros(len(keys), np.int64), keys=keys)
+    assert few.enter(keys.view(np.int64), np.zeros(len(keys), np.int64)) and len(few.slots) == 4096
+    for time in range(1, 40):
+        exact.update(times=np.full(5, time), keys=keys[:5])
+        few.enter(np.arange(5), np.full(5, time))
+        for one in (exact, few):
+            one.forget(time - 2)
+    assert exact.nbytes < 20_000, "most of it the log of changes"
+    assert len(few.slots) == 256 and few.count == 5

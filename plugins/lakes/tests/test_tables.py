@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import extras, open_sink, open_table
+from skyband.tables import NetChanges, extras, open_sink, open_table
 from skyband_lakes.libraries import DELTA, ICEBERG
 from table_places import arguments, keys
 
@@ -78,6 +78,15 @@ def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
     assert rows(format, place) == [*ANSWERS.to_pylist(), ANSWERS.to_pylist()[0]]
     sink.append(ANSWERS.slice(1), replace=True)
     assert rows(format, place) == ANSWERS.to_pylist()[1:]
+
+
+def test_changes_are_made_to_what_is_there_or_take_its_place(format, place):
+    sink, key = open_sink(format, *place), ("name",)
+    table = pa.table({"name": ["a", "b"], "count": [1, 2]})
+    nobody = table.slice(0, 0).select(["name"])
+    for replace, some, expected in ((False, table, "ab"), (True, table.slice(1), "b")):
+        sink.apply(NetChanges(key, nobody, some), replace=replace)
+        assert sorted(row["name"] for row in rows(format, place)) == [*expected]
 
 
 def drop(format, place):

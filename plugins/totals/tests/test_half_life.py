@@ -137,6 +137,15 @@ def test_what_is_left_is_the_nearest_float_but_one():
     assert left[1:6].tolist() == digits, "on every machine"
 
 
+@pytest.mark.parametrize("half_life", [1, 2**53 - 1, 2**53 + 1, 2**61])
+def test_less_than_a_half_life_leaves_more_than_half_of_the_longest_too(half_life):
+    """A part of it that is as good as all of it as a float."""
+    ages = np.array([half_life, half_life - 1, 1, 0])
+    with localcontext(prec=40):
+        true = [float(Decimal(2) ** (-Decimal(int(age)) / half_life)) for age in ages]
+    assert (np.abs(left_after(ages, half_life) - true) <= 1e-15).all()
+
+
 def test_shards_that_become_one_have_the_totals_of_both():
     one, two, all_ = (DecayedTotals((20,), 5, 3, 2, 0.0) for _ in range(3))
     times, objects = np.arange(12), np.arange(12) % 3

@@ -5,8 +5,10 @@ from collections import defaultdict
 import numpy as np
 import pyarrow as pa
 import pytest
+import skyband
 from families import events, family
 from in_process_shards import on_shards, rows_of
+from skyband import snapshot
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.operator.bind_backends import bind
@@ -152,3 +154,18 @@ def test_it_is_the_query_that_says_it():
         bind(family("top-k-workload", **{**WORKLOAD, "repeats": "each"}), None, backends)
     with pytest.raises(ConfigError, match=r"repeats: must be one of each, best \(got 'once'\)"):
         family("top-k-workload", **{**WORKLOAD, "repeats": "once"})
+
+
+def test_of_the_rows_of_an_object_in_a_pane_the_best_alone_is_kept():
+    """Of equal ones the latest, however they came."""
+    queries = [(8, 4, 9), (12, 6, 3)]
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        times = np.sort(random.integers(0, 60, 300))
+        objects, scores = random.integers(0, 6, 300), random.integers(0, 3, 300)
+        ranker = skyband.create("workload-ranker", "paneband", queries=queries, repeats="best")
+        for cut in np.split(np.arange(300), [20, 50, 170]):
+            ranker.update(times=times[cut], objects=objects[cut], scores=scores[cut].astype(float))
+        held = snapshot.decode(ranker.snapshot()).arrays
+        pairs = list(zip(held["pane"].tolist(), held["object"].tolist(), strict=True))
+        assert len(set(pairs)) == len(pairs) == len(ranker) >= 6

@@ -324,7 +324,7 @@ class Operator:
             if len(turn.clock) != here:
                 raise SnapshotError(f"holds a turn of {len(turn.clock)} times, this query has {here}")
             if turn.finished:
-                self._catch_up()  # answers of before are not among those that it withheld
+                self._catch_up_as_given(goes_on)  # answers of before are not among those that it withheld
             for frame in turn.frames:
                 self.add(rows.checked(frame))  # drops what was late then
             mark = self.watermark
@@ -337,9 +337,13 @@ class Operator:
                 self.drop_after(self.progress.newest)
             self._due(self._catch_up() if turn.finished else self._bound.no_answers(), mark, turn.finished)
             goes_on = not turn.finished and (goes_on or self._goes_on(mark))
+        self._catch_up_as_given(goes_on)
+        self.take_metrics()
+
+    def _catch_up_as_given(self, goes_on: bool) -> None:
+        """What the turns so far answered was given, up to the watermark where they went on after a finished one."""
         answers, watermark = self._catch_up(silent=self._state.changes is None), self.watermark
         self._as_given(answers, lambda: watermark if goes_on and watermark is not None else TIME_MIN)
-        self.take_metrics()
 
     def _catch_up(self, silent: bool = False) -> pa.RecordBatch:
         """silent: nobody looks at its answers."""
@@ -367,6 +371,10 @@ class Operator:
         """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
         self._state.merge(other._state)
         self._waited = self._state.waiting.own
+
+    def unite_withheld(self) -> None:
+        """What was withheld by each of the shards that were merged, and are all here, is of one answer."""
+        self._state.withheld.unite()
 
     def snapshot(self) -> bytes:
         """The operator as bytes, for `restore`."""

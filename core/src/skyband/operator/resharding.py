@@ -64,6 +64,8 @@ def take_over(blobs: Sequence[bytes], before: Query, make: Callable[[bool], Oper
                 operator.absorb(one, partial(_of_shard, shards=shards, number=number))
             else:
                 operator.merge(one)
+        if not query.by and shards == 1:  # else the answers of shards are merged when they are given
+            operator.unite_withheld()
     return new
 
 

@@ -80,9 +80,17 @@ class WithheldAnswers:
             self.rows = concatenated([self.rows, rows])
 
     def merge(self, other: "WithheldAnswers") -> None:
-        """Take over all of another shard."""
+        """Take over all of another shard, whose rows may have columns of their own, which `unite` makes answers of."""
         if len(other):
-            self.rows = concatenated([self.rows, other.rows])
+            self.rows = concatenated([self.rows, other.rows]) if len(self) else other.rows
+
+    def unite(self) -> None:
+        """Make one answer of what shards withheld of a moment, each of its own rows, once all are merged here."""
+        if len(self):
+            whole = self.execution.merge(pa.Table.from_batches([self.rows])).select(self.schema.names)
+            kinds = map(plain_type, self.schema.types)
+            columns = [column.combine_chunks().cast(kind) for column, kind in zip(whole.columns, kinds, strict=True)]
+            self.rows = pa.RecordBatch.from_arrays(columns, self.schema.names)
 
     @property
     def groups(self) -> UInt64:

@@ -109,6 +109,7 @@ class Exact(Sketch):
         self._floor = max(self._floor, min(moment("before", before), 2**63 - 1))
         if 2 * len(self) < self._count:
             self._make_room()
+            self._unsort()  # what is sorted has the times of the keys that went, too
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         count = float(np.count_nonzero(between.holds(self._values_since(since))))
