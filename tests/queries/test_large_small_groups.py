@@ -126,3 +126,27 @@ def test_a_ranker_that_is_exact_up_to_some_reports_only_ranks_no_larger_groups_t
             query(top_k(repeats, "sum", "1 hour"), by=["group"]), stream(1, 3, 0.0).schema, ranker
         )
         assert host.operator._groups._small_groups._table.most == most
+
+
+RISING = {
+    "below 0 before the first answer": ("latest", [(3, 999, "b", -3.0), (7, 999, "a", 3.0)]),
+    "below 0 later": ("latest", [(5, 999, "b", -3.0), (7, 999, "a", 3.0), (8, 0, "a", 2.0), (8, 1, "a", 2.0)]),
+    "a mean": ("mean", [(3, 999, "a", 0.0), (7, 999, "a", 3.0)]),
+    "a smallest value": ("smallest", [(3, 999, "a", 0.0), (7, 999, "a", 3.0)]),
+}
+
+
+@pytest.mark.parametrize("name", RISING)
+def test_an_object_rises_without_a_row_of_its_own(name, monkeypatch):
+    """However far it was from the best of hundreds, as what held it down expires."""
+    repeats, own = RISING[name]
+    rows = sorted([(4, other, "a", 2.0) for other in range(400)] + own + [(40, 0, "a", 2.0)], key=lambda row: row[0])
+    seconds, objects, streams, scores = zip(*rows, strict=True)
+    times = pa.array(np.array(seconds) * SECOND, pa.timestamp("us", "UTC"))
+    table = pa.table({"ts": times, "group": [1] * len(rows), "object": objects, "stream": streams, "score": scores})
+    asked = query(top_k(repeats, "sum", "12 seconds") | {"every": "1 second"}, by=["group"])
+    most_of_all(MOST, monkeypatch)
+    answers = run(asked, table, [])[0]
+    assert any("'object': 999, 'score': 3.0" in answer for answer in answers)
+    most_of_all(0, monkeypatch)
+    assert answers == run(asked, table, [])[0]
