@@ -46,7 +46,10 @@ class FewStamps:
     def enter(self, cells: Int64, times: Int64) -> bool:
         """Stamp these cells; returns whether there was room for all."""
         entry = 0
-        if len(cells):
+        if len(cells) and not len(self.slots):  # room for all at once: a table that is loaded is widened no further
+            few = min(len(cells), self.most)
+            self._allocate(max(_FEWEST_SLOTS, 1 << (2 * few - 1).bit_length()))
+        elif len(cells):
             self._begin()
         while True:
             entry, self.count = enter_few(self.slots, self.count, cells, times, entry)
@@ -162,10 +165,12 @@ def rehash_few(former: Any, slots: Any, since: int) -> int:
 @njit(cache=True)
 def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
     """Count the cells of each level stamped at `since` or later; returns how many levels cells have reached."""
-    reached = -1
+    reached, wide = -1, np.int64(arrays)
     for entry in range(len(slots)):
         if slots[entry, 1] != TIME_MIN:
-            level = np.int64(np.uint64(slots[entry, 0]) // arrays)
+            level, left = 0, slots[entry, 0] - wide  # half of the keys reach level 0: sooner than to divide
+            while left >= 0:
+                level, left = level + 1, left - wide
             counts[level] += slots[entry, 1] >= since
-            reached = max(reached, int(level))
+            reached = max(reached, level)
     return reached + 1
