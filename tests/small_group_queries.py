@@ -377,5 +377,6 @@ MANY = [
     heavy("distinct", ["1024 rows"], k=3, rest=True, value="score") | {"every": "30 rows"},
     numbers(["20 seconds", "4 seconds"], "4 seconds", above=[1.5, 0]),
     numbers(["1200 rows", "90 rows"], "40 rows", above=[700]),
+    numbers(["900 rows"], "1 row", above=[700]),
 ]
 """Groups of many entries: their new ones wait, and are put among the others together."""
