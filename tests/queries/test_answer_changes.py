@@ -170,6 +170,17 @@ def test_the_log_is_one_of_moments_however_the_input_is_cut(seconds, cuts, name,
     assert lines(*logs) == lines(local.apply(table, query))
 
 
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_last_answers_are_kept_in_one_order_however_the_input_is_cut(name):
+    table, query, states = stream([*range(40), 41, 47, 48]), query_of(name), set()
+    for rows in (1, 7, len(table)):
+        run = LocalRun.start(query, table.schema)
+        for start in range(0, len(table), rows):
+            run.push(batch_of(table.slice(start, rows)))
+        states.add(run.operator.snapshot())
+    assert len(states) == 1
+
+
 @settings(max_examples=30, deadline=None)
 @given(times, times, names, st.sampled_from(WAYS))
 def test_a_stream_that_was_finished_and_goes_on_has_the_log_of_one_batch(seconds, more, name, how):

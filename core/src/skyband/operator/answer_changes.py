@@ -231,8 +231,10 @@ class AnswerChanges:
         return _groups_of(self.rows, len(self.execution.query.by))
 
     def dump_state(self) -> dict[str, Array]:
-        """Arrays for `load_state`; none where nothing is kept."""
-        return state_arrays.frame_to_array(_NAME, self.rows)
+        """Arrays for `load_state`, in one order whatever steps the answers came in; none where nothing is kept."""
+        answer_ids, _ = self._row_ids or self._ids(self.rows)
+        by_answer = np.argsort(answer_ids, kind="stable")  # rows of an answer stand together, in its order
+        return state_arrays.frame_to_array(_NAME, self.rows.take(pa.array(by_answer)))
 
     def load_state(self, arrays: Mapping[str, Array], watermark: int | None) -> None:
         """Take over a `dump_state`. Raises SnapshotError where it is damaged."""
