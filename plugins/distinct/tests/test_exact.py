@@ -50,6 +50,19 @@ def test_a_window_of_keys_takes_the_memory_of_the_window():
     assert most < 100 * 20_000
 
 
+def test_a_union_has_forgotten_what_either_has():
+    for before, other_before in ((30, 10), (10, 30)):
+        one, other = skyband.create("sketch", "exact"), skyband.create("sketch", "exact")
+        for number, (sketch, floor) in enumerate(((one, before), (other, other_before))):
+            sketch.update(np.arange(40), np.arange(40, dtype=np.uint64) + np.uint64(40 * number))
+            sketch.forget(floor)
+        one.merge(other)
+        assert len(one) == one.estimate(30) == 20
+        restored = skyband.create("sketch", "exact")
+        restored.load_state(one.dump_state())
+        assert len(restored) == 20
+
+
 def test_the_smallest_and_largest_keys_and_times_count():
     sketch = skyband.create("sketch", "exact")
     top = 2**63 - 1

@@ -159,7 +159,9 @@ def test_sums_are_rounded_once_whatever_their_order():
         assert exact_sums(parts, np.array([0, 0, len(parts)])).tolist() == [0.0, exact]
     half = [1.0, 2.0**-53, 2.0**-106]  # a half to even, and what lies below it
     assert exact_sums(np.array(half), np.array([0, 3])).tolist() == [math.fsum(half)]
-    for value in (math.inf, -math.inf, 2.0**961):
+    for value in (2.0**960, -(2.0**960)):
+        assert sorted(terms_of(np.array([1.0, value])).tolist()) == sorted([1.0, value])
+    for value in (math.inf, -math.inf, 2.0**961, np.nextafter(2.0**960, math.inf)):
         with pytest.raises(InputError, match=r"values: must lie within ±2\^960"):
             terms_of(np.array([1.0, value]))
 

@@ -266,6 +266,21 @@ def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(tmp_path
     assert sink_at(path).latest("one") == 0 and board(path) == newest(visits())
 
 
+def test_a_micro_batch_that_is_older_than_the_last_is_there_already(tmp_path):
+    """A stream that goes on from an older checkpoint writes its micro-batches again, each once."""
+    path = tmp_path / "board.db"
+    for number, rows in enumerate((visits().slice(0, 4), visits().slice(4))):
+        sink_at(path).write(log_of(rows), "one", number)
+    there = board(path)
+    for number in (0, 1):
+        sink_at(path).write(log_of(visits().slice(0, 4)), "one", number)
+        assert board(path) == there and sink_at(path).latest("one") == 1
+    url = f"sqlite:///{tmp_path / 'all.db'}"
+    for number in (0, 1, 0, 1):
+        open_sink("sql", url, {"table": "board"}).write(EVERY_TYPE.slice(number, 1), "one", number)
+    assert table_at(url).num_rows == 2
+
+
 def test_a_lock_of_others_is_waited_for_and_told_where_it_stays(tmp_path):
     path = tmp_path / "board.db"
     sink_at(path).append(log_of(visits().slice(0, 4)))

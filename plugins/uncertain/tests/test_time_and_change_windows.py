@@ -77,6 +77,13 @@ def test_one_certain_sample_is_the_formula_of_the_paper():
     assert window.broken() == pytest.approx(1 - 0.5 * 0.75)
 
 
+@pytest.mark.parametrize("above", [-1, 0, 1])
+def test_the_oldest_goes_at_a_change_as_likely_as_alpha(above):
+    alpha = np.nextafter(0.5, above) if above else 0.5
+    starts = DeltaWindow(1.0, alpha=alpha).append([0, 1, 2], [0.0, 5.0], [1.0, 0.5])
+    assert starts.tolist() == [0, int(above <= 0)]
+
+
 def test_bad_input_is_refused():
     with pytest.raises(ConfigError, match="delta"):
         DeltaWindow(-1.0)
