@@ -19,7 +19,7 @@ from mutants.sketch_references import (
 )
 from skyband import InputError, create
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64
-from skyband.roles import Sketch
+from skyband.roles import KeyBitmap, Sketch
 from skyband_specs.faults import Mutant, faulty
 
 REFERENCES = [(EXACT, Reference), (ADDING, Adding), (BOUNDED, Bounded), (PLAIN, Plain), (PANES, Panes)]
@@ -92,6 +92,18 @@ class ExactToOneLess(Reference):
 
     def estimate(self, since: int) -> float:
         return super().estimate(since) - (len(self._last) >= self.exact_up_to)
+
+
+class BitmapOfOneCellMore(type(create("sketch", "pcsa-ml"))):  # type: ignore[misc]
+    """Its bitmap takes one cell of the first row for filled that is not."""
+
+    def bitmap(self) -> KeyBitmap | None:
+        bitmap = super().bitmap()
+        if bitmap is not None:
+            estimates = bitmap.estimates
+            first = np.arange(bitmap.rows) == 0
+            bitmap.estimates = lambda filled: estimates(filled + first)
+        return bitmap
 
 
 class ForgetsOnTies(Reference):
@@ -480,6 +492,7 @@ MUTANTS: list[Mutant] = [
     (ADDING, AddsInAnyOrder, SUMS),
     (EXACT, SaysItAdds, SUMS),
     (BOUNDED, BoundsOfASampleTooTight, ("sums_lie_within_their_bounds",)),
+    (BOUNDED, BitmapOfOneCellMore, ("a_bitmap_tells_what_the_sketch_does",)),
     (EXACT, LosesPendingRows, ("restored_is_the_same", "restored_goes_on_as_undisturbed")),
     (evolve(EXACT, lacks={"merge": "it says"}), Reference, ALL_MERGE),
     (evolve(EXACT, lacks={"out-of-order": "it says"}), Reference, ("order_does_not_matter",)),

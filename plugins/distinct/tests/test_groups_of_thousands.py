@@ -65,8 +65,8 @@ def test_answers_and_states_are_the_same_however_rows_are_cut(seed, monkeypatch)
     (whole, state), *others = [cut_run(rows, query, rng, ROUGH) for _ in range(3)]
     order = [("at", "ascending"), ("group", "ascending"), ("window", "ascending")]
     assert len(whole) >= 60
-    for answered, left in others:
-        assert answered.sort_by(order).equals(whole.sort_by(order)) and left == state
+    for answered, other in others:
+        assert answered.sort_by(order).equals(whole.sort_by(order)) and other == state
 
 
 @pytest.mark.parametrize("rows_each", [1, 6, 7, 40])
@@ -97,3 +97,21 @@ def test_few_rows_and_many_are_taken_in_alike(rows_each, monkeypatch):
 def test_a_sketch_of_too_many_cells_has_no_bitmap():
     assert PcsaMl(epsilon=0.01).bitmap() is not None
     assert PcsaMl(epsilon=0.001).bitmap() is None
+
+
+def test_the_largest_groups_are_told_whether_they_have_a_sketch_or_none(monkeypatch):
+    monkeypatch.setattr(execution, "_MOST_KEYS", 300)
+    sizes = {"b": 200, "a": 500, "d": 250, "c": 20}
+    groups = np.repeat([*sizes], [*sizes.values()])
+    rows = pa.table(
+        {
+            "t": pa.array(np.arange(len(groups)) // 20 * 1_000_000, pa.timestamp("us", "UTC")),
+            "group": groups,
+            "item": np.arange(len(groups)),
+        }
+    )
+    run = LocalRun.start(QUERY | {"windows": ["1 hour"]}, rows.schema, {"sketch": "exact"})
+    run.push(rows.combine_chunks().to_batches()[0])
+    largest = run.operator.groups.largest(3)
+    assert [(values["group"], retained) for values, retained, _ in largest] == [("a", 500), ("d", 250), ("b", 200)]
+    assert [nbytes for _, _, nbytes in largest[1:]] == [16 * 250, 16 * 200] and largest[0][2] > 16 * 500

@@ -111,6 +111,11 @@ class SmallGroupEntries:
         """int64[g]: how many entries each group has."""
         return self._size
 
+    def sizes(self) -> tuple[UInt64, Int64, Int64]:
+        """The groups, ascending: how many entries each has, and their bytes, as long as the average."""
+        nbytes = sum(column.nbytes for column in self.in_order().values())
+        return self.key, self._size, self._size * nbytes // max(self.entries, 1)
+
     @property
     def owners(self) -> Int64:
         """int64[n]: of each entry, in the order of the groups, the place of its group."""

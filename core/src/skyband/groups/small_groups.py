@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, UInt64
+from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.groups.broadcast_state import BroadcastState
@@ -101,6 +101,11 @@ class SmallGroups(ABC):
     @abstractmethod
     def retained(self) -> int:
         """Items held."""
+
+    def sizes(self) -> tuple[UInt64, Int64, Int64]:
+        """The groups that are here, ascending: items and bytes of each, without rows that wait."""
+        nothing = np.empty(0, np.int64)
+        return _NOBODY, nothing, nothing
 
     def take_dropped(self) -> Mapping[str, int]:
         """As `GroupProcessor.take_dropped`."""

@@ -58,6 +58,9 @@ class SmallGroupsPerRow(SmallGroups):
         starts = np.append(0, np.flatnonzero(keys[1:] != keys[:-1]) + 1)
         return self.take(keys[starts], starts, np.append(starts[1:], len(keys)), rows)
 
+    def sizes(self) -> tuple[UInt64, Int64, Int64]:
+        return self._entries.sizes()
+
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if type(other) is not type(self) or self._waiting or other._waiting:
             raise PluginError("small groups are taken over from groups of their kind, both as loaded")

@@ -62,6 +62,9 @@ class SmallTimeWindows(SmallGroups):
     def retained(self) -> int:
         return self._entries.entries + self._buffered
 
+    def sizes(self) -> tuple[UInt64, Int64, Int64]:
+        return self._entries.sizes()
+
     def add(self, keys: UInt64, rows: Rows) -> None:
         if not len(rows):
             return

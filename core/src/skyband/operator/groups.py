@@ -76,8 +76,12 @@ class Groups:
         return self._processors.retained + (0 if self._small_groups is None else self._small_groups.retained)
 
     def largest(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
-        """The groups whose processors have the largest states, the largest first: values, items retained and bytes."""
+        """The groups with the largest states, the largest first: values, items retained and bytes."""
         keys, retained, sizes = self._processors.sizes()
+        if self._small_groups is not None:
+            small = self._small_groups.sizes()
+            keys = np.concatenate([keys, small[0]])
+            retained, sizes = np.concatenate([retained, small[1]]), np.concatenate([sizes, small[2]])
         largest = []
         for place in np.argsort(-sizes, kind="stable")[:most].tolist():
             values = (

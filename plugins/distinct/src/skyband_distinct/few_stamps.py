@@ -168,9 +168,9 @@ def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
     reached, wide = -1, np.int64(arrays)
     for entry in range(len(slots)):
         if slots[entry, 1] != TIME_MIN:
-            level, left = 0, slots[entry, 0] - wide  # half of the keys reach level 0: sooner than to divide
-            while left >= 0:
-                level, left = level + 1, left - wide
+            level, beyond = 0, slots[entry, 0] - wide  # half of the keys reach level 0: sooner than to divide
+            while beyond >= 0:
+                level, beyond = level + 1, beyond - wide
             counts[level] += slots[entry, 1] >= since
             reached = max(reached, level)
     return reached + 1
