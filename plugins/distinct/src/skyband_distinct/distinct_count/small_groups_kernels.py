@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
 from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.groups.small_groups_kernels import count_since, longer, oldest_needed, without_spare_room
 from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.exact_sums import MOST_TERMS, add_to, rounded
@@ -57,14 +57,6 @@ def _place_of(entry_keys: Any, size: int, key: Any) -> int:
 
 
 @nested_njit
-def _count_since(entry_times: Any, size: int, begin: int) -> int:
-    count = 0
-    for entry in range(size):
-        count += entry_times[entry] >= begin
-    return count
-
-
-@nested_njit
 def _latest(entry_times: Any, size: int) -> int:
     latest = TIME_MIN
     for entry in range(size):
@@ -97,12 +89,6 @@ def _forget(entries: KeyColumns, size: int, before: int) -> int:
                 keys[entry], times[entry] = keys[size], times[size]
                 values[entry], cells[entry] = values[size], cells[size]
     return size
-
-
-@nested_njit
-def _trimmed(column: Any, length: int) -> Any:
-    """The first so many, alone where the rest would take much room."""
-    return column[:length].copy() if 8 * length < 7 * len(column) else column[:length]
 
 
 @nested_njit
@@ -255,7 +241,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
             owner[given], number[given] = session, moment
             for place in range(given * windows, (given + 1) * windows):  # an item is in a window if its last row is
                 begin = since[moment, place - given * windows]
-                answers[place] = _count_since(entry_times, size, begin)
+                answers[place] = count_since(entry_times, 0, size, begin)
                 if adds:
                     sums[place] = _sum_since(entry_times, entry_values, size, begin, terms)
                 if answers[place] > exact:
@@ -278,7 +264,11 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
         written += size
     return (
         new_count,
-        (_trimmed(new_keys, written), _trimmed(new_times, written), _trimmed(new_values, written)),
+        (
+            without_spare_room(new_keys, written),
+            without_spare_room(new_times, written),
+            without_spare_room(new_values, written),
+        ),
         grown,
         owner[:given],
         number[:given],
