@@ -2,7 +2,7 @@
 
 import numpy as np
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from small_group_queries import (
     BOUNDED,
@@ -49,7 +49,7 @@ def check_bounded(number, monkeypatch):
     cuts = np.sort(np.random.default_rng(number).integers(0, len(table), 9)).tolist()
     found, grown = [], []
     for most in (0, 4, 512):
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
         whole = run(asked, table, [], backends=backends)
         in_parts = run(asked, table, cuts, snapshots=True, backends=backends)
         assert (whole[0], whole[2]) == (in_parts[0], in_parts[2])
@@ -69,7 +69,7 @@ def check_promised(number, chance, monkeypatch):
     data = not callable(PROMISED[number]["aggregate"])
     found, grown = [], []
     for most in (0, 3, 512):
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
         whole = run(asked, table, [], backends=backends)
         in_parts = run(asked, table, cuts, snapshots=data, backends=backends)
         assert (whole[0], whole[2]) == (in_parts[0], in_parts[2])

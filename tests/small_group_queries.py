@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband_distinct.distinct_count import execution as distinct_count_execution
@@ -312,7 +312,7 @@ def run(asked, table, cuts, snapshots=False, backends=None):
 
 
 def at_most(most, monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     monkeypatch.setattr(distinct_count_execution, "_FEWEST_KEYS", 1)
     monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", most)
 

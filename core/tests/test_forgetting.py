@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from skyband.columns import ids, rows_behind_answers
 from skyband.engines.local import LocalRun
-from skyband.groups import small_group_entries
+from skyband.groups.small_groups import entries
 from skyband.operator import processor_cache
 
 SECOND = 1_000_000
@@ -82,7 +82,7 @@ def test_memory_follows_the_window_and_not_the_stream(kind, by, monkeypatch):
     monkeypatch.setattr(processor_cache, "MOST_ACTIVE", 1)
     monkeypatch.setattr(processor_cache, "FEW_ACTIVE", 1)
     # Up to a thousand names, entries and rows wait to be swept out, as forty windows have: a leak would not show there.
-    for sweeping in (ids, rows_behind_answers, small_group_entries):
+    for sweeping in (ids, rows_behind_answers, entries):
         monkeypatch.setattr(sweeping, "_LEAST", 8)
     run = LocalRun.start({**(QUERIES | OF_ROWS)[kind], "by": by}, window(0).schema)
     taken, written, known = [], [], []

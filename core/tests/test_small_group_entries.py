@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.groups import small_group_entries, small_groups
-from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.groups.small_groups import entries as entries_of_groups
+from skyband.groups.small_groups import limits
+from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.queries import make_query
 
 KEPT = {"time": np.int64, "value": np.float64, "tokens": pa.large_list(pa.int64()), "text": pa.string()}
@@ -38,7 +39,7 @@ def expect(entries, wanted, numbers):
 @pytest.mark.parametrize("numbered", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monkeypatch):
-    monkeypatch.setattr(small_group_entries, "_LEAST", 5)
+    monkeypatch.setattr(entries_of_groups, "_LEAST", 5)
     rng = np.random.default_rng([41, seed])
     names = ["seen"] if numbered else []
     entries, wanted, numbers = SmallGroupEntries(KEPT, names), {}, {}
@@ -95,7 +96,7 @@ def ties(seed):
 @pytest.mark.parametrize("matches", [1, 2, 3])
 @pytest.mark.parametrize("most", [0, 3, 512])
 def test_of_equal_matches_the_earlier_are_told_in_groups_of_every_size(matches, most, monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     table = ties(matches)
     keys = {"kind": "near-duplicates", "time": "ts", "id": "id", "tokens": "words", "threshold": 0.3, "by": ["group"]}
     found = local.apply(table, make_query({**keys, "window": "20 seconds", "matches": matches})).to_pylist()
@@ -132,7 +133,7 @@ def test_ties_are_broken_alike_in_groups_of_every_size_and_whatever_comes_first_
     shuffled = table.take(pa.array(np.lexsort((rng.random(len(table)), table["ts"].cast(pa.int64()).to_numpy()))))
     found = []
     for most in (512, 4, 0):
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
         found += [sorted(map(str, local.apply(rows, query).to_pylist())) for rows in (table, shuffled)]
     assert len(found[0]) > 40
     assert all(other == found[0] for other in found)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 from skyband.registry import Binding
 from skyband_distinct.distinct_count import execution as distinct_count
@@ -150,12 +150,12 @@ def whole(query: Any, parts: list[pa.RecordBatch], groups: int, profile: cProfil
 @contextmanager
 def a_backend_each() -> Iterator[None]:
     """No group is small."""
-    before = small_groups.MOST_ENTRIES, distinct_count._MOST_KEYS
-    small_groups.MOST_ENTRIES = distinct_count._MOST_KEYS = 0
+    before = limits.MOST_ENTRIES, distinct_count._MOST_KEYS
+    limits.MOST_ENTRIES = distinct_count._MOST_KEYS = 0
     try:
         yield
     finally:
-        small_groups.MOST_ENTRIES, distinct_count._MOST_KEYS = before
+        limits.MOST_ENTRIES, distinct_count._MOST_KEYS = before
 
 
 def main() -> None:

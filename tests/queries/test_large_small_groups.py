@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.roles.object_ranker import REDUCTIONS
 from skyband_incomplete.top_k import execution as top_k_execution
 from skyband_workload.top_k_workload import execution as workload_execution
 from small_group_queries import CALENDAR, ONCE, SECOND, TOPS, WORKLOADS, at_most, query, run, spread, top_k, workload
 
-ROWS, MOST = 2600, small_groups.MOST_ENTRIES
+ROWS, MOST = 2600, limits.MOST_ENTRIES
 MANY_K = [
     [("10 seconds", "5 seconds", 200, "0 seconds"), ("24 seconds", "11 seconds", 90, "4 seconds")],
     [("30 seconds", "20 seconds", 400, "3 seconds")],

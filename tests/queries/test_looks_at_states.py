@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from families import FAMILIES, SECOND, events, family
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband_distinct.distinct_count import execution as distinct_count_execution
@@ -52,7 +52,7 @@ def run(asked, table, looks):
     ("kind", "keys", "most"), ASKED, ids=[f"{kind}-{'-'.join(keys)}-{most}" for kind, keys, most in ASKED]
 )
 def test_an_operator_goes_on_as_if_nobody_had_looked_at_its_state(kind, keys, most, monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     monkeypatch.setattr(distinct_count_execution, "_FEWEST_KEYS", 1)
     monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", most)
     table = events(most, rows=240)

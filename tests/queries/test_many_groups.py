@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.operator import processor_cache
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
@@ -102,7 +102,7 @@ def test_each_group_answers_as_if_it_were_alone(seed, kind, awake, monkeypatch):
     for name, limit in AWAKE[awake].items():
         monkeypatch.setattr(processor_cache, name, limit)
     monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", 20)
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 6)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 6)
     table = stream(seed)
     backends = {"sketch": "exact"} if kind == "distinct-count" else None
     run, pieces = local.LocalRun.start(query(kind), table.schema, backends), []
@@ -154,7 +154,7 @@ def test_groups_that_fell_silent_are_forgotten(kind):
 
 
 def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(processor_cache, "MOST_ACTIVE", 1000)
     places = 3000
     table = pa.table(

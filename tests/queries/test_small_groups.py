@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
-from skyband.groups import small_groups, state_arrays
+from skyband.groups import state_arrays
+from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband_setjoin import small_sets
 from small_group_checks import check_answers, check_bounded, check_many_entries, check_moves, check_promised
@@ -109,7 +110,7 @@ def test_an_input_without_rows_has_no_answers(number):
 @pytest.mark.parametrize("looks", [False, True])
 def test_where_all_groups_have_grown_the_state_at_the_end_is_the_same(looks, monkeypatch):
     """Whether they grew when the input ended, or before, when the state was looked at."""
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 1)
     spec = top_k("latest", "sum", "20 seconds") | {"every": "20 seconds"}
     table = stream(1, rows=60).sort_by("ts").slice(0, 8).drop_columns("group")
     table = table.append_column("group", pa.array([1] * len(table)))
@@ -220,7 +221,7 @@ def test_a_group_of_sets_grows_by_their_tokens_too(monkeypatch):
         np.testing.assert_equal(whole[1], one_by_one[1])
         grown.append(len(whole[1]["processors.key"]))
         found.append(whole[0])
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     assert (grown[0], grown[2]) == (0, 1)
     assert found[2] == run(asked, table, [])[0]
 
@@ -319,10 +320,10 @@ def test_rows_that_are_alike_carry_their_own_where_a_group_grows_between_them(or
     table = pa.table(
         {"ts": times, "group": ["one"] * rows, "object": [4] * rows, "score": [2.5] * rows, "words": words}
     )
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     expected = run(query(asked, by=["group"]), table, [])
     for most in range(1, 6):
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
         assert run(query(asked, by=["group"]), table, [7])[0] == expected[0]
 
 
@@ -363,7 +364,7 @@ def test_a_group_is_small_up_to_as_many_entries_as_pay(kind, beyond, monkeypatch
     backends = {} if kind == "half-lives" else {asked.roles[0]: backend}
     rows, state, _ = run(asked, table, [most // 3], backends=backends)
     assert len(state["processors.key"]) == beyond
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     assert rows == run(asked, table, [], backends=backends)[0] != []
 
 

@@ -9,7 +9,7 @@ from rules_frames import DistinctFrame, QuantilesFrame, TotalsFrame, WorkloadFra
 from rules_oracle import LONGEST, SECOND, Rule, resumed
 from skyband.engines.local import LocalRun
 from skyband.errors import SkybandError
-from skyband.groups.small_time_windows import SmallTimeWindows
+from skyband.groups.small_groups.windows_in_time import SmallTimeWindows
 from skyband.operator.operator import Operator
 from skyband.rules import small_groups_with_rules
 from skyband.rules.answering_rules import AnsweringRules

@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
-from skyband.groups import small_groups, state_arrays
+from skyband.groups import state_arrays
+from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband_distinct.distinct_count import execution as distinct_count_execution
@@ -98,10 +99,10 @@ def run(asked, table, cuts, backends=None):
 )
 def test_a_group_that_has_grown_goes_on_in_any_exact_backend(role, spec, backend, most, monkeypatch):
     table, cuts = stream(most), [90, 91, 200, 330]
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     given, small = run(spec, table, cuts, {role: backend})
     assert (small[-1] == 7) == (most == 512)
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     assert (given, [0] * 5) == run(spec, table, cuts, {role: backend})
 
 
@@ -138,10 +139,10 @@ def test_queries_that_join_answer_over_rows_from_then_on(most, unit, monkeypatch
     if unit == "seconds":
         queries = [[(name, *(seconds(part) for part in parts)) for name, *parts in asked] for asked in queries]
     specs = [workload(*asked) for asked in queries]
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     given, small = run(specs, table, cuts)
     assert (small[-1] == 7) == (most == 512) or unit == "seconds"
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     assert given == run(specs, table, cuts)[0]
     assert {row["query"] for row in given} == {"long", "short", "deep", "sparse"}
 
@@ -151,7 +152,7 @@ def test_queries_that_join_answer_over_rows_from_then_on(most, unit, monkeypatch
 def test_rows_that_break_a_promise_are_counted(repeats, most, monkeypatch):
     table, counted = stream(4), []
     for entries in (most, 0):
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", entries)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", entries)
         host = local.LocalRun.start(query(TOP_K | {"repeats": repeats, "upper": 9.0}), table.schema)
         for batch in table.to_batches(max_chunksize=70):
             host.push(batch)
@@ -221,7 +222,7 @@ def test_rows_that_wait_for_a_turn_of_their_group_are_not_looked_at(monkeypatch)
     turns = [rows for rows in looked if rows]
     assert max(turns) < 30
     assert 0 < turns[-1] <= own
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     alone = local.LocalRun.start(query(TOP_K | {"carry": ["words"]}), table.schema)
     alone.push(table.to_batches()[0])
     wanted = [alone.push(late.to_batches()[0]), alone.finish()]

@@ -12,7 +12,7 @@ from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError, SnapshotError
 from skyband.engines.local import apply
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 
 SECOND = 1_000_000
@@ -99,7 +99,7 @@ def query_of(rng):
 
 def follow(seed, monkeypatch):
     rng = np.random.default_rng([42, 10, seed])
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", int(rng.choice([0, 3, 512])))
+    monkeypatch.setattr(limits, "MOST_ENTRIES", int(rng.choice([0, 3, 512])))
     rows, query = stream(rng, int(rng.integers(1, 50))), query_of(rng)
     whole = apply(rows, query)
     count = check(whole, rows, query)
@@ -130,7 +130,7 @@ def test_small_groups_answer_as_a_ranker_does_to_the_last_bit(monkeypatch):
         query = query_of(rng) | {"by": ["group"]}
         small = apply(rows, query)
         with monkeypatch.context() as patch:
-            patch.setattr(small_groups, "MOST_ENTRIES", 0)
+            patch.setattr(limits, "MOST_ENTRIES", 0)
             assert small.equals(apply(rows, query))
 
 

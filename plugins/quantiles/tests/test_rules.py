@@ -7,7 +7,7 @@ from rules_frames import QuantilesFrame
 from rules_oracle import LONGEST, SECOND, Rule, rules_table, windows_of
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 
@@ -92,7 +92,7 @@ ANSWER = RulesProcessor._answer
 
 
 def test_the_oracle_sees_what_is_wrong(monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(RulesProcessor, "_answer", longer)
     assert FRAME.seen(range(8))
 

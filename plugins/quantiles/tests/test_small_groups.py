@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
-from skyband.groups import small_groups, state_arrays
+from skyband.groups import state_arrays
+from skyband.groups.small_groups import limits
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
@@ -35,7 +36,7 @@ def test_always_small_grown_at_once_and_never_small_are_one(unit, backend, monke
     )
     found = []
     for most in (512, 3, 0):
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
         answers = local.apply(stream, KEYS | LENGTHS[unit] | {"above": [1.5, -0.5, 0]}, {"quantile-sketch": backend})
         order = [(name, "ascending") for name in ("group", "at", "window", "quantile", "above")]
         found.append(answers.sort_by(order))

@@ -10,7 +10,6 @@ from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError
 from skyband.engines import local
-from skyband.groups import small_groups
 from skyband.queries import make_query
 from skyband_totals.conformance.oracle import TotalOracle
 
@@ -91,7 +90,7 @@ def follow(seed, monkeypatch):
     total, limits = list(KINDS)[seed % 3], LIMITS[int(rng.integers(len(LIMITS)))]
     windows = [(10,), (20, 5), (15, 25), (5, 30)][int(rng.integers(4))]
     by, rows = bool(rng.integers(2)), stream(rng)
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", int(rng.choice([0, 3, 512])))
+    monkeypatch.setattr(limits, "MOST_ENTRIES", int(rng.choice([0, 3, 512])))
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "rest": True, **KINDS[total], **limits}
     query |= {"windows": [f"{window} seconds" for window in windows], "every": f"{EVERY} seconds"}
     query |= {"by": ["group"]} if by else {}

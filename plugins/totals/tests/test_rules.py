@@ -7,7 +7,7 @@ from rules_frames import TotalsFrame
 from rules_oracle import LONGEST, MOST, SECOND, Rule, rules_table, windows_of
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
 
@@ -147,7 +147,7 @@ TOP = RulesProcessor._top
 
 @pytest.mark.parametrize("wrong", [longer, whatever_k])
 def test_the_oracle_sees_what_is_wrong(monkeypatch, wrong):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(RulesProcessor, "_top", wrong)
     assert FRAME.seen(range(8))
 

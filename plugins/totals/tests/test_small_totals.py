@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from skyband.engines import local
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband_totals.heavy_hitters import small_group_panes
 from skyband_totals.unit_worth import MOST_TOGETHER, worth
 
@@ -30,7 +30,7 @@ def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, of, monkeypatch
     query |= {"weight": "weight", "unit": unit, "windows": [f"20 {of}", f"8 {of}"], "every": f"4 {of}"}
     found = []
     for most in (512, 3, 0):  # always small, grown at once, never small
-        monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
         found.append(
             local.apply(stream, query).sort_by([(name, "ascending") for name in ("group", "at", "window", "rank")])
         )

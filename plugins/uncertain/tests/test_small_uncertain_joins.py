@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.snapshot import decode, encode
@@ -90,9 +90,9 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, mo
     seed = list(SPECS).index(name)
     table, asked, rng = stream(seed), query(SPECS[name]), np.random.default_rng(seed)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     whole, some, stopped = run(asked, table, []), run(asked, table, few), run(asked, table, many, snapshots=True)
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     rows, processors, _ = run(asked, table, few)
     assert len(rows) > 20
     assert whole[0] == some[0] == stopped[0] == rows
@@ -121,7 +121,7 @@ def test_where_every_arrival_ties_the_windows_decide(chance, sides):
 @pytest.mark.parametrize("spec", [{"size": 99, "id": "number"}, {"window": "1 hour", "id": "number"}], ids=list)
 def test_a_group_is_small_up_to_the_last_sample(spec, beyond, monkeypatch):
     """Of four tuples, eight samples each."""
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 4)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 4)
     samples = [8, 8, 8, 8 + beyond]
     table = pa.table(
         {
@@ -190,13 +190,13 @@ def test_a_state_that_no_group_can_have_is_refused(name, array, change):
 
 
 def test_many_samples_make_a_group_large(monkeypatch):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 10)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 10)
     table = stream(6)
     many = [np.linspace(0, 3, 40).tolist() for _ in range(len(table))]
     table = table.set_column(2, "values", pa.array(many)).set_column(3, "chances", pa.array([[0.02] * 40] * len(table)))
     asked = query({"size": 2, "beta": 0.001, "id": "number"})
     rows, state, processors = run(asked, table, [70])
     assert processors > 0
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     assert rows == run(asked, table, [])[0]
     assert "small_groups.group" in state

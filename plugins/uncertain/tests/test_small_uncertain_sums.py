@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.errors import SnapshotError
-from skyband.groups import small_groups
+from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.snapshot import decode, encode
@@ -69,9 +69,9 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, mo
     seed = list(SPECS).index(name)
     table, asked, rng = stream(seed), query(SPECS[name]), np.random.default_rng(seed)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", most)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     whole, some, stopped = run(asked, table, []), run(asked, table, few), run(asked, table, many, snapshots=True)
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     rows, processors, _ = run(asked, table, few)
     np.testing.assert_equal(processors, run(asked, table, many)[1])
     assert whole[0] == some[0] == stopped[0] == rows

@@ -14,8 +14,8 @@ from skyband import snapshot
 from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.engines.local import apply
 from skyband.errors import ConfigError, InputError
-from skyband.groups import small_groups
 from skyband.groups.execution import execution_of
+from skyband.groups.small_groups import limits
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
@@ -65,7 +65,7 @@ def test_groups_are_named_by_the_values_of_all_columns_of_by():
 
 def test_a_thousand_groups_with_a_rule_each_have_their_turns_alone(monkeypatch):
     """A trigger at which the rule of one group is due costs what it would with one rule."""
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     groups = 300
     run = started()
     run.broadcast(rules_table([Rule(f"r{group}", 4, 1 + group, 1, group=group) for group in range(groups)]))
@@ -326,7 +326,7 @@ MUTANTS = [
     ("owner", "name", "wrong"), MUTANTS, ids=[f"{number}-{one[1]}" for number, one in enumerate(MUTANTS)]
 )
 def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
-    monkeypatch.setattr(small_groups, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(owner, name, wrong)
     assert FRAME.seen(range(12), kill=range(0, 6, 2), size={"filtered": True})
 

@@ -14,14 +14,14 @@ from skyband.errors import ConfigError, PluginError, Problem
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
 from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups
+from skyband.groups.small_groups.host import SmallGroups
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.registry.discovery import cause
 from skyband.windows.schedule import Schedule
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 Q = TypeVar("Q", bound=Query)
 

@@ -10,7 +10,7 @@ from attrs import define
 from skyband import snapshot
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups
+from skyband.groups.small_groups.host import SmallGroups
 from skyband.operator.fingerprint import fingerprint
 from skyband.queries.query import Query
 from skyband.registry import Binding
@@ -67,7 +67,7 @@ class BoundQuery:
         groups = self.execution.small_groups(self.bindings, self.group_answers) if self.query.by else None
         if groups is None:
             return None
-        from skyband.groups.small_group_hosts import host_of  # on use, because it loads numba
+        from skyband.groups.small_groups.host_of import host_of  # on use, because it loads numba
 
         return host_of(groups, self.query)
 

@@ -17,7 +17,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.group_keys_of_before import with_keys_of_now
 from skyband.operator.processor_cache import ProcessorCache

@@ -6,9 +6,9 @@ import numpy as np
 
 from skyband.arrays import Int64, UInt64
 from skyband.groups.broadcast_state import BroadcastState
-from skyband.groups.sessions import Sessions
-from skyband.groups.small_group_pass import DueMoments, PassInput
-from skyband.groups.small_group_table import SmallGroupTable
+from skyband.groups.small_groups.passes import DueMoments, PassInput
+from skyband.groups.small_groups.sessions import Sessions
+from skyband.groups.small_groups.table import SmallGroupTable
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Moments, Rules
 from skyband.windows import schedule

@@ -12,7 +12,7 @@ from skyband.columns.ids import id_values
 from skyband.columns.integer_ids import is_integer_id
 from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
-from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
+from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Schedule
 

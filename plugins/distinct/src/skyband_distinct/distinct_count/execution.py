@@ -21,7 +21,7 @@ from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, bounds_of, with_sums
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 4096
 """Keys of a small group: fewer would not be worth it, and a walk through more takes longer than a sketch does."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
+from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.kernels.grouped_order import order_by_group
 from skyband.queries.time_columns import moments
 from skyband.roles import KeyBitmap, Sketch

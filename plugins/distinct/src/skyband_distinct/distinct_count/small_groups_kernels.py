@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
-from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import count_since, longer, oldest_needed, without_spare_room
+from skyband.groups.small_groups.kernels import count_since, longer, oldest_needed, without_spare_room
+from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.exact_sums import MOST_TERMS, add_to, rounded

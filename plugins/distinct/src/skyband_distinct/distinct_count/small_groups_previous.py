@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
-from skyband.groups.small_group_table import PassInput, PassResult
+from skyband.groups.small_groups.table import PassInput, PassResult
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MAX
-from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import oldest_needed
+from skyband.groups.small_groups.kernels import oldest_needed
+from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.distinct_count.small_groups_kernels import find_slot

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
-from skyband.groups import small_groups, top_k_merging
+from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import most_entries
+from skyband.groups.small_groups import limits
+from skyband.groups.small_groups.limits import most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
@@ -18,7 +19,7 @@ from skyband_incomplete.top_k.processor import RankingProcessor
 from skyband_incomplete.top_k.query import TopK
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 MOST_WHERE_DEAR = 512
 """Reports of a small group where each of them costs more (`_is_dear`)."""
@@ -40,7 +41,7 @@ class TopKExecution(Execution[TopK]):
         query = self.query
         parameters = query.backend_parameters("object-ranker")
         ranker, fades = bindings.get("object-ranker"), query.half_life
-        most = small_groups.MOST_ENTRIES if ranker is None else most_entries(ranker, parameters)
+        most = limits.MOST_ENTRIES if ranker is None else most_entries(ranker, parameters)
         if _is_dear(query):
             most = min(most, MOST_WHERE_DEAR)
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]

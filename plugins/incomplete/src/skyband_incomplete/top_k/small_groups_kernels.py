@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import longer, oldest_needed, rows_before, without_spare_room
+from skyband.groups.small_groups.kernels import longer, oldest_needed, rows_before, without_spare_room
+from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
 from skyband_incomplete.top_k.small_group_ranking import (

@@ -7,7 +7,7 @@ import pyarrow as pa
 from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import most_entries
+from skyband.groups.small_groups.limits import most_entries
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
@@ -18,7 +18,7 @@ from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 from skyband_quantiles.quantiles.states_processor import StatesProcessor
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 
 _MOST_WITH_RULES = 512

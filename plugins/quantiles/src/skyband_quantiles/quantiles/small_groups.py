@@ -10,8 +10,8 @@ from skyband.arrays import Array, Int64, read_only
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_pass import beginnings
-from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
+from skyband.groups.small_groups.passes import beginnings
+from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
 from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 from skyband.arrays import TIME_MIN
-from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import (
+from skyband.groups.small_groups.kernels import (
     copy_times,
     copy_values,
     count_since,
@@ -14,6 +13,7 @@ from skyband.groups.small_groups_kernels import (
     move_up,
     oldest_needed,
 )
+from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import kernel_njit, nested_njit
 
 from skyband_quantiles.compiled_ranks import rank_of

@@ -12,7 +12,7 @@ from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import most_entries
+from skyband.groups.small_groups.limits import most_entries
 from skyband.registry import Binding
 
 from skyband_setjoin.near_duplicates.processor import NearDuplicatesProcessor
@@ -20,7 +20,7 @@ from skyband_setjoin.near_duplicates.query import KEPT, MATCH_PLACE, PLACE, ROWS
 from skyband_setjoin.set_matcher import ALL
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 
 class NearDuplicatesExecution(Execution[NearDuplicates]):

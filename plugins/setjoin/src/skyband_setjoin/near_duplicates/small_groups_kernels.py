@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.groups.small_groups_kernels import longer
+from skyband.groups.small_groups.kernels import longer
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity_kernel import similarity

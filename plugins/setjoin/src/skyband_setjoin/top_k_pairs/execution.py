@@ -11,7 +11,7 @@ from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import most_entries
+from skyband.groups.small_groups.limits import most_entries
 from skyband.queries.composite_ids import several
 from skyband.registry import Binding
 
@@ -19,7 +19,7 @@ from skyband_setjoin.top_k_pairs.processor import PairProcessor
 from skyband_setjoin.top_k_pairs.query import PLACES, TopKPairs
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 
 class TopKPairsExecution(Execution[TopKPairs]):

@@ -10,7 +10,7 @@ from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import PassInput
+from skyband.groups.small_groups.table import PassInput
 from skyband.queries.time_columns import moments
 from skyband.windows.schedule import Schedule
 

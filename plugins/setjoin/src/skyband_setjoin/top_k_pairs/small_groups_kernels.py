@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import Array, Float64, Int8, Int64
-from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.groups.small_groups.kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity_kernel import similarity

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
-from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import most_entries
+from skyband.groups.small_groups import limits
+from skyband.groups.small_groups.limits import most_entries
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import several
 from skyband.registry import Binding
@@ -25,7 +25,7 @@ from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shard
 from skyband_totals.heavy_hitters.states_processor import StatesProcessor
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
     from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
@@ -68,7 +68,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
         query = self.query
-        most = min(_most_entries_that_pay(query), small_groups.MOST_ENTRIES)
+        most = min(_most_entries_that_pay(query), limits.MOST_ENTRIES)
         if query.half_life is None:
             most = min(most, most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker")))
         if query.gives_states or not most:

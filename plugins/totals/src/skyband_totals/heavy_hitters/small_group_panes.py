@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
-from skyband.groups.small_group_pass import PassInput, PassResult, SessionSpans
+from skyband.groups.small_groups.passes import PassInput, PassResult, SessionSpans
 
 from skyband_totals.heavy_hitters.small_group_panes_kernels import entries_of_answers
 

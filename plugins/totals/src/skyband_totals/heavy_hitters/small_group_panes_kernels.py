@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
-from skyband.groups.small_group_pass import SessionSpans
-from skyband.groups.small_groups_kernels import longer, oldest_needed
+from skyband.groups.small_groups.kernels import longer, oldest_needed
+from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
 

@@ -14,8 +14,8 @@ from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import ALWAYS, CalendarLength
 from skyband.config.durations import Duration
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_pass import beginnings
-from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
+from skyband.groups.small_groups.passes import beginnings
+from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.composite_ids import several
 from skyband.queries.time_columns import moments
 from skyband.rules.small_groups_with_rules import SmallGroupsWithRules

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN, Array, Int64
-from skyband.groups.small_groups_kernels import (
+from skyband.groups.small_groups.kernels import (
     copy_times,
     copy_values,
     count_since,

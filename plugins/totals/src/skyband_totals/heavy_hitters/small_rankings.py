@@ -13,7 +13,7 @@ from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
 from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import PassInput, PassResult
+from skyband.groups.small_groups.table import PassInput, PassResult
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 from skyband.windows.half_lives import left_after

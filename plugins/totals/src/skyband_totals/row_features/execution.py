@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups
+from skyband.groups.small_groups.host import SmallGroups
 from skyband.registry import Binding
 
 from skyband_totals.row_features.query import RowFeatures

@@ -10,9 +10,9 @@ import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64, read_only
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
-from skyband.groups.small_group_entries import SmallGroupEntries
-from skyband.groups.small_groups import SmallGroupAnswers
-from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.entries import SmallGroupEntries
+from skyband.groups.small_groups.host import SmallGroupAnswers
+from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
 from skyband.queries.time_columns import moments
 
 from skyband_totals.row_features.features_kernels import features_of_rows

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import TIME
-from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.partitioning import Partitioning, by_cell
-from skyband.groups.small_groups import SmallGroups
+from skyband.groups.small_groups import limits
+from skyband.groups.small_groups.host import SmallGroups
 from skyband.registry import Binding
 
 from skyband_uncertain.uncertain_join.processor import JoinProcessor
@@ -24,9 +24,7 @@ class UncertainJoinExecution(Execution[UncertainJoin]):
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
         """Where windows and matches are known without their backends, small groups are answered together."""
         query = self.query
-        most = min(
-            small_groups.most_entries(bindings[role], query.backend_parameters(role)) for role in query.asked_roles
-        )
+        most = min(limits.most_entries(bindings[role], query.backend_parameters(role)) for role in query.asked_roles)
         if not most:
             return None
 

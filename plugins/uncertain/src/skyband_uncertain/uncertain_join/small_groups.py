@@ -14,9 +14,9 @@ from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, as_batch
-from skyband.groups.small_group_entries import SmallGroupEntries
-from skyband.groups.small_groups import Promoted, SmallGroupAnswers, SmallGroups
-from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.entries import SmallGroupEntries
+from skyband.groups.small_groups.host import Promoted, SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.composite_ids import several
 from skyband.roles.matcher import SUM_SLACK

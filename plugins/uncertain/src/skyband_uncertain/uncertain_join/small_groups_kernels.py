@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 from skyband.arrays import Int64
-from skyband.groups.small_groups_kernels import longer
+from skyband.groups.small_groups.kernels import longer
 from skyband.kernels.nested import nested_njit
 
 from skyband_uncertain.existing_tuples import oldest_needed, presences

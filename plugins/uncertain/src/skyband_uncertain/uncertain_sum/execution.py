@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 import pyarrow as pa
-from skyband.groups import small_groups
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import SmallGroups
+from skyband.groups.small_groups import limits
+from skyband.groups.small_groups.host import SmallGroups
 from skyband.registry import Binding
 
 from skyband_uncertain.uncertain_sum.processor import SumProcessor
@@ -27,9 +27,9 @@ class UncertainSumExecution(Execution[UncertainSum]):
         query = self.query
         if query.delta is not None:
             return None
-        most = min(_MOST_TUPLES, small_groups.MOST_ENTRIES)
+        most = min(_MOST_TUPLES, limits.MOST_ENTRIES)
         if query.size is not None:
-            most = small_groups.most_entries(bindings["window"], query.backend_parameters("window"))
+            most = limits.most_entries(bindings["window"], query.backend_parameters("window"))
         if not most:
             return None
 

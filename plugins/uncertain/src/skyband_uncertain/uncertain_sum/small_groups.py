@@ -9,9 +9,9 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64, read_only
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import AnswerColumns, as_batch
-from skyband.groups.small_group_entries import SmallGroupEntries
-from skyband.groups.small_groups import Promoted, SmallGroupAnswers
-from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.entries import SmallGroupEntries
+from skyband.groups.small_groups.host import Promoted, SmallGroupAnswers
+from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
 from skyband.windows.window_parameters import closed_length
 
 from skyband_uncertain.uncertain_sum.processor import answers_of, tuples_of

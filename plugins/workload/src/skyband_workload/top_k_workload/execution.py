@@ -11,7 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.groups import top_k_merging
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups import most_entries
+from skyband.groups.small_groups.limits import most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
@@ -24,7 +24,7 @@ from skyband_workload.top_k_workload.rules_processor import RulesProcessor
 from skyband_workload.top_k_workload.workload_file import NamedQuery
 
 if TYPE_CHECKING:
-    from skyband.groups.small_group_table import SmallGroupTable
+    from skyband.groups.small_groups.table import SmallGroupTable
 
 
 MOST_WHERE_DEAR = 512

@@ -11,7 +11,7 @@ from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_group_table import PassInput, PassResult, SmallGroupTable
+from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.queries.time_columns import moments
 from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader

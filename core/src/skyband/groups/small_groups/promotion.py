@@ -7,9 +7,9 @@ import numpy as np
 from skyband.columns import numbers_or_lists
 from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
-from skyband.groups.small_group_pass import PassInput, PassResult
-from skyband.groups.small_group_table import SmallGroupTable
-from skyband.groups.small_groups import Promoted
+from skyband.groups.small_groups.host import Promoted
+from skyband.groups.small_groups.passes import PassInput, PassResult
+from skyband.groups.small_groups.table import SmallGroupTable
 
 
 def groups_that_grew(table: SmallGroupTable, step: PassInput, result: PassResult) -> Sequence[Promoted]:

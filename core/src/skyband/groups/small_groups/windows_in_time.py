@@ -14,12 +14,12 @@ from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState
-from skyband.groups.sessions import GroupColumns, sessions_of
-from skyband.groups.small_group_pass import PassInput, PassResult, pass_input_of
-from skyband.groups.small_group_promotion import groups_that_grew
-from skyband.groups.small_group_store import SmallGroupStore
-from skyband.groups.small_group_table import SmallGroupTable
-from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups.passes import PassInput, PassResult, pass_input_of
+from skyband.groups.small_groups.promotion import groups_that_grew
+from skyband.groups.small_groups.sessions import GroupColumns, sessions_of
+from skyband.groups.small_groups.store import SmallGroupStore
+from skyband.groups.small_groups.table import SmallGroupTable
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.state_validation import StateReader
 

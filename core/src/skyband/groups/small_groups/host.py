@@ -2,8 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,27 +12,8 @@ from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
-from skyband.registry import Binding
 
 _NOBODY = np.empty(0, np.uint64)
-
-MOST_ENTRIES = 4096
-"""Entries of a small group: with more, a walk through them takes longer than a processor of its own does.
-
-A query whose walk costs more an entry has fewer.
-"""
-
-
-def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
-    """Up to how many entries a group is answered by the query itself, as the role is defined, without a backend.
-
-    As many as the backend's `exact_up_to`; 0 where the backend is not exact and its class does not define that.
-    """
-    backend = cast(Any, binding.create(**parameters))
-    own = takewhile(lambda each: each is not binding.role_class, type(backend).__mro__)
-    if binding.info.guarantee != "exact" and not any("exact_up_to" in vars(each) for each in own):
-        return 0
-    return int(min(backend.exact_up_to, MOST_ENTRIES))
 
 
 class Promoted(NamedTuple):
@@ -59,7 +39,7 @@ class SmallGroups(ABC):
 
     Which groups are small follows from their rows alone, not from how the input was cut, so that the state of an
     operator does too. A group begins here and leaves when it has grown, until its windows are empty.
-    `skyband.groups.small_group_table` has what such groups share.
+    `skyband.groups.small_groups.table` has what such groups share.
     """
 
     def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts

@@ -8,8 +8,8 @@ import numpy as np
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
-from skyband.groups.small_group_entries import SmallGroupEntries
-from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups.entries import SmallGroupEntries
+from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import distinct
 
 NOBODY = np.empty(0, np.uint64)

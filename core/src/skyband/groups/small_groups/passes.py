@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64, read_only
 from skyband.columns.numbers_or_lists import Column
-from skyband.groups.sessions import Sessions
+from skyband.groups.small_groups.sessions import Sessions
 from skyband.windows.schedule import Moments
 
 _NONE = np.empty(0, np.int64)

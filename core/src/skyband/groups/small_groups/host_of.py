@@ -1,9 +1,9 @@
 """Which of the frame's hosts has the small groups that a query's table answers."""
 
-from skyband.groups.small_group_table import SmallGroupTable
-from skyband.groups.small_groups import SmallGroups
-from skyband.groups.small_row_windows import SmallRowWindows
-from skyband.groups.small_time_windows import SmallTimeWindows
+from skyband.groups.small_groups.host import SmallGroups
+from skyband.groups.small_groups.table import SmallGroupTable
+from skyband.groups.small_groups.windows_in_rows import SmallRowWindows
+from skyband.groups.small_groups.windows_in_time import SmallTimeWindows
 from skyband.queries.query import Query
 
 

@@ -1,7 +1,7 @@
 """What a query says of its small groups: what is kept of a row, how a pass over all of them goes, who goes on after it.
 
 Which groups there are, their entries, the rows that wait and the state of all that is the frame's
-(`skyband.groups.small_group_hosts`): a table is the same over windows in time and in rows.
+(`skyband.groups.small_groups.host_of`): a table is the same over windows in time and in rows.
 """
 
 from abc import ABC, abstractmethod
@@ -21,10 +21,10 @@ from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carri
 from skyband.errors import PluginError
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.sessions import Sessions
-from skyband.groups.small_group_pass import DueMoments
-from skyband.groups.small_group_pass import PassInput as PassInput
-from skyband.groups.small_group_pass import PassResult as PassResult
+from skyband.groups.small_groups.passes import DueMoments
+from skyband.groups.small_groups.passes import PassInput as PassInput
+from skyband.groups.small_groups.passes import PassResult as PassResult
+from skyband.groups.small_groups.sessions import Sessions
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Moments, Schedule
 

@@ -6,8 +6,8 @@ from copy import copy
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns import numbers_or_lists
 from skyband.groups import state_arrays
-from skyband.groups.small_group_entries import SmallGroupEntries, entry_arrays
-from skyband.groups.small_group_table import SmallGroupTable
+from skyband.groups.small_groups.entries import SmallGroupEntries, entry_arrays
+from skyband.groups.small_groups.table import SmallGroupTable
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.state_validation import StateReader
 

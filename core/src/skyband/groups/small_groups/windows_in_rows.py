@@ -10,14 +10,14 @@ from skyband.columns import numbers_or_lists
 from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
-from skyband.groups.carried_rows_of_groups import CarriedRowsOfGroups
-from skyband.groups.sessions import Sessions
-from skyband.groups.small_group_pass import DueMoments, pass_input_of
-from skyband.groups.small_group_promotion import groups_that_grew
-from skyband.groups.small_group_store import SmallGroupStore
-from skyband.groups.small_group_table import SmallGroupTable
-from skyband.groups.small_groups import SmallGroupAnswers, SmallGroups
-from skyband.groups.small_groups_per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.carried_rows import CarriedRowsOfGroups
+from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
+from skyband.groups.small_groups.passes import DueMoments, pass_input_of
+from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.promotion import groups_that_grew
+from skyband.groups.small_groups.sessions import Sessions
+from skyband.groups.small_groups.store import SmallGroupStore
+from skyband.groups.small_groups.table import SmallGroupTable
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Moments
 

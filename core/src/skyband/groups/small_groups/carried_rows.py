@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns.rows_behind_answers import RankedRowsOfGroups
-from skyband.groups.small_group_entries import SmallGroupEntries
+from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.kernels.sorted_arrays import among
 
 _MOST = 2**62

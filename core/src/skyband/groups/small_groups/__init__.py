@@ -1,0 +1,1 @@
+"""The small groups of a query, held in shared columns and answered together: their host, table, store and passes."""
