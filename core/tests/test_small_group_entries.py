@@ -1,5 +1,7 @@
 """Entries of small groups against a dictionary, while groups come, grow, shrink, leave and return; ties within them."""
 
+from copy import deepcopy
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -43,6 +45,7 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
     rng = np.random.default_rng([41, seed])
     names = ["seen"] if numbered else []
     entries, wanted, numbers = SmallGroupEntries(KEPT, names), {}, {}
+    states = []  # those taken on the way are to stay as they are, however the entries go on
     for step in range(120):
         keys = np.sort(rng.choice(14, rng.integers(0, 6), replace=False)).astype(np.uint64) * np.uint64(2**60)
         if rng.random() < 0.2:
@@ -68,13 +71,17 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
                     del wanted[key], numbers[key]
         entries._check()
         expect(entries, wanted, numbers)
+        if step % 20 > 15:
+            states.append((state := entries.dump_state(), deepcopy(state)))
         if step % 20 == 19:
             again = SmallGroupEntries(KEPT, names)
-            again.load_state(entries.dump_state(), 99)
+            again.load_state(states[-1][0], 99)
             again._check()
             expect(again, wanted, numbers)
             np.testing.assert_equal(again.dump_state(), entries.dump_state())
             entries = again
+    for state, as_it_was in states:
+        np.testing.assert_equal(state, as_it_was)
 
 
 def ties(seed):

@@ -210,6 +210,18 @@ def test_the_ends_of_a_number_of_keys_are_missed_as_seldom_as_said():
     assert 3 * one**2 * (1 - one) + one**3 == pytest.approx(0.025)
 
 
+@pytest.mark.parametrize("delta", [0.2, 0.05, 0.001])
+def test_an_end_of_a_sum_misses_by_the_number_of_keys_or_by_their_mean_half_as_often_each(delta):
+    """The width tells the chance p of theorem 4.3, of which 5 p is that of one end."""
+    values, share = np.random.default_rng(1).random(4999), 0.1
+    _, low, high = sum_estimate([ValueSample(values, share)], 5000, delta, 0.0, 1.0)
+    deviation, kappa = math.sqrt(2) * values.std(), 7 / 3 + 3 / math.sqrt(2)
+    for end, keys in zip((low, high), around_k(5000, delta / 4), strict=True):
+        off = abs(end * share / keys - values.mean())
+        root = (math.sqrt(deviation**2 + 4 * kappa * off) - deviation) / (2 * kappa)
+        assert 5 * math.exp(-len(values) * root**2) == pytest.approx(delta / 4, rel=1e-6)
+
+
 def test_values_that_deviate_widen_the_bounds():
     alike, apart = np.full(4999, 0.5), np.arange(4999) % 2.0
     widths = []

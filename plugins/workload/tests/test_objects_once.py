@@ -121,6 +121,19 @@ def test_windows_of_rows_rank_an_object_once():
         assert ranked == sorted(best.items(), key=lambda entry: (-entry[1], entry[0]))[:4]
 
 
+@pytest.mark.parametrize("order", ["rising", "falling", "random"])
+def test_rows_that_wait_for_a_rare_answer_take_the_room_of_objects_not_of_rows(order):
+    ranker = skyband.create("workload-ranker", "paneband", queries=[(10**9, 10**9, 3)], repeats="best")
+    rng, sizes = np.random.default_rng(1), []
+    for first in range(0, 40_000, 1000):
+        times = np.arange(first, first + 1000)
+        scores = {"rising": times, "falling": -times, "random": rng.random(1000)}[order]
+        ranker.update(times, times % 7, scores.astype(float))
+        sizes.append(ranker.nbytes)
+    assert max(sizes) <= 2 * 1000 * 32
+    assert len(ranker) <= 7
+
+
 def test_queries_that_change_go_on():
     table = reports(8).combine_chunks()
     asked, more = family("top-k-workload", **WORKLOAD), {**ASKED[0], "name": "more", "k": 7}
