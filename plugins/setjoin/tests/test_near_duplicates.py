@@ -254,6 +254,32 @@ def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
         assert local.apply(table.take(pa.array([5, 4, 3, 2, 1, 0])), asked).equals(local.apply(table, asked))
 
 
+@pytest.mark.parametrize("window", ["10 seconds", "12 rows"])
+@pytest.mark.parametrize("limits", [(5, 4096), (64, 16), (64, 24)])
+def test_groups_outgrow_by_what_their_windows_hold_however_rows_are_cut(limits, window, monkeypatch):
+    """Sets, or their tokens, that have left the window in the middle of a batch count no more."""
+    monkeypatch.setattr(small_sets, "MOST_SETS", limits[0])
+    monkeypatch.setattr(small_sets, "MOST_TOKENS", limits[1])
+    grown = set()
+    for seed in range(3):
+        table, rng, states = stream(seed, 150), np.random.default_rng(seed), set()
+        places = pa.array([f"group {i}" for i in np.sqrt(rng.integers(0, 49, 150)).astype(int)])
+        table = table.set_column(4, "place", places)
+        asked = query(by="place", window=window)
+        wanted = as_output(by_hand(table, ["place"], window=12 if "rows" in window else 10 * SECOND,
+                                   rows="rows" in window), "pairs")  # fmt: skip
+        for cuts in ([], [40, 90], range(0, 150, 9)):
+            run = local.LocalRun.start(asked, table.schema)
+            parts = [table.slice(start, stop - start) for start, stop in zip([0, *cuts], [*cuts, 150], strict=True)]
+            found = [run.push(part.combine_chunks().to_batches()[0]) for part in parts if len(part)]
+            states.add(run.operator.snapshot())
+            told = rows_of(pa.Table.from_batches([*found, run.finish()]), table)
+            assert ranked(told) == ranked(wanted), (seed, cuts)
+        assert len(states) == 1, seed
+        grown.add(len(run.operator.groups.dump_state()["processors.key"]) > 0)
+    assert True in grown
+
+
 @pytest.mark.parametrize("window", ["10 seconds", "30 rows"])
 @pytest.mark.parametrize("keep", ["all", "first"])
 def test_batches_and_restarts_cannot_be_seen(keep, window):
