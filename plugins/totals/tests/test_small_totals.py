@@ -61,6 +61,35 @@ def test_rows_of_a_pane_that_come_to_the_most_units_of_one_weight_or_just_beside
     assert first["total"].to_pylist() == [worth(together, unit) for together in sums]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_most_units_among_many_objects_leave_one_state_however_rows_are_cut(seed):
+    """New entries of hundreds wait for others, in order: of an object's none has room any more but the last."""
+    rng, many, rows = np.random.default_rng(seed), 300, 80
+    heavy = rng.choice([5, 7, MOST_TOGETHER - 3, MOST_TOGETHER - 11], rows)
+    stream = pa.table(
+        {
+            "ts": pa.array(np.arange(many + rows) * 10_000, pa.timestamp("us", "UTC")),
+            "group": ["one"] * (many + rows),
+            "object": np.append(np.arange(many), rng.integers(0, 6, rows)),
+            "weight": np.append(np.ones(many), heavy),
+        }
+    )
+    query = {"kind": "heavy-hitters", "time": "ts", "by": ["group"], "object": "object", "total": "sum", "k": 4}
+    query |= {"weight": "weight", "unit": 1.0, "windows": ["8 seconds"], "every": "4 seconds", "delay": "0 seconds"}
+    states, found = set(), set()
+    for cuts in ([], [many + 20, many + 50], range(many, many + rows, 3)):
+        run, answers = local.LocalRun.start(query, stream.schema), []
+        for start, stop in zip([0, *cuts], [*cuts, many + rows], strict=True):
+            answers += map(run.push, stream.slice(start, stop - start).to_batches())
+            blob = run.operator.snapshot()
+            run = local.LocalRun.start(query, stream.schema)
+            run.operator.restore(blob)
+        states.add(blob)
+        answers.append(run.operator.finish(10_000 * (many + rows - 1)))
+        found.add(str(pa.Table.from_batches(answers).to_pylist()))
+    assert len(states) == len(found) == 1
+
+
 RANKED = {
     "two windows": {"k": 2, "against": "previous"},
     "a part": {"k": 2, "part": "amount >= 3"},
