@@ -94,6 +94,30 @@ def test_few_rows_and_many_are_taken_in_alike(rows_each, monkeypatch):
     assert counts == expected
 
 
+@pytest.mark.parametrize("at_once", [7, 400, 3000])
+@pytest.mark.parametrize("values", [{}, {"value": "value"}], ids=["counts", "sums"])
+def test_keys_that_come_again_count_once_while_older_ones_make_room_for_them(values, at_once, monkeypatch):
+    """Windows hold 35 keys, groups 40: of rows of minutes the oldest go again and again before the next answer."""
+    monkeypatch.setattr(execution, "_MOST_KEYS", 40)
+    rng = np.random.default_rng(at_once)
+    seconds = np.repeat(np.arange(300), 10)
+    items = 5 * (seconds - rng.integers(0, 2, 3000)) + rng.integers(0, 5, 3000)
+    worth = rng.integers(1, 100, 3000)
+    times = pa.array(np.arange(3000) * 100_000, pa.timestamp("us", "UTC"))
+    rows = pa.table({"t": times, "group": np.zeros(3000, np.int64), "item": items, "value": worth})
+    query = QUERY | {"every": "2 seconds", "windows": ["6 seconds"]} | values
+    run = LocalRun.start(query, rows.schema, {"sketch": "exact"})
+    answers = [run.push(part) for part in rows.combine_chunks().to_batches(max_chunksize=at_once)]
+    assert len(run.operator.groups.dump_state()["processors.key"]) == 0
+    answers = pa.Table.from_batches(answers).to_pylist()
+    assert len(answers) > 140
+    for place, answer in enumerate(answers):
+        inside = (seconds >= 2 * place - 4) & (seconds < 2 * place + 2)
+        latest = dict(zip(items[inside].tolist(), worth[inside].tolist(), strict=True))
+        assert answer["count"] == len(latest)
+        assert not values or answer["sum"] == sum(latest.values())
+
+
 def test_a_sketch_of_too_many_cells_has_no_bitmap():
     assert PcsaMl(epsilon=0.01).bitmap() is not None
     assert PcsaMl(epsilon=0.001).bitmap() is None
