@@ -1,6 +1,7 @@
 """CSV and JSON as both engines read them: RFC 4180, columns by name, one object a line, every fault by its line."""
 
 import csv
+import datetime as dt
 import json
 import string
 import subprocess
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.errors import ConfigError, InputError
 from skyband.job.model import Source
-from skyband.job.sources import text_blocks
+from skyband.job.sources import json_files, text_blocks
 from skyband.job.sources.csv_dialect import Dialect
 from skyband.job.sources.csv_files import CsvFile
 from skyband.job.sources.source_files import open_files
@@ -279,3 +280,57 @@ def test_numbers_that_json_has_not_are_written_by_their_names():
     assert [json.loads(line, parse_constant=pytest.fail)["n"] for line in lines] == [
         1.5, "NaN", "Infinity", "-Infinity", None,
     ]  # fmt: skip
+
+
+def test_columns_that_are_inferred_have_types_that_every_query_can_be_asked_of(tmp_path):
+    """Of values that tell no type, or one that only Arrow has, text is made."""
+    columns = {
+        "nothing": ("", pa.string()), "clock": ("12:30:00", pa.string()), "whole": ("7", pa.int64()),
+        "number": ("7.5", pa.float64()), "flag": ("true", pa.bool_()), "day": ("2026-01-31", pa.date32()),
+        "text": ("a", pa.string()), "time": ("2026-01-31T12:30:00Z", pa.timestamp("us", "UTC")),
+    }  # fmt: skip
+    values = ",".join(value for value, _ in columns.values())
+    path = written(tmp_path, f"{','.join(columns)}\n{values}\n{values}\n")
+    files = open_files(Source(format="csv", path=str(path), options={**HEADER, "inferSchema": True}))
+    assert {field.name: field.type for field in files.schema} == {name: kind for name, (_, kind) in columns.items()}
+    (batch,) = files.batches(files.schema.names)
+    assert len(batch) == 2 and batch["clock"].to_pylist() == ["12:30:00"] * 2 and batch["nothing"].null_count == 2
+
+
+def test_the_types_of_json_are_those_of_all_its_values_and_not_of_the_first_block(tmp_path, monkeypatch):
+    """A column that comes late, a number that has a fraction late, a value after nulls alone."""
+    lines = [{"n": 1, "gap": None}] * 40 + [{"n": 1.5, "gap": "a", "late": True}] * 40
+    path = written(tmp_path, "".join(f"{json.dumps(line)}\n" for line in lines), "a.json")
+    cut = text_blocks.blocks
+    small = lambda path, cutting, size=64, **keys: cut(path, cutting, 64, **keys)  # noqa: E731
+    monkeypatch.setattr(json_files, "blocks", small)
+    files = open_files(Source(format="json", path=str(path)))
+    found = {field.name: field.type for field in files.schema}
+    assert found == {"n": pa.float64(), "gap": pa.string(), "late": pa.bool_()}
+    read = [row for batch in files.batches(files.schema.names) for row in batch.to_pylist()]
+    assert read == [{"late": None, **line} for line in lines]
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE", "BIGINT", "DOUBLE", "DECIMAL(9, 2)", "BOOLEAN"])
+def test_a_value_that_cannot_be_read_is_the_one_that_stands_in_the_row_that_is_named(tmp_path, kind):
+    """Of several: the first."""
+    good = {"TIMESTAMP": "2026-01-31T12:30:00Z", "DATE": "2026-01-31", "BOOLEAN": "true"}.get(kind, "7")
+    for place in (0, 3, 6):
+        values = [good] * place + ["wrong one"] + [good, "another", good, "a third"]
+        with pytest.raises(InputError, match=rf"c, row {place}: cannot be read as .*wrong one"):
+            rows(written(tmp_path, "".join(f"{value}\n" for value in values)), schema=f"c {kind}")
+
+
+def test_every_way_to_write_a_zone_is_the_same_instant(tmp_path):
+    """In the ways of ISO 8601 and of Python; without a zone it is UTC, whatever the machine's own."""
+    ways = {
+        5.5: ["+05:30", "+0530"], -3.5: ["-03:30", "-0330"], 14: ["+14:00", "+1400"],
+        0: ["", "Z", "z", "UTC", "utc", " UTC", " Z", "+00:00", "-00:00", "+0000"],
+    }  # fmt: skip
+    pairs = [(hours, zone) for hours, zones in ways.items() for zone in zones]
+    for between in ("T", " "):
+        texts = [f"2026-03-29{between}01:30:00.25{zone}" for _, zone in pairs]
+        path = written(tmp_path, "".join(f"{text}\n" for text in texts))
+        begin = dt.datetime(2026, 3, 29, 1, 30, 0, 250_000, tzinfo=dt.UTC)
+        expected = [(begin - dt.timedelta(hours=hours),) for hours, _ in pairs]
+        assert rows(path, schema="ts TIMESTAMP") == expected

@@ -14,6 +14,8 @@ from skyband.job.sources.spark_ddl import ZONE
 from skyband.job.sources.value_formats import PLAIN, ValueFormats
 
 _ZONED = r"(?i)(z|utc|[+-]\d\d:?\d\d)$"
+_SPELT_UTC = r"(?i) ?(z|utc)$"
+"""How others than Arrow write it."""
 _DAY_ONLY = r"^\d{4}-\d\d-\d\d$"
 _BEYOND_MICROSECONDS = r"([.]\d{6})\d+"
 
@@ -45,7 +47,13 @@ def instants(texts: Any) -> Any:
         texts = pc.replace_substring_regex(texts, _BEYOND_MICROSECONDS, r"\1")
     if pc.any(pc.match_substring_regex(texts, _FAR)).as_py():
         return _far_instants(texts)
-    return texts.cast(pa.timestamp("us", ZONE))
+    try:
+        return texts.cast(pa.timestamp("us", ZONE))
+    except pa.ArrowInvalid:
+        plain = pc.replace_substring_regex(texts, _SPELT_UTC, "Z")
+        if plain.equals(texts):
+            raise
+        return plain.cast(pa.timestamp("us", ZONE))
 
 
 def _far_instants(texts: Any) -> Any:
@@ -78,9 +86,19 @@ def _cast(column: Any, field: Any, formats: ValueFormats) -> Any:
         return _converted(column, field.type, formats)
     except _FAULTS as error:
         row = _first_other(column, field.type, formats)
-        message = str(error).partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
+        fault = _fault_of(column.slice(row, 1), field.type, formats)
+        message = fault.partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
         remedy = _remedy(column[row].as_py(), field, formats) if formats.place else ""
         raise InputError(field.name, f"cannot be read as {field.type}: {message}{remedy}", row) from error
+
+
+def _fault_of(value: Any, kind: Any, formats: ValueFormats) -> str:
+    """What is wrong with one value: of a whole column Arrow tells of any that is wrong."""
+    try:
+        _converted(value, kind, formats)
+    except _FAULTS as error:
+        return str(error)
+    return ""
 
 
 def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
