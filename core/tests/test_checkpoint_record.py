@@ -1,10 +1,12 @@
 """What a job may change on the checkpoint that it has begun: what nobody would see is refused, the rest is free."""
 
+import attrs
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError, EngineError
 from skyband.job.checkpoint_record import RECORD, check_goes_on
 from skyband.job.model import Job, Sink, Source
+from skyband.job.savepoints.savepoint import source_facts
 
 SOURCE = Source("parquet", "visits", stream=True, where="status = 200", select=("ts", "client"))
 AWAY_SOURCE = evolve(SOURCE, path="s3a://reader:hunter2@bucket/visits")
@@ -64,6 +66,27 @@ def test_a_change_that_nobody_would_see_is_refused(tmp_path, table, changes, sai
 def test_other_changes_are_free(tmp_path, table, changes):
     check_goes_on(AWAY, tmp_path)
     check_goes_on(evolve(AWAY, **{table: evolve(getattr(AWAY, table), **changes)}), tmp_path)
+
+
+FREE = {
+    "stream": False, "schema": "ts TIMESTAMP", "finish": True, "idle_after": "1 minute", "reader": "files",
+    "url": "postgresql://host/other", "catalog": {"name": "other"}, "distribution": "other",
+}  # fmt: skip
+"""Keys of a source that do not say which rows it has: a stream may go on with others."""
+ROWS = {
+    "format": "json", "path": "others", "explode": "events", "where": "status = 404", "select": ("ts",),
+    "table": "db.others", "options": {"subscribe": "others"},
+}  # fmt: skip
+
+
+def test_every_key_of_a_source_that_says_which_rows_it_has_is_written_down():
+    """A key that is new to a source has its place in one of the two."""
+    assert {*FREE} | {*ROWS} == {entry.name for entry in attrs.fields(Source)}
+    of_table = evolve(SOURCE, path=None, table="db.visits")
+    for name, value in {**FREE, **ROWS}.items():
+        for source in (SOURCE, of_table):
+            changed = source_facts(evolve(source, **{name: value})) != source_facts(source)
+            assert changed == (name in ROWS), name
 
 
 def test_a_record_holds_no_password_and_loses_the_one_that_an_older_skyband_wrote(tmp_path):

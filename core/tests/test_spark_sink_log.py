@@ -2,7 +2,7 @@
 
 import pytest
 from skyband.errors import ConfigError
-from skyband.job.spark.sink_log import check_belong
+from skyband.job.spark.sink_log import check_belong, is_seeded, seed
 
 
 def leave(home, offsets=(), commits=(), logged=(), parts=0):
@@ -55,3 +55,19 @@ def test_what_would_lose_answers_is_refused(tmp_path, folders, said):
         check_belong(tmp_path / "c", tmp_path / "s")
     assert said.format(c=tmp_path / "c") in str(caught.value)
     assert str(tmp_path / "s") in str(caught.value)
+
+
+def test_a_log_is_seeded_that_lists_what_seeding_wrote_and_nothing_else(tmp_path):
+    log, seeds = tmp_path / "_spark_metadata", range(2)
+    assert not is_seeded(tmp_path, seeds), "no log"
+    log.mkdir()
+    assert not is_seeded(tmp_path, seeds), "a log of nothing"
+    seed(tmp_path, seeds)
+    (log / ".0.crc").touch()
+    assert is_seeded(tmp_path, seeds) and not is_seeded(tmp_path, range(1))
+    for name, text in (("1", "v1\n{}"), ("2", "v1")):
+        before = (log / name).read_bytes() if (log / name).exists() else None
+        (log / name).write_text(text)
+        assert not is_seeded(tmp_path, seeds), f"{name} lists answers, or a micro-batch of the stream's own"
+        (log / name).unlink() if before is None else (log / name).write_bytes(before)
+    assert is_seeded(tmp_path, seeds)

@@ -282,10 +282,22 @@ def test_a_stream_that_begins_with_history_has_had_it_all(kind):
     assert sum(operator.take_metrics().rows_late for operator in stream.operators) > 0
 
 
-def test_shards_that_stand_elsewhere_are_refused():
-    query = family("distinct-count", by=["place"])
-    one, other = stream_of(query, 2), stream_of(query, 2)
+@pytest.mark.parametrize(("by", "after"), [(["place"], 3), ([], 1)], ids=["apart", "merged"])
+def test_shards_that_stand_elsewhere_are_refused(by, after):
+    query, backends = family("distinct-count", by=by), {"sketch": "exact"}
+    one, other = stream_of(query, 2, backends), stream_of(query, 2, backends)
     one.push(pieces(2)[0]), other.push(table())
     one.operators[1] = other.operators[1]
     with pytest.raises(SnapshotError, match="contradicts itself: its shards stand at"):
-        stream_of(query, 3).begin_from(one)
+        stream_of(query, after, backends).begin_from(one)
+
+
+@pytest.mark.parametrize(("by", "after"), [(["place"], 3), ([], 1)], ids=["apart", "merged"])
+def test_shards_that_were_given_other_rules_are_refused(by, after):
+    query, backends = family("distinct-count", by=by, windows=[], longest="1 minute"), {"sketch": "exact"}
+    stream = stream_of(query, 2, backends)
+    for operator, window in zip(stream.operators, ("30 seconds", "20 seconds"), strict=True):
+        operator.broadcast(pa.table({"name": ["quick"], "window": [window]}))
+    stream.push(pieces(5)[0])
+    with pytest.raises(SnapshotError, match="were given other rows of the second table"):
+        stream_of(query, after, backends).begin_from(stream)

@@ -13,7 +13,7 @@ from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
 from skyband.job.model import Job, Sink, Source
 from skyband.job.savepoints import savepoint
 from skyband.job.savepoints.savepoint import Position, source_facts
-from skyband.job.savepoints.start import _check_source
+from skyband.job.savepoints.start import MARK, _check_source, _partial_folder, begin_from
 
 STATES = [b"one", b"two and more"]
 SOURCE = {"format": "parquet", "path": "/somewhere"}
@@ -204,3 +204,42 @@ def test_what_is_damaged_is_refused(tmp_path, damage, said):
     with pytest.raises(SkybandError, match=said) as caught:
         savepoint.read(tmp_path / "saved").snapshots()
     assert isinstance(caught.value, SnapshotError) or "savepoint.json" in said or "tallest" in said
+
+
+def test_a_checkpoint_that_began_with_anything_else_is_not_begun_again(tmp_path):
+    """With the same savepoint nothing is left to do; with another, or with none, its rows are not those it goes on
+    from."""
+    saved = [write(tmp_path / name) for name in ("one", "other")]
+    source = Source("parquet", "/somewhere", stream=True)
+    checkpoint = tmp_path / "checkpoint"
+    job = Job("counts", source, saved[0].query, {}, Sink("parquet", None, str(checkpoint)), {}, None)
+    checkpoint.mkdir()
+    (checkpoint / MARK).write_text(json.dumps({"savepoint": saved[0].id, "skyband": "1", "shards": 2}))
+    begin_from(None, job, None, tmp_path / "one")
+    with pytest.raises(EngineError, match="has begun otherwise"):
+        begin_from(None, job, None, tmp_path / "other")
+    for text in ("{}", "[]", None):
+        (checkpoint / MARK).write_text(text) if text is not None else (checkpoint / MARK).rename(checkpoint / "offsets")
+        with pytest.raises(EngineError, match="has begun otherwise"):
+            begin_from(None, job, None, tmp_path / "one")
+
+
+def test_a_start_removes_what_killed_starts_of_its_checkpoint_left_and_nothing_else(tmp_path):
+    def left(name, own):
+        (tmp_path / name).mkdir()
+        if own is not None:
+            (tmp_path / name / "skyband-partial.json").write_text(own)
+
+    own, elsewhere = json.dumps({"checkpoint": "checkpoint"}), tmp_path / "elsewhere"
+    left(".skyband-killed.partial", own)
+    left(".skyband-of-another.partial", json.dumps({"checkpoint": "another"}))
+    left(".skyband-of-somebody.partial", None)
+    left("elsewhere", own)
+    (tmp_path / ".skyband-link.partial").symlink_to(elsewhere)
+    with _partial_folder(tmp_path / "checkpoint") as partial:
+        assert partial.parent == tmp_path
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {
+        ".skyband-of-another.partial", ".skyband-of-somebody.partial", ".skyband-link.partial", "elsewhere"
+    }  # fmt: skip
+    assert (elsewhere / "skyband-partial.json").exists()
