@@ -1,5 +1,6 @@
 """Parts of files: shared out among tasks so that every row is read once, each with its place in its file."""
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -82,6 +83,18 @@ def test_a_file_that_changed_or_went_since_it_was_listed_is_named(tmp_path):
     for part in (first, second):
         with pytest.raises(InputError, match=f"{part.path.name}: has changed since the run began: run it again"):
             list(files.batches(["n"], [part]))
+
+
+def test_a_file_that_was_written_anew_is_named_though_it_is_as_long(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1\n2\n")
+    files = open_files(Source(format="csv", path=str(tmp_path), schema="n BIGINT"))
+    ((part,),) = tasks_of(files.paths, "csv", 2)
+    assert [batch.to_pylist() for batch in files.batches(["n"], [part])] == [[{"n": 1}, {"n": 2}]]
+    path.write_text("3\n4\n")
+    os.utime(path, ns=(part.stamp[1] + 1,) * 2)
+    with pytest.raises(InputError, match=r"a\.csv: has changed since the run began"):
+        list(files.batches(["n"], [part]))
 
 
 def test_a_column_in_other_letters_is_that_column(tmp_path):

@@ -133,3 +133,13 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
     asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
     names = set(re.findall(r"\bskyband_\w+", " ".join(asked)))
     assert names == SAMPLES.keys(), "all of them, and no other"
+
+
+def test_a_run_that_ends_before_its_first_micro_batch_says_that_it_has_read_nothing(tmp_path):
+    with exported(job(str(tmp_path / "skyband.prom")), Progress(io.StringIO())):
+        pass
+    written = samples(plain((tmp_path / "skyband.prom").read_text()))
+    assert {sample.name: sample.value for sample in written} == {
+        "skyband_rows_total": 0, "skyband_late_rows_total": 0, "skyband_answers_total": 0,
+        "skyband_micro_batches_total": 0, "skyband_running": 0,
+    }  # fmt: skip

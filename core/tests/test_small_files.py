@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from itertools import product
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -192,3 +193,15 @@ def test_the_shares_of_a_large_file_make_it_up(tmp_path, groups, most):
     assert sorted(row for rows in read for row in rows) == list(range(1_000))
     if groups > 1 and most < 1_000_000:
         assert sum(map(bool, read)) > 1
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_a_file_ends_where_it_ends_whatever_its_last_line_ends_with(tmp_path, header):
+    """Of one column, where two lines that run into each other are a line again."""
+    source = Source(format="csv", path=str(tmp_path), schema="n BIGINT", options={"header": header})
+    for ends in product(["\n", "", "\r\n", "\r"], repeat=2):
+        first = "n\n" if header else ""
+        put(tmp_path, [f"{first}{number}1\n{number}2{end}" for number, end in enumerate((*ends, ""))], "csv")
+        for together in (False, True):
+            batches = open_files(source).batches(["n"], together=together)
+            assert [row["n"] for batch in batches for row in batch.to_pylist()] == [1, 2, 11, 12, 21, 22], ends

@@ -79,6 +79,16 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, mo
             table_sink.check_goes_on(job, sink)
 
 
+@pytest.mark.parametrize("written", range(-1, 4))
+def test_a_micro_batch_that_is_there_or_lies_behind_is_not_written(written):
+    """Whichever number Spark gives, as after a checkpoint that was set back while the run was stopped."""
+    for given in range(4):
+        sink = Table([("mine", number, "before") for number in range(written + 1)] + [("other", 9, "of another")])
+        before = [*sink.rows]
+        give(sink, given, "after")
+        assert sink.rows == before + ([("mine", given, "after")] if given > written else [])
+
+
 @pytest.mark.parametrize("begun", [-1, 0, 9])
 @pytest.mark.parametrize("rows", [0, 3])
 def test_a_table_without_numbers_must_be_free_when_a_stream_begins(tmp_path, monkeypatch, begun, rows):

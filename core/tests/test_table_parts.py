@@ -1,9 +1,14 @@
 """Parts of a table are all read, each once, whatever they call the place where they are."""
 
+from pathlib import Path
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
+from skyband.job.model import Source
 from skyband.job.sources.where_and_select import Shape
+from skyband.job.spark import plain_files_of_tables
 from skyband.job.spark.table_parts import TableParts, tasks_of
 from skyband.tables import TablePart
 
@@ -32,3 +37,22 @@ def test_every_part_is_read_once_though_several_are_of_one_file(places):
     for together in (parts, *tasks):
         read = pa.Table.from_batches(table.batches(["number"], together, None))
         assert sorted(read["number"].to_pylist()) == [part.first + more for part in together for more in (0, 1)]
+
+
+def test_a_table_of_whose_files_one_is_not_here_is_not_read_without_it(tmp_path):
+    """By Python, which would give the rows of the others: Spark says of each that it is not there."""
+    names = [str(tmp_path / f"{name}.parquet") for name in "ab"]
+    for name in names:
+        pq.write_table(pa.table({"number": [1], "unread": ["a"]}, schema=SCHEMA), name)
+    source = Source(format="acme", path=str(tmp_path))
+    read = plain_files_of_tables._by_files(source, names, SCHEMA, {}, ["number"])
+    assert [str(path) for path in read.files.paths] == names
+    for gone, said in (([names[0]], "not of this machine"), (names, "not of this machine"), ([], None)):
+        there = [name for name in names if name not in gone]
+        for name in gone:
+            Path(name).rename(f"{name}.gone")
+        choice = plain_files_of_tables._by_files(source, names, SCHEMA, {}, ["number"])
+        assert (choice.files is None) == (said is not None) and (said or "") in choice.why, there
+        for name in gone:
+            Path(f"{name}.gone").rename(name)
+    assert plain_files_of_tables._by_files(source, [], SCHEMA, {}, ["number"]).why == "it has no files"
