@@ -1,12 +1,13 @@
 """Tables of databases: a job's answers, the newest of them or all, and what others do to a table meanwhile."""
 
+import decimal
 import random
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,9 +18,10 @@ from board import KEY, QUERY, BoardJob, newest, visits
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
 from skyband.tables import InstalledFormat, open_sink, open_table
+from skyband_lakes.sql import database
 from skyband_lakes.sql.format import SqlFormat
 
-pytest.importorskip("sqlalchemy")
+sqlalchemy = pytest.importorskip("sqlalchemy")
 pytest.importorskip("skyband_totals")  # the query of the job below; the plugin may be alone
 
 SINK = """format = "sql"
@@ -147,6 +149,91 @@ def test_rows_are_read_as_they_were_written(kind, tmp_path):
     sink.append(EVERY_TYPE)
     versions.append(open_table("sql", url, {"table": "board"}).version)
     assert len({*versions}) == 5
+
+
+WHOLE = [0, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1]
+CENTS = [decimal.Decimal(text) for text in ("0.10", "-1234567890123.45", "1234567890123456.78", "90071992547409.93")]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_no_number_is_rounded_in_silence(kind, tmp_path):
+    """What is read is what was written, to the last digit, or it was refused by its column and value."""
+    if kind == "duckdb":
+        pytest.importorskip("duckdb_engine")
+    numbers = [(value, pa.uint64()) for value in WHOLE]
+    numbers += [(value, pa.decimal128(18, 2)) for value in CENTS]
+    numbers += [(decimal.Decimal(value), pa.decimal128(38, 0)) for value in (-(2**63), 2**63 - 1, 10**37 + 1)]
+    refused = []
+    for place, (value, number) in enumerate(numbers):
+        url = f"{kind}:///{tmp_path}/{place}.db"
+        rows = pa.table({"n": pa.array([None, value], number)})
+        try:
+            open_sink("sql", url, {"table": "board"}).append(rows, replace=True)
+        except ConfigError as error:
+            assert f"SQLite would round {value} of the column 'n'" in str(error)
+            refused.append(value)
+        else:
+            assert table_at(url)["n"].cast(number).to_pylist() == [None, value]
+    beyond = [2**63, 2**63 + 5, 2**64 - 1, *CENTS[2:], 10**37 + 1]
+    assert refused == (beyond if kind == "sqlite" else [])
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_names_that_a_float_does_not_tell_apart_are_rows_of_their_own(kind, tmp_path):
+    if kind == "duckdb":
+        pytest.importorskip("duckdb_engine")
+    url, ids = f"{kind}:///{tmp_path}/board.db", [2**53, 2**53 + 1, 2**53 + 2]
+    sink = open_sink("sql", url, {"table": "board"}, key=["object"])
+    for at, change in enumerate(("entered", "updated")):
+        times = pa.array([at] * 3, pa.timestamp("us", "UTC"))
+        log = {"object": pa.array(ids, pa.uint64()), "at": times, "change": [change] * 3, "total": [at] * 3}
+        sink.write(pa.table(log), "one", at)
+    log = {"object": pa.array(ids[1:2], pa.uint64()), "at": times[:1], "change": ["left"], "total": [1]}
+    sink.write(pa.table(log), "one", 2)
+    assert sorted(map(int, table_at(url)["object"].to_pylist())) == [ids[0], ids[2]]
+
+
+def test_a_key_may_be_null_in_any_of_its_columns_and_names_one_row(tmp_path):
+    """Against a dictionary, whatever is null, all of them too."""
+    for width in (1, 2):
+        names = [f"k{place}" for place in range(width)]
+        chance, expected = random.Random(width), {}
+        url = f"sqlite:///{tmp_path}/{width}.db"
+        for number in range(10):
+            keys = {tuple(chance.choice([None, "", "a"]) for _ in names) for _ in range(3)}
+            changes = {key: chance.choice(["entered", "updated", "left"]) for key in keys}
+            for key, change in changes.items():
+                expected.pop(key, None)
+                if change != "left":
+                    expected[key] = number
+            log = {name: pa.array([key[place] for key in changes], pa.string()) for place, name in enumerate(names)}
+            log["at"] = pa.array([number] * len(changes), pa.timestamp("us", "UTC"))
+            log |= {"change": [*changes.values()], "total": [number] * len(changes)}
+            open_sink("sql", url, {"table": "board"}, key=names).write(pa.table(log), "one", number)
+        there = table_at(url)
+        found = [(*(row[name] for name in names), row["total"]) for row in there.to_pylist()]
+        assert sorted(found, key=repr) == sorted(((*key, total) for key, total in expected.items()), key=repr)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_batch_whose_commit_may_have_been_is_not_added_again(replace, tmp_path, monkeypatch):
+    """A connection that is lost after the commit and before its answer: in place of others it may be written twice."""
+    url, lost = f"sqlite:///{tmp_path}/board.db", []
+    run = database.Database._run
+
+    def losing(self, work):
+        done = run(self, work)
+        if not lost:
+            lost.append(done)
+            raise sqlalchemy.exc.DBAPIError("", {}, sqlite3.OperationalError("gone"), connection_invalidated=True)
+        return done
+
+    sink = open_sink("sql", url, {"table": "board"})
+    sink.append(EVERY_TYPE.slice(0, 1))
+    monkeypatch.setattr(database.Database, "_run", losing)
+    with nullcontext() if replace else pytest.raises(EngineError, match="look whether it runs"):
+        sink.append(EVERY_TYPE, replace)
+    assert lost and table_at(url).num_rows == len(EVERY_TYPE) + (0 if replace else 1)
 
 
 def test_more_rows_than_are_read_at_once(tmp_path, monkeypatch):

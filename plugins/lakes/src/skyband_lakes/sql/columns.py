@@ -1,5 +1,8 @@
 """Columns of answers as those of a database, and their values as its driver takes them."""
 
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from skyband.errors import ConfigError, Problem
@@ -34,13 +37,13 @@ def _type(sql: Any, entry: "pa.Field") -> Any:
     if is_.is_boolean(kind):
         column = sql.Boolean()
     elif is_.is_uint64(kind):
-        column = sql.Numeric(20, 0)
+        column = _decimals()(20, 0)
     elif is_.is_integer(kind):
         column = sql.BigInteger()
     elif is_.is_floating(kind):
         column = sql.Double()
     elif is_.is_decimal(kind):
-        column = sql.Numeric(kind.precision, kind.scale)
+        column = _decimals()(kind.precision, kind.scale)
     elif is_.is_date(kind):
         column = sql.Date()
     elif is_.is_timestamp(kind):
@@ -53,6 +56,50 @@ def _type(sql: Any, entry: "pa.Field") -> Any:
         message = f"column {entry.name!r} to write is {kind}, which no column of a database holds: cast it first"
         raise ConfigError(Problem("table", message))
     return column
+
+
+@cache
+def _decimals() -> Any:
+    """The type of decimal columns, whose values come to the driver to the last digit: SQLAlchemy's own makes floats of
+    them for drivers that it does not know to take decimals, such as DuckDB's, which does.
+    """
+    sql = SQL.imported()
+
+    def bind_processor(_: Any, dialect: Any) -> Callable[[Any], Any] | None:
+        return _for_sqlite if dialect.name == "sqlite" else None
+
+    members = {"impl": sql.Numeric, "cache_ok": True, "bind_processor": bind_processor}
+    return type("Decimals", (sql.types.TypeDecorator,), members)
+
+
+def _for_sqlite(value: Any) -> Any:
+    """SQLite has whole numbers of 64 bits, and floats."""
+    if value is None:
+        return None
+    whole = int(value)
+    return whole if whole == value and -(2**63) <= whole < 2**63 else float(value)
+
+
+def from_sqlite(value: Any, scale: int) -> Decimal | None:
+    """What stands in a decimal column of SQLite, which SQLAlchemy would take for a float."""
+    return None if value is None else Decimal(value if isinstance(value, int) else f"{float(value):.{scale}f}")
+
+
+def check_digits(connection: Any, rows: "pa.Table") -> None:
+    """Raise ConfigError where the database would round a number of these rows: SQLite, beyond 64 bits or 15 digits."""
+    import pyarrow as pa
+
+    if connection.dialect.name != "sqlite":
+        return
+    for entry, column in zip(rows.schema, rows.columns, strict=True):
+        kind = entry.type.value_type if pa.types.is_dictionary(entry.type) else entry.type
+        if not (pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
+            continue
+        for value in python_values(_plain(column)):
+            kept = _for_sqlite(value)
+            if isinstance(kept, float) and Decimal(repr(kept)) != value:
+                message = f"SQLite would round {value} of the column {entry.name!r} ({kind})"
+                raise ConfigError(Problem("table", f"{message}: cast it to STRING or DOUBLE, or use another database"))
 
 
 def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":

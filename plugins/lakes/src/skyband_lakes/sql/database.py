@@ -59,6 +59,11 @@ class Database:
         return self._kind != "sqlite"
 
     @property
+    def has_decimals(self) -> bool:
+        """SQLite has whole numbers of 64 bits, and floats."""
+        return self._kind != "sqlite"
+
+    @property
     def _kind(self) -> str:
         return str(SQL.imported().make_url(self.url).get_backend_name())
 

@@ -1,6 +1,6 @@
 """The rows of a table in a database as Arrow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.tables import TableRows
 
 from skyband_lakes.libraries import SQL
-from skyband_lakes.sql.columns import arrow_type
+from skyband_lakes.sql.columns import arrow_type, from_sqlite
 from skyband_lakes.sql.database import Database, has_table
 from skyband_lakes.sql.numbers import MicroBatchNumbers
 
@@ -66,7 +66,7 @@ class SqlRows(TableRows):
                 return
             for rows in connection.execute(self._select(columns)).partitions(_AT_ONCE):
                 values = zip(*rows, strict=True)
-                arrays = [pa.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
+                arrays = [self._array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     @cached_property
@@ -89,7 +89,23 @@ class SqlRows(TableRows):
         return self.database.once(reflected)
 
     def _select(self, columns: list[str]) -> Any:
-        return SQL.imported().select(*(self._table.c[name] for name in columns))
+        sql = SQL.imported()
+        raw = [self._is_rounded(self._schema.field(name).type) for name in columns]
+        named = zip((self._table.c[name] for name in columns), raw, strict=True)
+        return sql.select(*(sql.type_coerce(one, sql.types.NullType()) if is_raw else one for one, is_raw in named))
+
+    def _array(self, values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
+        import pyarrow as pa
+
+        if self._is_rounded(kind):
+            values = [from_sqlite(value, kind.scale) for value in values]
+        return pa.array(values, kind)
+
+    def _is_rounded(self, kind: "pa.DataType") -> bool:
+        """Whether SQLAlchemy would make floats of a column's values first."""
+        import pyarrow as pa
+
+        return pa.types.is_decimal(kind) and not self.database.has_decimals
 
     def _as_arrow(self, connection: Any, columns: list[str] | None) -> "pa.RecordBatchReader":
         """Of DuckDB; None: all columns."""

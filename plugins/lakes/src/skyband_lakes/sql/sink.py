@@ -9,7 +9,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.tables import BatchSink, NetChanges
 
 from skyband_lakes.libraries import SQL
-from skyband_lakes.sql.columns import table_of, values_of, wants_value
+from skyband_lakes.sql.columns import check_digits, table_of, values_of, wants_value
 from skyband_lakes.sql.database import Database, has_table
 from skyband_lakes.sql.numbers import MicroBatchNumbers
 
@@ -88,11 +88,13 @@ class SqlSink(BatchSink):
 
     def _insert(self, connection: Any, table: Any, rows: "pa.Table") -> None:
         if len(rows):
+            check_digits(connection, rows)
             connection.execute(table.insert(), values_of(rows))
 
     def _delete(self, connection: Any, table: Any, keys: "pa.Table") -> None:
         """Rows with these keys, of which none need be there. A null is compared as such, so that an index helps."""
         sql = SQL.imported()
+        check_digits(connection, keys)
         for nulls, some in _by_nulls(keys):
             names = [name for name in keys.column_names if name not in nulls]
             same = [table.c[name] == sql.bindparam(f"{_PREFIX}{name}") for name in names]
