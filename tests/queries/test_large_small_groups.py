@@ -83,10 +83,10 @@ def test_many_rows_between_answers_are_as_few_and_as_by_processors(name, objects
     table, rng = stream(seed, objects, below, str if seed % 2 else int), np.random.default_rng(seed)
     asked = query(SPECS[name], by=["group"], delay="1 second")
     few, some = (np.sort(rng.integers(0, ROWS, pieces)).tolist() for pieces in (2, 20))
-    limits = {int(rng.integers(20, 200)): some, int(rng.integers(200, 1200)): [*range(0, ROWS, 30)], MOST: some}
+    cuts_by_limit = {int(rng.integers(20, 200)): some, int(rng.integers(200, 1200)): [*range(0, ROWS, 30)], MOST: some}
     most_of_all(0, monkeypatch)
     rows, _, dropped = run(asked, table, few)
-    for most, cuts in limits.items():
+    for most, cuts in cuts_by_limit.items():
         most_of_all(most, monkeypatch)
         whole, pieces = run(asked, table, few), run(asked, table, cuts, snapshots=data and most == MOST)
         assert whole[0] == pieces[0] == rows

@@ -10,6 +10,7 @@ from cut_run import cut_run
 from in_process_shards import on_shards
 from skyband import ConfigError
 from skyband.engines import local
+from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 from skyband_totals.conformance.oracle import TotalOracle
 
@@ -87,15 +88,15 @@ def answered(table, by):
 
 def follow(seed, monkeypatch):
     rng = np.random.default_rng([42, seed])
-    total, limits = list(KINDS)[seed % 3], LIMITS[int(rng.integers(len(LIMITS)))]
+    total, shown = list(KINDS)[seed % 3], LIMITS[int(rng.integers(len(LIMITS)))]
     windows = [(10,), (20, 5), (15, 25), (5, 30)][int(rng.integers(4))]
     by, rows = bool(rng.integers(2)), stream(rng)
     monkeypatch.setattr(limits, "MOST_ENTRIES", int(rng.choice([0, 3, 512])))
-    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "rest": True, **KINDS[total], **limits}
+    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "rest": True, **KINDS[total], **shown}
     query |= {"windows": [f"{window} seconds" for window in windows], "every": f"{EVERY} seconds"}
     query |= {"by": ["group"]} if by else {}
     query |= {"empty": "zero"} if (empty := bool(rng.integers(2))) else {}
-    wanted = expected(rows, windows, total, by, limits, empty)
+    wanted = expected(rows, windows, total, by, shown, empty)
     assert answered(local.apply(rows, query), by) == wanted, (seed, query)
     assert answered(cut_run(rows, query, rng)[0], by) == wanted, (seed, query, "in batches")
 

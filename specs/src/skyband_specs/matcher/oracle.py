@@ -35,24 +35,6 @@ def in_worlds(probe: Sequence[Sample], other: Sequence[Sample], epsilon: float) 
     return total
 
 
-def joined_in_worlds(
-    probe: Sequence[Sample], window: Sequence[Sequence[Sample]], size: int, epsilon: float
-) -> list[Fraction]:
-    """For each tuple of a stream, oldest first: the share of worlds in which it is among the `size` youngest that exist
-    and matches the probe.
-    """
-    totals = [Fraction(0)] * len(window)
-    for world in product(_outcomes(probe), *map(_outcomes, window)):
-        (u, chance), *others = world
-        for _, share in others:
-            chance *= share
-        there = [position for position, (v, _) in enumerate(others) if v is not None][-size:]
-        for position in there:
-            if _near(u, others[position][0], epsilon):
-                totals[position] += chance
-    return totals
-
-
 def _near(u: float | None, v: float | None, epsilon: float) -> bool:
     return u is not None and v is not None and abs(u - v) <= epsilon
 

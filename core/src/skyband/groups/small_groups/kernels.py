@@ -83,3 +83,27 @@ def count_since(times: Any, begin: int, end: int, since: Any) -> int:
     for place in range(np.uint64(begin), np.uint64(end)):
         count += times[place] >= since
     return count
+
+
+SHORT = 32
+"""Fewer entries are moved by one loop, more by one for each array, in which a processor does several at a time."""
+
+
+@nested_njit
+def copy_entries(source: Any, first: int, entries: Any, begin: int, size: int) -> None:
+    """Copy `size` entries in four arrays that stand from `first` on to others' arrays, from `begin` on."""
+    if size < SHORT:
+        for place in range(size):
+            entries[0][begin + place], entries[1][begin + place] = source[0][first + place], source[1][first + place]
+            entries[2][begin + place], entries[3][begin + place] = source[2][first + place], source[3][first + place]
+        return
+    _copy(source[0], first, entries[0], begin, size)
+    _copy(source[1], first, entries[1], begin, size)
+    _copy(source[2], first, entries[2], begin, size)
+    _copy(source[3], first, entries[3], begin, size)
+
+
+@nested_njit(vectorized=True)
+def _copy(source: Any, first: int, target: Any, begin: int, size: int) -> None:
+    for place in range(size):
+        target[begin + place] = source[first + place]

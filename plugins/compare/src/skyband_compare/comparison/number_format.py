@@ -23,11 +23,6 @@ def share(value: float) -> str:
     return f"{percent:.{max(digits, 0)}f} %"
 
 
-def share_tick(value: float) -> str:
-    """A share on an axis, however small."""
-    return f"{100 * value:.3g} %"
-
-
 def rate(value: float) -> str:
     """Rows a second: 12.3 M, 850 k, 42."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):

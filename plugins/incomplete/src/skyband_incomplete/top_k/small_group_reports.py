@@ -9,33 +9,12 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.groups.small_groups.kernels import SHORT, copy_entries
 from skyband.kernels.nested import nested_njit
 from skyband.kernels.sorting import sort_places
 
 LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
 """What counts where an object reports again; SUM and NEVER are promises: so many reports at most, which are summed."""
-_SHORT = 32
-"""Fewer reports are moved by one loop, more by one for each array, in which a processor does several at a time."""
-
-
-@nested_njit
-def copy_reports(source: Any, first: int, reports: Any, begin: int, size: int) -> None:
-    """Copy `size` reports that stand from `first` on to others' arrays, from `begin` on."""
-    if size < _SHORT:
-        for place in range(size):
-            reports[0][begin + place], reports[1][begin + place] = source[0][first + place], source[1][first + place]
-            reports[2][begin + place], reports[3][begin + place] = source[2][first + place], source[3][first + place]
-        return
-    _copy(source[0], first, reports[0], begin, size)
-    _copy(source[1], first, reports[1], begin, size)
-    _copy(source[2], first, reports[2], begin, size)
-    _copy(source[3], first, reports[3], begin, size)
-
-
-@nested_njit(vectorized=True)
-def _copy(source: Any, first: int, target: Any, begin: int, size: int) -> None:
-    for place in range(size):
-        target[begin + place] = source[first + place]
 
 
 @nested_njit(vectorized=True)
@@ -128,7 +107,7 @@ def take_report(
             break
         begin -= 1
     shift = begin + 1 - end  # 1: no report goes
-    if shift > 0 and stop - end < _SHORT:
+    if shift > 0 and stop - end < SHORT:
         for entry in range(stop - 1, end - 1, -1):
             object_[entry + 1], stream[entry + 1] = object_[entry], stream[entry]
             time[entry + 1], value[entry + 1] = time[entry], value[entry]
@@ -165,7 +144,7 @@ def merge_reports(
         after = begin
         while after < end and source[0][after] == owner:
             after += 1
-        copy_reports(source, first, reports, target, after - first)
+        copy_entries(source, first, reports, target, after - first)
         own = target + begin - first
         target += after - first
         first = after
@@ -177,7 +156,7 @@ def merge_reports(
             )
             repeated += broken
             place += 1
-    copy_reports(source, first, reports, target, end - first)
+    copy_entries(source, first, reports, target, end - first)
     return target + end - first, repeated
 
 

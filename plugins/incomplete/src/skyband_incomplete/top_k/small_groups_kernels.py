@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.groups.small_groups.kernels import longer, oldest_needed, rows_before, without_spare_room
+from skyband.groups.small_groups.kernels import copy_entries, longer, oldest_needed, rows_before, without_spare_room
 from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
@@ -24,7 +24,6 @@ from skyband_incomplete.top_k.small_group_reports import (
     LATEST,
     NEVER,
     SUM,
-    copy_reports,
     forget_reports,
     merge_reports,
     take_report,
@@ -104,7 +103,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
             repeated += broken
             row = until
         else:
-            copy_reports(held, firsts[number], reports, first, size)
+            copy_entries(held, firsts[number], reports, first, size)
             end = first + size
         while True:
             # Rows up to the next moment first, then its answer: windows are half open.
@@ -117,7 +116,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                     size = end - first
                     some = min(until - row, most - size)
                     if some >= _MANY:
-                        copy_reports(reports, first, spare, 0, size)
+                        copy_entries(reports, first, spare, 0, size)
                         end, broken = merge_reports(
                             reports, first, spare, 0, size, rows, row, row + some, repeats, occurrences, stays, window
                         )

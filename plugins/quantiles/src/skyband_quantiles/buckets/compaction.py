@@ -18,7 +18,6 @@ from skyband_quantiles.buckets.history import (
     NODE_ROWS,
     NODE_START,
     NODES,
-    ORDERED,
     PLACED,
     RAW,
     RAW_START,
@@ -285,9 +284,3 @@ def _check_passed(history: Any) -> None:
                 forget_passed_by(history, window)
             else:
                 history.passed[window] = passed
-
-
-@nested_njit
-def places_in_order(history: Any) -> Any:
-    """How many places there are."""
-    return history.numbers[ORDERED]

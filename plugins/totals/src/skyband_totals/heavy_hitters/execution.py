@@ -58,8 +58,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         query = self.query
         if query.longest is None:
             return None
-        limits = Limits(query.longest.length, query.most, k=query.k, grain=query.every.length)
-        return rules_of(query.windows, query.every, query.offset, limits)
+        bounds = Limits(query.longest.length, query.most, k=query.k, grain=query.every.length)
+        return rules_of(query.windows, query.every, query.offset, bounds)
 
     def end(self, latest: int) -> int | None:
         """With rules, a processor tells."""

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
-from skyband.groups.small_groups.kernels import longer, oldest_needed, rows_before, without_spare_room
+from skyband.groups.small_groups.kernels import copy_entries, longer, oldest_needed, rows_before, without_spare_room
 from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
-from skyband_workload.top_k_workload.small_group_rows import copy_rows, forget_rows, merge_rows, take_row
+from skyband_workload.top_k_workload.small_group_rows import forget_rows, merge_rows, take_row
 
 _MOST_ROOM = 1 << 20
 _MANY = 8
@@ -82,7 +82,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
             latest = times[until - 1]
             row = until
         else:
-            copy_rows(held, place, own, first, size)
+            copy_entries(held, place, own, first, size)
             end = first + size
         while True:
             # Rows up to the next moment first, then its answer: windows are half open.
@@ -97,7 +97,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                     size = end - first
                     some = min(until - row, most - size)
                     if some >= _MANY:
-                        copy_rows(own, first, spare, 0, size)
+                        copy_entries(own, first, spare, 0, size)
                         end = merge_rows(own, first, spare, 0, size, rows, row, row + some, most_k)
                         row += some
                         continue
