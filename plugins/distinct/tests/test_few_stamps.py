@@ -98,3 +98,35 @@ def test_the_room_that_a_burst_took_comes_back_once_it_is_forgotten():
             one.forget(time - 2)
     assert exact.nbytes < 20_000, "most of it the log of changes"
     assert len(few.slots) == 256 and few.count == 5
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_after_cells_are_forgotten_each_that_stays_is_where_it_is_looked_for(seed):
+    """Cells that lie behind a free slot would be entered a second time; some tables wrap around at their end."""
+    rng = np.random.default_rng([17, seed])
+    few, latest = FewStamps(1 << 9), dict[int, int]()
+    for time in range(0, 400, 10):
+        cells, times = rng.integers(0, 700, 40), rng.integers(time, time + 10, 40)
+        assert few.enter(cells, times)
+        for cell, one in zip(cells.tolist(), times.tolist(), strict=True):
+            latest[cell] = max(one, latest.get(cell, one))
+        before = few.count
+        few.forget(time - int(rng.integers(10, 60)))
+        stayed, last = few.filled()
+        assert few.count == len(stayed) == len(set(stayed.tolist()))
+        assert dict(zip(stayed.tolist(), last.tolist(), strict=True)).items() <= latest.items()
+        gone = latest.keys() - set(stayed.tolist())
+        assert before - few.count == 0 or max((latest[cell] for cell in gone), default=0) < min(last)
+        for cell in gone:
+            del latest[cell]
+        assert few.enter(stayed, last) and few.count == len(stayed)
+
+
+@pytest.mark.parametrize("arrays", [64, 100, 4995, 26_843_546])
+def test_the_level_of_a_cell_is_that_of_its_division(arrays):
+    """Up to the arrays of the smallest epsilon and delta; the first and the last cell of each level."""
+    few = FewStamps(1 << 7)
+    for level in range(32):
+        cells = np.array([level * arrays, (level + 1) * arrays - 1])
+        assert few.enter(cells, np.array([5, level]))
+        assert few.filled_since(5, arrays).tolist() == [1 + (each >= 5) for each in range(level + 1)]

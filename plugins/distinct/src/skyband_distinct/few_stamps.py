@@ -10,11 +10,12 @@ from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
 
 from skyband_distinct.key_hashing import GAMMA, mix
+from skyband_distinct.likelihood_formula import LEVELS
 from skyband_distinct.recent_keys import BLOCK
 from skyband_distinct.stamping import LAST_LEVEL, bits_set, zeros_below
 
 _FEWEST_SLOTS = 256
-_32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_1, _32, _56, _LOW = np.uint64(1), np.uint64(32), np.uint64(56), np.uint64(0xFFFFFFFF)
 
 
 @define(eq=False)
@@ -47,8 +48,7 @@ class FewStamps:
         """Stamp these cells; returns whether there was room for all."""
         entry = 0
         if len(cells) and not len(self.slots):  # room for all at once: a table that is loaded is widened no further
-            few = min(len(cells), self.most)
-            self._allocate(max(_FEWEST_SLOTS, 1 << (2 * few - 1).bit_length()))
+            self._allocate(_slots_for(min(len(cells), self.most)))
         elif len(cells):
             self._begin()
         while True:
@@ -61,21 +61,21 @@ class FewStamps:
 
         When this happens follows from the cells alone, so that a restored table forgets as this one does.
         """
-        if 8 * self.count < 3 * len(self.slots):
+        if 8 * self.count < 3 * len(self.slots) or not self.count:
             return
-        young = int(np.count_nonzero(self.slots[:, 1] >= max(before, TIME_MIN + 1)))
-        if young < self.count:
-            self._rehash(max(_FEWEST_SLOTS, 1 << (2 * young - 1).bit_length()) if young else 0, before)
+        self.count -= forget_few(self.slots, max(before, TIME_MIN + 1))
+        slots = _slots_for(self.count) if self.count else 0
+        if slots < len(self.slots):
+            self._rehash(slots)
 
     def filled(self) -> tuple[Int64, Int64]:
-        """The filled cells, ascending, and their times."""
-        used = self.slots[self.slots[:, 1] != TIME_MIN]
-        used = used[np.argsort(used[:, 0])]
-        return used[:, 0].copy(), used[:, 1].copy()
+        """The filled cells, ascending, and their times. O(slots + largest cell / 64)."""
+        filled: tuple[Int64, Int64] = filled_few(self.slots, self.count)
+        return filled
 
-    def filled_since(self, since: int, arrays: int, most: int) -> Int64:
-        """int64[levels reached, at most so many]: cells of each level stamped at `since` or later. O(slots)."""
-        counts = np.zeros(most, np.int64)
+    def filled_since(self, since: int, arrays: int) -> Int64:
+        """int64[levels reached]: cells of each level stamped at `since` or later. O(slots)."""
+        counts = np.zeros(LEVELS, np.int64)
         return counts[: count_few(self.slots, max(since, TIME_MIN + 1), np.uint64(arrays), counts)]
 
     def _begin(self) -> None:
@@ -86,17 +86,22 @@ class FewStamps:
         """Make room for twice as many; False where there are as many as there may be."""
         if len(self.slots) >= 2 * self.most:
             return False
-        self._rehash(2 * len(self.slots), TIME_MIN + 1)
+        self._rehash(2 * len(self.slots))
         return True
 
-    def _rehash(self, slots: int, since: int) -> None:
-        """Have so many slots, with the cells stamped at `since` or later."""
+    def _rehash(self, slots: int) -> None:
+        """Have so many slots."""
         former = self.slots
         self._allocate(slots)
-        self.count = rehash_few(former, self.slots, since)
+        rehash_few(former, self.slots)
 
     def _allocate(self, slots: int) -> None:
         self.slots = np.full((slots, 2), TIME_MIN, np.int64)
+
+
+def _slots_for(cells: int) -> int:
+    """Slots of a table of so many cells, at least one."""
+    return max(_FEWEST_SLOTS, 1 << (2 * cells - 1).bit_length())
 
 
 @njit(inline="always")
@@ -151,26 +156,79 @@ def enter_few(slots: Any, count: int, cells: Any, times: Any, start: int) -> tup
 
 
 @njit(cache=True)
-def rehash_few(former: Any, slots: Any, since: int) -> int:
-    """Enter what is stamped at `since` or later into slots that are free; returns how many cells these are."""
-    count = 0
+def rehash_few(former: Any, slots: Any) -> None:
+    """Enter all cells into slots that are free."""
     for entry in range(len(former)):
-        if former[entry, 1] >= since:
+        if former[entry, 1] != TIME_MIN:
             slot = _slot_of(slots, np.uint64(former[entry, 0]))
             slots[slot, 0], slots[slot, 1] = former[entry, 0], former[entry, 1]
-            count += 1
+
+
+@njit(cache=True)
+def forget_few(slots: Any, before: int) -> int:
+    """Free the slots of cells older than a moment; returns how many."""
+    mask, first = len(slots) - 1, 0
+    while slots[first, 1] != TIME_MIN:
+        first += 1
+    old, count = np.empty(len(slots) // 2 + 1, np.int64), 0
+    for step in range(len(slots)):  # without a branch: a processor would guess it wrong every other time
+        entry = (first + step) & mask
+        old[count] = entry
+        count += (slots[entry, 1] < before) & (slots[entry, 1] != TIME_MIN)
+    for place in range(count - 1, -1, -1):  # what moves up lies behind, where no old cell is left
+        _free(slots, old[place])
     return count
+
+
+@njit(inline="always")
+def _free(slots: Any, hole: int) -> None:
+    """Free a slot: cells behind it that are looked for from there or from before move up."""
+    mask = len(slots) - 1
+    entry = (hole + 1) & mask
+    while slots[entry, 1] != TIME_MIN:
+        home = np.int64(((np.uint64(slots[entry, 0]) * GAMMA) >> _32) & np.uint64(mask))
+        if ((entry - home) & mask) >= ((entry - hole) & mask):
+            slots[hole, 0], slots[hole, 1] = slots[entry, 0], slots[entry, 1]
+            hole = entry
+        entry = (entry + 1) & mask
+    slots[hole, 1] = TIME_MIN
+
+
+@njit(cache=True)
+def filled_few(slots: Any, count: int) -> tuple[Any, Any]:
+    """The filled cells, ascending, and their times: each goes where so many lower ones are, as bits of them tell."""
+    cells, times = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    entry, largest = 0, np.int64(-1)
+    for slot in range(len(slots)):  # without a branch, as above
+        cells[entry], times[entry] = slots[slot, 0], slots[slot, 1]
+        entry += slots[slot, 1] != TIME_MIN
+    for entry in range(count):
+        largest = max(largest, cells[entry])
+    bits, lower = np.zeros(largest // 64 + 1, np.uint64), np.zeros(largest // 64 + 1, np.int64)
+    for entry in range(count):
+        bits[cells[entry] >> 6] |= _1 << np.uint64(cells[entry] & 63)
+    for word in range(1, len(bits)):
+        lower[word] = lower[word - 1] + np.int64(bits_set(bits[word - 1]))
+    ordered_cells, ordered_times = np.empty(count, np.int64), np.empty(count, np.int64)
+    for entry in range(count):
+        cell = cells[entry]
+        below = bits[cell >> 6] & ((_1 << np.uint64(cell & 63)) - _1)
+        place = lower[cell >> 6] + np.int64(bits_set(below))
+        ordered_cells[place], ordered_times[place] = cell, times[entry]
+    return ordered_cells, ordered_times
 
 
 @njit(cache=True)
 def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
-    """Count the cells of each level stamped at `since` or later; returns how many levels cells have reached."""
-    reached, wide = -1, np.int64(arrays)
+    """Count the cells of each level stamped at `since` or later; returns how many levels cells have reached.
+
+    No step depends on what is in a slot, which a processor would guess wrong every other time: of a free slot the
+    level is anything, and nothing is counted.
+    """
+    reached, share, last = np.int64(-1), (_1 << _56) // arrays + _1, np.uint64(LEVELS - 1)
     for entry in range(len(slots)):
-        if slots[entry, 1] != TIME_MIN:
-            level, beyond = 0, slots[entry, 0] - wide  # half of the keys reach level 0: sooner than to divide
-            while beyond >= 0:
-                level, beyond = level + 1, beyond - wide
-            counts[level] += slots[entry, 1] >= since
-            reached = max(reached, level)
-    return reached + 1
+        # cell // arrays: a multiplication is exact for cells below 2^30
+        level = np.int64(((np.uint64(slots[entry, 0]) * share) >> _56) & last)
+        counts[level] += slots[entry, 1] >= since
+        reached = max(reached, level if slots[entry, 1] != TIME_MIN else np.int64(-1))
+    return int(reached) + 1

@@ -30,8 +30,7 @@ class RecentKeys:
 
     They sit in a hash table that holds more than `size` between prunings. Below the bar, the worst entry of the
     last pruning, nothing enters that is not there already: `size` others are better, and they only get better.
-    Every question prunes first if rows have come since the last, unless its answer is clear, so that answers depend on
-    the rows alone.
+    Whatever else the table holds is worse than `size` of its entries, so that answers depend on the rows alone.
     """
 
     size: int
@@ -82,15 +81,14 @@ class RecentKeys:
 
     def held(self) -> tuple[Int64, UInt64]:
         """The times and keys in the table, in any order; read-only. Until `overflowed` they are the list. O(slots)."""
-        slots = np.flatnonzero(self._times != TIME_MIN)
-        return _read_only(self._times[slots]), _read_only(self._keys[slots])
+        times, keys = entries_of(self._times, self._keys, self._count)
+        return _read_only(times), _read_only(keys)
 
     def knows(self, since: int) -> bool:
         """Whether fewer than `size` keys have time >= `since`, so that all of them are here."""
-        if self.overflowed and since <= self._bar[0] and self._count <= 2 * self.size:
-            return False  # the bar only rises, so a list of few too many need not be pruned to tell
-        self._settle()
-        return not self.overflowed or since > self._bar[0]
+        if not self.overflowed or since <= self._bar[0]:  # which only rises
+            return not self.overflowed
+        return self.count(since) < self.size
 
     def count(self, since: int) -> int:
         """Keys in the list with time >= `since`."""
@@ -103,8 +101,12 @@ class RecentKeys:
 
     def load(self, times: Int64, keys: UInt64, overflowed: bool) -> None:
         """Take in all entries of a list of the same size, in any order."""
+        if not self._count:
+            self._widen(min(2 * len(times), _MOST_SLOTS * self.size))
         self.add(times, keys)
         self.overflowed = self.overflowed or overflowed
+        if self.overflowed and self._count < self.size:
+            self._prune()  # of a state of before, which has one fewer: what is older was left out
 
     def _enter(self, times: Int64, keys: UInt64, highs: Int64, backward: bool, row: int) -> int:
         time, key = np.int64(self._bar[0]), np.uint64(self._bar[1])
@@ -212,6 +214,16 @@ def enter(
                     bar_time, bar_key = lowest, _LARGEST
                 entered, lowest = 0, _LATEST
     return rows, count
+
+
+@njit(cache=True)
+def entries_of(held_times: Any, held_keys: Any, count: int) -> tuple[Any, Any]:
+    """The times and keys of a table with so many, in the order in which they lie."""
+    times, keys, entry = np.empty(count + 1, np.int64), np.empty(count + 1, np.uint64), 0
+    for slot in range(len(held_times)):  # without a branch, which a processor would guess wrong every other time
+        times[entry], keys[entry] = held_times[slot], held_keys[slot]
+        entry += held_times[slot] != TIME_MIN
+    return times[:count], keys[:count]
 
 
 @njit(cache=True)

@@ -132,4 +132,5 @@ class StampSketch(Sketch):
         self._recent.load(times, keys, overflowed)
         reader.require(len(self._recent) == len(keys), "recent_keys", "must be distinct")
         self._table.load(reader, self._now or 0)
-        reader.require(overflowed or not self._table.levels, "levels", "must be 0 where the recent keys are all")
+        levels = int(reader.column("levels", np.int64, 2)[0])
+        reader.require(overflowed or not levels, "levels", "must be 0 where the recent keys are all")

@@ -10,6 +10,7 @@ from skyband.state_validation import StateReader
 
 from skyband_distinct.few_stamps import FewStamps
 from skyband_distinct.likelihood import LEVELS, filled_since
+from skyband_distinct.stamp_packing import pack_ages, pack_cells, unpack_ages, unpack_cells
 from skyband_distinct.stamping import raise_to
 
 
@@ -68,15 +69,7 @@ class StampTable:
         if self.few is None:
             counts: Int64 = filled_since(self.stamps, since)
             return counts
-        return self.few.filled_since(since, self.arrays, LEVELS)
-
-    @property
-    def levels(self) -> int:
-        """How many levels keys have reached."""
-        if self.few is None:
-            return len(self.stamps)
-        cells = self.few.slots[self.few.slots[:, 1] != TIME_MIN, 0]
-        return int(cells.max(initial=-1)) // self.arrays + 1
+        return self.few.filled_since(since, self.arrays)
 
     def fill(self, kernel: Callable[[Int64, int], int]) -> None:
         """Run kernel(room, levels in use) -> levels in use, one of `stamping`."""
@@ -101,39 +94,32 @@ class StampTable:
 
         Exact, and half the size of the stamps themselves or less: ages fit six bytes for nine years of microseconds.
         """
-        if self.few is None:
-            filled = self.stamps != TIME_MIN
-            levels, times = int(np.flatnonzero(filled.any(axis=1)).max(initial=-1)) + 1, self.stamps[filled]
-        else:
-            (cells, times), levels = self.few.filled(), self.levels
-            filled = np.zeros((levels, self.arrays), bool)
-            filled.reshape(-1)[cells] = True
-        ages = _word(now) - times.view(np.uint64)
-        width = (int(ages.max(initial=0)).bit_length() + 7) // 8
-        planes = ages.astype("<u8").view(np.uint8).reshape(-1, 8)[:, :width]
+        cells, times = self._filled()
+        levels = int(cells[-1]) // self.arrays + 1 if len(cells) else 0
+        planes = pack_ages(times, now)
         return {
-            "levels": np.array([levels, width], np.int64),
-            "filled": np.packbits(filled[:levels]),
-            "ages": np.ascontiguousarray(planes.T).reshape(-1),
+            "levels": np.array([levels, len(planes)], np.int64),
+            "filled": pack_cells(cells, levels * self.arrays),
+            "ages": planes.reshape(-1),
         }
 
     def load(self, state: StateReader, now: int) -> None:
         """Take over a `state`. Raises SnapshotError where it is none."""
         levels, width = state.column("levels", np.int64, 2, at_least=0, at_most=LEVELS).tolist()
         state.require(width <= 8, "levels", f"an age has at most 8 bytes (got {width})")
-        cells = levels * self.arrays
-        packed = state.column("filled", np.uint8, (cells + 7) // 8)
-        filled = np.unpackbits(packed, count=cells).view(bool).reshape(levels, self.arrays)
-        planes = np.zeros((int(np.count_nonzero(filled)), 8), np.uint8)
-        planes[:, :width] = state.column("ages", np.uint8, width * len(planes)).reshape(width, len(planes)).T
-        ages = planes.reshape(-1).view("<u8")
+        most = levels * self.arrays
+        cells = unpack_cells(state.column("filled", np.uint8, (most + 7) // 8), most)
+        ages = unpack_ages(state.column("ages", np.uint8, width * len(cells)).reshape(width, len(cells)))
         state.require(int(ages.max(initial=0)) < now - TIME_MIN, "ages", f"must not go back beyond time, from {now}")
-        times = (_word(now) - ages).view(np.int64)
+        self._enter(cells, (np.uint64(now % 2**64) - ages).view(np.int64))
+
+    def _filled(self) -> tuple[Int64, Int64]:
+        """The filled cells, ascending, and their times."""
         if self.few is not None:
-            self._enter(np.flatnonzero(filled), times)
-        else:
-            self._grow(levels)
-            self.stamps[filled] = times
+            return self.few.filled()
+        flat = self.stamps.reshape(-1)
+        cells = np.flatnonzero(flat != TIME_MIN)
+        return cells, flat[cells]
 
     def _enter(self, cells: Int64, times: Int64) -> None:
         """Stamp cells, ascending, with their times."""
@@ -163,7 +149,3 @@ class StampTable:
         # Levels take up memory only from when they are first written: growing into them copies nothing.
         self._room = np.empty((levels, self.arrays), np.int64)
         self.stamps = self._room[:0]
-
-
-def _word(time: int) -> np.uint64:
-    return np.uint64(time % 2**64)

@@ -26,6 +26,13 @@ def oldest_first(times: Int64, *columns: Array) -> tuple[Array, ...]:
     return times[order], *(column[order] for column in columns)
 
 
+def order_by_time(times: Int64, keys: UInt64) -> Int64:
+    """The order of pairs by time ascending, then key: one sort where no times are equal."""
+    order = np.argsort(times)
+    ordered = times[order]
+    return np.lexsort((keys, times)) if (ordered[1:] == ordered[:-1]).any() else order
+
+
 def in_one_order(times: Int64, hashes: UInt64, *columns: Array) -> tuple[Array, ...]:
     """Pairs by time descending, put in the order of their hashes where times are equal, and what goes with each."""
     if not (times[1:] == times[:-1]).any():

@@ -20,6 +20,7 @@ from skyband.state_validation import StateReader
 from skyband.windows.schedule import Schedule
 
 from skyband_distinct.distinct_count.small_groups_kernels import KeyColumns, count_keys
+from skyband_distinct.time_order import order_by_time
 
 ProcessorFactory = Callable[..., GroupProcessor]
 """A processor from the time of the last row and the keys' last times, the keys, and the values where there are some.
@@ -88,7 +89,7 @@ class SmallDistinctCounts(SmallGroupTable):
         return [self._labels.take(pa.array(np.tile(np.arange(len(self._labels)), len(number))))]
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
-        order = np.lexsort((entries["key"], entries["time"]))
+        order = order_by_time(entries["time"], entries["key"])
         columns = [entries[name][order] for name in ("time", "key", *(["value"] if "value" in entries else []))]
         return self._processor(last, *columns)
 
