@@ -1,6 +1,7 @@
 """Groups inactive: those that wait for a row or a moment, each a few bytes in shared arrays, however many they are."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -60,16 +61,15 @@ class PackedStates:
         """Put groups to sleep that are not inactive: key, next moment, retained and state of each."""
         if not groups:
             return
-        keys, nexts, retained, states = zip(*groups, strict=True)
+        keys, nexts, retained, states = zip(*sorted(groups, key=itemgetter(0)), strict=True)
         sizes = np.array([len(state) for state in states], np.int64)
         starts = self._used + np.cumsum(sizes) - sizes
         self._append(b"".join(states))
         key = np.array(keys, np.uint64)
-        order = np.argsort(key)
-        where = np.searchsorted(self._key, key[order])
+        where = np.searchsorted(self._key, key)
         added: Iterable[Array] = (key, np.array(nexts, np.int64), np.array(retained, np.int64), starts, sizes)
         for name, values in zip(_COLUMNS, added, strict=True):
-            setattr(self, f"_{name}", np.insert(getattr(self, f"_{name}"), where, values[order]))
+            setattr(self, f"_{name}", np.insert(getattr(self, f"_{name}"), where, values))
 
     def absorb(self, other: "PackedStates", keys: UInt64) -> None:
         """Take over what another holds of these groups, none of which is here. The other stays as it is."""
@@ -119,6 +119,9 @@ class PackedStates:
             self._pack()
 
     def _append(self, added: bytes) -> None:
+        if not self._used:  # as a whole snapshot has it: nothing is copied
+            self._heap, self._used = np.frombuffer(added, np.uint8), len(added)
+            return
         used = self._used + len(added)
         if used > len(self._heap):
             room = np.empty(max(used, 2 * self._used), np.uint8)

@@ -14,6 +14,7 @@ from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
 
 from skyband_distinct.key_hashing import mix
+from skyband_distinct.time_order import order_by_time
 
 _FEWEST_SLOTS = 64
 _MOST_SLOTS = 8
@@ -40,7 +41,6 @@ class RecentKeys:
     _keys: UInt64 = field(init=False)
     _times: Int64 = field(init=False)
     _count: int = field(default=0, init=False)
-    _settled: bool = field(default=True, init=False)
     _bar: tuple[int, int] = field(default=_NO_BAR, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -61,7 +61,6 @@ class RecentKeys:
         """
         if not len(times):
             return
-        self._settled = False
         if len(self._keys) < min(len(times), 4 * self.size):
             self._widen(min(len(times), 4 * self.size))  # at once, rather than step by step
         highs = block_highs(times) if highs is None else highs
@@ -74,9 +73,12 @@ class RecentKeys:
 
     def entries(self) -> tuple[Int64, UInt64]:
         """The list's times and keys, by time descending, then key ascending; read-only."""
-        self._settle()
         times, keys = self.held()
-        order = np.lexsort((keys, ~times))
+        if len(times) > self.size:
+            time, key = self._worst(times, keys)
+            best = (times > time) | ((times == time) & (keys <= key))
+            times, keys = times[best], keys[best]
+        order = order_by_time(~times, keys)
         return _read_only(times[order]), _read_only(keys[order])
 
     def held(self) -> tuple[Int64, UInt64]:
@@ -115,11 +117,6 @@ class RecentKeys:
         )
         return row
 
-    def _settle(self) -> None:
-        if self.overflowed and not self._settled:
-            self._prune()
-        self._settled = True
-
     def _make_room(self) -> None:
         if len(self._keys) >= _MOST_SLOTS * self.size:
             self._prune()
@@ -138,14 +135,18 @@ class RecentKeys:
     def _prune(self) -> None:
         """Keep the best `size`; the worst of them is the bar. O(slots)."""
         times, keys = self.held()
-        size = min(self.size, len(times))  # states of before have one fewer
-        # numpy selects: numba's own partition and sort would take ten seconds to compile
-        time = np.partition(times, len(times) - size)[len(times) - size]
-        key = np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]
+        time, key = self._worst(times, keys)
         self._times.fill(TIME_MIN)
         reenter(self._times, self._keys, times, keys, time, key)
         self._bar = int(time), int(key)
-        self._count = size
+        self._count = min(self.size, len(times))
+
+    def _worst(self, times: Int64, keys: UInt64) -> tuple[Any, Any]:
+        """The time and key of the worst of the best `size`, or of all where there are fewer. O(n)."""
+        size = min(self.size, len(times))  # states of before have one fewer
+        # numpy selects: numba's own partition and sort would take ten seconds to compile
+        time = np.partition(times, len(times) - size)[len(times) - size]
+        return time, np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]
 
     def _allocate(self, slots: int) -> None:
         self._times = np.full(slots, TIME_MIN, np.int64)

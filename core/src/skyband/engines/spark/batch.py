@@ -12,7 +12,7 @@ from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.engines.spark.worker import load_and_freeze, warn_of_broken_promises
 from skyband.queries.query import BAD
 
-ENOUGH = 1 << 18
+ENOUGH = 1 << 19
 """Rows that wait before they are answered, where a later frame is not before them: each turn costs each group some."""
 
 
