@@ -13,7 +13,7 @@ from skyband.state_validation import StateReader
 
 from skyband_distinct import sketch_parameters
 from skyband_distinct.exact_sums import terms_of
-from skyband_distinct.last_time_table import enter_last, enter_latest, free_table, move
+from skyband_distinct.last_time_table import enter_last, enter_latest, entries_since, free_table, move
 from skyband_distinct.latest_values import from_bits, to_bits
 
 _FEWEST_LOGGED = 1024
@@ -147,14 +147,13 @@ class Exact(Sketch):
 
     def _state(self) -> dict[str, Array]:
         times, keys, *values = self._entries()
-        alive = times >= self._floor
-        order = np.argsort(keys[alive])
-        of_values = {"values": from_bits(values[0][alive][order])} if values else {}
+        order = np.argsort(keys)
+        of_values = {"values": from_bits(values[0][order])} if values else {}
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
-            "times": times[alive][order],
-            "keys": keys[alive][order],
+            "times": times[order],
+            "keys": keys[order],
             **of_values,
         }
 
@@ -183,9 +182,9 @@ class Exact(Sketch):
         self._table = table
 
     def _entries(self) -> tuple[Array, ...]:
-        """Times and keys, and the bits of the values where there are any."""
-        filled = self._table[self._table[:, 1] != TIME_MIN]
-        return filled[:, 1].copy(), filled[:, 0].copy().view(np.uint64), *(filled[:, 2:].T.copy())
+        """Times and keys that are not forgotten, and the bits of the values where there are any."""
+        keys, times, *values = entries_since(self._table, self._floor, self._count)
+        return times, keys.view(np.uint64), *values
 
     def _since(self, since: int) -> int:
         """Keys last seen at `since`, a time, or later."""
