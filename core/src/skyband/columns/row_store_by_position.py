@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,9 @@ import pyarrow as pa
 from skyband.arrays import Int64
 from skyband.columns.integer_ids import numbers_column
 from skyband.errors import SnapshotError
+
+_SHORT = 64
+"""Rows of a run that is joined with the next rows whatever their number."""
 
 
 @lru_cache(maxsize=64)
@@ -23,42 +27,86 @@ def _picked(column: pa.Array, places: Int64) -> pa.Array:
     return column.take(numbers_column(places))
 
 
+class _Run(NamedTuple):
+    """Rows that arrived one after the other, from number `first` on."""
+
+    first: int
+    times: Int64
+    columns: Sequence[pa.Array]
+
+    def joined(self, times: Int64, columns: Sequence[pa.Array]) -> "_Run":
+        """With the rows after it, all copied: a slice would keep the batch alive that it is of."""
+        together = [pa.concat_arrays(pair) for pair in zip(self.columns, columns, strict=True)]
+        return _Run(self.first, np.concatenate([self.times, times]), together)
+
+    def without(self, gone: int) -> "_Run":
+        """Without its first rows."""
+        return _Run(self.first + gone, self.times[gone:], [column.slice(gone) for column in self.columns])
+
+
 class RowStore:
-    """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept."""
+    """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept.
+
+    Rows stand in runs, each at least twice as long as the one after it: a row is copied O(log n) times for n rows, and
+    up to 64 times while it is among the newest.
+    """
 
     def __init__(self, fields: Sequence[pa.Field]) -> None:
-        self._first = 0
         nothing = _no_rows(tuple(fields))
         self._schema = nothing.schema
-        self._times: Int64 = np.empty(0, np.int64)
-        self._columns: list[pa.Array] = nothing.columns[1:]
+        self._nothing = _Run(0, np.empty(0, np.int64), nothing.columns[1:])
+        self._runs: list[_Run] = []
+        self._next = 0
+        """The number that the next row gets."""
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
         """Take in the columns of the next rows, which came at these times (ascending)."""
-        if columns:
-            self._times = np.concatenate([self._times, times])
-            together = zip(self._columns, columns, strict=True)
-            self._columns = [pa.concat_arrays([stored, new]) for stored, new in together]
+        if not columns or not len(times):
+            return
+        before, added = self._nothing._replace(first=self._next), len(times)
+        if self._runs and len(self._runs[-1].times) < max(_SHORT, 2 * added):
+            before = self._runs.pop()
+        self._runs.append(before.joined(times, columns))
+        self._next += added
+        if len(self._runs[-1].times) < _SHORT:
+            return
+        while len(self._runs) > 1 and len(self._runs[-2].times) < 2 * len(self._runs[-1].times):
+            last = self._runs.pop()
+            self._runs[-1] = self._runs[-1].joined(last.times, last.columns)
 
     def lookup(self, numbers: Int64) -> list[pa.Array]:
-        """The columns of these arrivals."""
+        """The columns of these arrivals. O(m log n) for m of them."""
         if len(self._schema) == 1:
             return []
-        if len(numbers) and not self._first <= numbers.min() <= numbers.max() < self._first + len(self._times):
+        if not len(numbers):
+            return list(self._nothing.columns)
+        first = self._runs[0].first if self._runs else self._next
+        if not first <= numbers.min() <= numbers.max() < self._next:
             raise SnapshotError("contradicts itself: the state has no name for a row in its answers")
-        places = numbers - self._first
-        return [_picked(column, places) for column in self._columns]
+        runs = np.searchsorted([run.first for run in self._runs], numbers, side="right") - 1
+        parts = [(self._runs[run], np.flatnonzero(runs == run)) for run in np.unique(runs).tolist()]
+        picked = [[_picked(column, numbers[own] - run.first) for column in run.columns] for run, own in parts]
+        if len(parts) == 1:
+            return picked[0]
+        order = np.argsort(np.concatenate([own for _, own in parts]))
+        return [_picked(pa.concat_arrays(pieces), order) for pieces in zip(*picked, strict=True)]
 
     def forget(self, before: int) -> None:
         """Columns of rows before this time are not needed any more."""
-        gone = int(self._times.searchsorted(before))
-        if gone:
-            self._times, self._first = self._times[gone:], self._first + gone
-            self._columns = [column.slice(gone) for column in self._columns]
+        while self._runs and self._runs[0].times[-1] < before:
+            del self._runs[0]
+        if self._runs and (gone := int(self._runs[0].times.searchsorted(before))):
+            run = self._runs[0].without(gone)
+            if run.columns[0].offset > len(run.times):  # most of its memory is of rows that went
+                run = self._nothing._replace(first=run.first).joined(run.times, run.columns)
+            self._runs[0] = run
 
     def frame(self) -> pa.RecordBatch:
         """All that is known, in one form however it came."""
-        return pa.RecordBatch.from_arrays([pa.array(self._times), *self._columns], schema=self._schema)
+        runs = self._runs or [self._nothing]
+        times = pa.array(np.concatenate([run.times for run in runs]))
+        columns = [pa.concat_arrays(pieces) for pieces in zip(*(run.columns for run in runs), strict=True)]
+        return pa.RecordBatch.from_arrays([times, *columns], schema=self._schema)
 
     def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
         """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
@@ -66,4 +114,5 @@ class RowStore:
         times = column.to_numpy(zero_copy_only=False)
         if len(frame) > seen or column.null_count or (times[1:] < times[:-1]).any():
             raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
-        self._times, self._columns, self._first = times, frame.columns[1:], seen - len(frame)
+        self._next = seen
+        self._runs = [_Run(seen - len(frame), times, frame.columns[1:])] if len(frame) else []

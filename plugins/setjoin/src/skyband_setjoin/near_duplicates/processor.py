@@ -5,31 +5,22 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.arrays import TIME_MAX, Array, Float64, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
-from skyband.columns.ids import ValuesByArrival, id_values
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
 from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
-from skyband.columns.rows_behind_answers import carried_values
+from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
-from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers
+from skyband.groups.answer_columns import ProcessorAnswers, RawAnswers
 from skyband.groups.partitioning import PLACES, places_of
 from skyband.groups.per_row_processor import PerRowProcessor
-from skyband.queries.composite_ids import identity_names, several
 from skyband.registry import Binding
 from skyband.roles.sharding import PROBE
 
-from skyband_setjoin.near_duplicates.query import (
-    KEPT,
-    MATCH_PLACE,
-    PAIRS,
-    PLACE,
-    NearDuplicates,
-    carried_of_match,
-    match_names,
-)
+from skyband_setjoin.near_duplicates.answers import MATCH_TIME, Answered, RowColumns, columns_of
+from skyband_setjoin.near_duplicates.query import KEPT, MATCH_PLACE, PAIRS, PLACE, NearDuplicates
 from skyband_setjoin.set_matcher import Matches, SetMatcher
 from skyband_setjoin.tokens import sets_of_rows
 
@@ -49,19 +40,17 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._query = query
         self._binding = matcher
         self._schema = answers
-        self._own = identity_names("id", query.id)
-        self._plain = not several(query.id)
         self._shared = PLACE in answers.names
+        self._columns = RowColumns(query, answers)
+        self._further = [MATCH_TIME, *([MATCH_PLACE] if self._shared else [])]
         self._begin()
 
     def _begin(self) -> None:
         self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
-        own = [pa.field("name" if self._plain else name, self._schema.field(name).type) for name in self._own]
-        of_match = [self._schema.field(name) for name in carried_of_match(self._query.carry_match)]
-        self._known = RowStore([*own, *of_match])
-        """Of the rows of the window, the columns of their ids and those to carry of a match."""
-        self._times = ValuesByArrival(pa.int64())
-        self._places = ValuesByArrival(PLACES)
+        kinds = {MATCH_TIME: pa.int64(), MATCH_PLACE: PLACES}
+        further = [pa.field(name, kinds[name]) for name in self._further]
+        self._known = RowStore([*self._columns.of_match(), *further])
+        """Of the rows of the window, what answers tell of a match: its id, columns to carry, its time and place."""
         self._last: int | None = None
 
     @property
@@ -79,7 +68,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             self._begin()
         return answers
 
-    def finish(self, rows: Rows, latest: int) -> AnswerColumns | None:  # noqa: ARG002 - no moment is waited for
+    def finish(self, rows: Rows, latest: int) -> RawAnswers | None:  # noqa: ARG002 - no moment is waited for
         return self.arrive(rows) if len(rows) else None
 
     def rows_in_session(self, times: Int64) -> int:
@@ -105,7 +94,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._last = int(rows.times[-1])
         return self
 
-    def arrive(self, rows: Rows) -> AnswerColumns | None:
+    def arrive(self, rows: Rows) -> RawAnswers | None:
         if self.next_at <= rows.times[0]:
             self._begin()
         begins = self._begins(rows.times)
@@ -115,9 +104,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             self._begin()
             self._take(rows.slice(begins, len(rows)))
         seen, window = self._matcher.seen, self._matcher.window
-        gone = seen + 1 - window if self._query.rows else int(rows.times[-1]) - window
-        for arrivals in (self._known, self._times, self._places):
-            arrivals.forget(gone)
+        self._known.forget(seen + 1 - window if self._query.rows else int(rows.times[-1]) - window)
         self._last = int(rows.times[-1])
         return answers
 
@@ -133,52 +120,39 @@ class NearDuplicatesProcessor(PerRowProcessor):
         seen = self._matcher.seen
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
         sides = rows["side"] if self._matcher.sides == 2 else None
-        self._known.update(when, [*self._named(rows), *self._carried(rows, self._query.carry_match)])
-        self._times.update(when, numbers_column(rows.times))
-        if self._shared:
-            self._places.update(when, places_of(rows.times, rows["code"], rows["tie"]))
+        stored = [*self._columns.ids(rows), *self._columns.carried_of_match(rows), numbers_column(rows.times)]
+        self._known.update(when, [*stored, *([_places(rows)] if self._shared else [])])
         parts = rows[PART] if self._shared else None
         return self._matcher.update(when, *sets_of_rows(rows), sides, parts)
 
-    def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Array) -> AnswerColumns | None:
+    def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Float64) -> RawAnswers | None:
         if self._query.output == PAIRS and not len(earlier):
             return None
+        arrivals, places = self._answered(rows, cuts, len(earlier))
+        if not len(arrivals):
+            return None
+        matches = self._known.lookup(earlier) if len(earlier) else []
+        own = _places(rows).take(pa.array(arrivals)) if self._shared else None
+        parts = Answered(self._columns, self._columns.needed(rows), arrivals, places, similarity, matches, own)
+        return RawAnswers(self._schema, columns_of, parts, len(arrivals))
+
+    def _answered(self, rows: Rows, cuts: Int64, matches: int) -> tuple[Int64, Int64]:
+        """Of each answer the row that it is of, and which of all matches it tells, -1 for none."""
+        if self._query.output == PAIRS:
+            least = np.zeros(len(rows), np.int64)
+        else:
+            least = (rows[PART] & PROBE).astype(np.int64) if self._shared else np.ones(len(rows), np.int64)
+        if not matches:
+            arrivals = np.flatnonzero(least)
+            return arrivals, np.full(len(arrivals), -1)
         counts = cuts[1:] - cuts[:-1]
-        least = np.zeros(len(rows), np.int64)
-        if self._query.output != PAIRS:
-            least = (rows[PART] & PROBE).astype(bool).astype(np.int64) if self._shared else least + 1
         sizes = np.maximum(counts, least)
         arrivals = np.repeat(np.arange(len(rows)), sizes)
         places = np.full(len(arrivals), -1)
-        places[np.repeat(counts > 0, sizes)] = np.arange(len(earlier))
+        places[np.repeat(counts > 0, sizes)] = np.arange(matches)
         if self._query.output == KEPT and not self._shared:
-            arrivals, places = arrivals[places < 0], places[places < 0]
-        return self._table(rows, arrivals, earlier, similarity, pa.array(places, mask=places < 0))
-
-    def _table(
-        self, rows: Rows, arrivals: Int64, earlier: Int64, similarity: Array, places: pa.Array
-    ) -> AnswerColumns | None:
-        """The answers: of rows `arrivals`, each with the match at one of `places`, or with none where that is null."""
-        if not len(arrivals):
-            return None
-        query = self._query
-        matched = [*match_names(query.id), *carried_of_match(query.carry_match)]
-        chosen, time = pa.array(arrivals), self._schema.field("time").type
-        columns = {
-            "time": rows.times[arrivals],
-            **{name: ids.take(chosen) for name, ids in zip(self._own, self._named(rows), strict=True)},
-            **{name: own.take(chosen) for name, own in zip(query.carry, self._carried(rows, query.carry), strict=True)},
-            **{
-                name: of_match.take(places) for name, of_match in zip(matched, self._known.lookup(earlier), strict=True)
-            },
-            "match_time": self._times.lookup(earlier).take(places).cast(time),
-            "similarity": pa.array(similarity).take(places),
-        }
-        if self._shared:
-            own = places_of(rows.times, rows["code"], rows["tie"])
-            columns[PLACE] = own.take(chosen).cast(pa.binary())
-            columns[MATCH_PLACE] = self._places.lookup(earlier).take(places).cast(pa.binary())
-        return AnswerColumns(self._schema, [columns[name] for name in self._schema.names])
+            return arrivals[places < 0], places[places < 0]
+        return arrivals, places
 
     @property
     def retained(self) -> int:
@@ -188,34 +162,42 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def nbytes(self) -> int:
         return self._matcher.nbytes
 
-    def _named(self, rows: Rows) -> list[pa.Array]:
-        """The columns of the id of each row."""
-        kinds = [self._schema.field(name).type for name in self._own]
-        if self._plain:
-            return [id_values(rows, kinds[0])]
-        return [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
-
-    def _carried(self, rows: Rows, names: tuple[str, ...]) -> list[pa.Array]:
-        """Columns of each row that are carried, of it or of it as a match."""
-        first = len(several(self._query.id))
-        columns = []
-        for name in names:
-            answered = name if name in self._query.carry else carried_of_match((name,))[0]
-            number = first + self._query.carried_names.index(name)
-            columns.append(carried_values(rows, number, self._schema.field(answered).type))
-        return columns
-
-    def _arrivals(self) -> dict[str, RowStore | ValuesByArrival]:
-        return {"ids": self._known, "times": self._times, "places": self._places}
+    def _frames(self) -> dict[str, pa.RecordBatch]:
+        """What is known of the rows of the window, as states have it: a frame of a kind, each with the times."""
+        known = self._known.frame()
+        further = len(self._further)
+        alone = {name: _renamed(known, name) for name in self._further}
+        places = alone.get(MATCH_PLACE, _NO_PLACES)
+        ids = known.select(known.schema.names[:-further])
+        return {"ids": ids, "times": alone[MATCH_TIME], "places": places}
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays = state_arrays.with_prefix("matcher", self._matcher.dump_state())
-        for name, arrivals in self._arrivals().items():
-            arrays |= state_arrays.frame_to_array(name, arrivals.frame())
+        for name, frame in self._frames().items():
+            arrays |= state_arrays.frame_to_array(name, frame)
         return {"last": self._last}, arrays
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self._last = header["last"]
         self._matcher.load_state(state_arrays.without_prefix("matcher", arrays))
-        for name, arrivals in self._arrivals().items():
-            arrivals.load_state(state_arrays.frame_from_array(name, arrays, arrivals.frame()), self._matcher.seen)
+        like = self._frames()
+        ids, times, places = (state_arrays.frame_from_array(name, arrays, like[name]) for name in like)
+        further = [times, *([places] if self._shared else [])]
+        if any(frame.column("time") != ids.column("time") for frame in further):
+            raise SnapshotError("contradicts itself: names, times and places of its rows are not of the same rows")
+        columns = [*ids.columns, *(frame.column("name") for frame in further)]
+        self._known.load_state(
+            pa.RecordBatch.from_arrays(columns, schema=self._known.frame().schema), self._matcher.seen
+        )
+
+
+_NO_PLACES = pa.RecordBatch.from_pylist([], schema=pa.schema([("time", pa.int64()), ("name", PLACES)]))
+
+
+def _renamed(known: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    """One column of what is known, beside the times."""
+    return pa.RecordBatch.from_arrays([known.column("time"), known.column(name)], names=["time", "name"])
+
+
+def _places(rows: Rows) -> pa.Array:
+    return places_of(rows.times, rows["code"], rows["tie"])

@@ -1,0 +1,81 @@
+"""Rows by arrival number against a list, while they come one by one and in batches, are forgotten, and are restored."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.columns.row_store_by_position import RowStore
+from skyband.errors import SnapshotError
+
+FIELDS = [pa.field("code", pa.int64()), pa.field("text", pa.string()), pa.field("small", pa.uint8())]
+
+
+def columns(rng, count):
+    texts = [None if number % 7 == 0 else f"text {number}" for number in rng.integers(0, 99, count)]
+    codes = rng.integers(-9, 9, count), rng.integers(0, 9, count)
+    return [pa.array(codes[0]), pa.array(texts, pa.string()), pa.array(codes[1], pa.uint8())]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_are_those_of_a_list_after_every_step(seed):
+    rng = np.random.default_rng([45, seed])
+    store, rows, times, first = RowStore(FIELDS), [], [], 0
+    for step in range(150):
+        count = int(rng.choice([1, 1, 1, 2, 70, 300])) if rng.random() < 0.95 else 0
+        now = np.sort(rng.integers(step, step + 2, count))
+        new = columns(rng, count)
+        store.update(now, new)
+        rows += zip(*(column.to_pylist() for column in new), strict=True)
+        times += now.tolist()
+        if rng.random() < 0.3:
+            before = int(rng.integers(max(0, step - 30), step + 3))
+            store.forget(before)
+            first = max(first, int(np.searchsorted(times, before)))
+        if rng.random() < 0.1:
+            frame, store = store.frame(), RowStore(FIELDS)
+            store.load_state(frame, len(rows))
+        if rng.random() < 0.5 and first < len(rows):
+            numbers = rng.integers(first, len(rows), rng.integers(0, 40))
+            got = [column.to_pylist() for column in store.lookup(numbers)]
+            assert list(zip(*got, strict=True)) == [rows[number] for number in numbers]
+        assert store.frame().column("time").to_pylist() == times[first:]
+        assert list(zip(*(column.to_pylist() for column in store.frame().columns[1:]), strict=True)) == rows[first:]
+    for beyond in (first - 1, len(rows)):
+        with pytest.raises(SnapshotError, match="no name for a row"):
+            store.lookup(np.array([len(rows) - 1, beyond]))
+
+
+def test_a_row_is_copied_a_few_times_however_many_there_are(monkeypatch):
+    """One by one into a window of 20,000: copied each time with the whole window they would be 200 million."""
+    copied, concat = [], pa.concat_arrays
+
+    def counted(arrays):
+        joined = concat(arrays)
+        copied.append(len(joined))
+        return joined
+
+    monkeypatch.setattr(pa, "concat_arrays", counted)
+    store = RowStore(FIELDS[:1])
+    for number in range(20_000):
+        store.update(np.array([number]), [pa.array([number])])
+    assert sum(copied) < 20_000 * 50
+
+
+@pytest.mark.parametrize("before", [0, 100])
+def test_the_batch_that_rows_are_a_slice_of_is_not_kept(before):
+    rng = np.random.default_rng(1)
+    store, allocated = RowStore(FIELDS), pa.total_allocated_bytes()
+    store.update(np.zeros(before), columns(rng, before))
+    large = columns(rng, 100_000)
+    store.update(np.array([2]), [column.slice(5, 1) for column in large])
+    del large
+    assert pa.total_allocated_bytes() - allocated < 20_000
+
+
+def test_rows_that_went_take_no_memory_where_others_of_their_run_stay():
+    rng = np.random.default_rng(1)
+    store, allocated = RowStore(FIELDS), pa.total_allocated_bytes()
+    store.update(np.repeat([0, 1], [99_990, 10]), columns(rng, 100_000))
+    assert pa.total_allocated_bytes() - allocated > 1_000_000
+    store.forget(1)
+    assert len(store.frame()) == 10
+    assert pa.total_allocated_bytes() - allocated < 20_000

@@ -1,0 +1,120 @@
+"""What the rows of many groups are answered with: their own columns beside those of their matches, made all at once."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, Float64, Int64
+from skyband.columns.ids import id_values
+from skyband.columns.rows import Rows
+from skyband.columns.rows_behind_answers import carried, carried_values
+from skyband.queries.composite_ids import identity_names, several
+
+from skyband_setjoin.near_duplicates.query import (
+    MATCH_PLACE,
+    PLACE,
+    NearDuplicates,
+    carried_of_match,
+    match_names,
+)
+
+MATCH_TIME = "match_time"
+SIMILARITY = "similarity"
+
+
+class RowColumns:
+    """The columns of rows as answers have them: their ids, and what is carried of them or of them as a match."""
+
+    def __init__(self, query: NearDuplicates, answers: pa.Schema) -> None:
+        self.query = query
+        self.answers = answers
+        self._ids = identity_names("id", query.id)
+        self._plain = not several(query.id)
+        self._first = len(several(query.id))
+
+    def ids(self, rows: Rows) -> list[pa.Array]:
+        """The columns of the id of each row."""
+        kinds = [self.answers.field(name).type for name in self._ids]
+        if self._plain:
+            return [id_values(rows, kinds[0])]
+        return [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
+
+    def carried(self, rows: Rows) -> list[pa.Array]:
+        """The columns that are carried of each row."""
+        return [self._carried(rows, name, name) for name in self.query.carry]
+
+    def carried_of_match(self, rows: Rows) -> list[pa.Array]:
+        """The columns that are carried of each row where it is a match."""
+        names = self.query.carry_match
+        return [self._carried(rows, *both) for both in zip(names, carried_of_match(names), strict=True)]
+
+    def _carried(self, rows: Rows, name: str, answered: str) -> pa.Array:
+        number = self._first + self.query.carried_names.index(name)
+        return carried_values(rows, number, self.answers.field(answered).type)
+
+    def of_match(self) -> list[pa.Field]:
+        """What answers tell of a match besides how similar it is, as it is stored."""
+        fields = [self.answers.field(name) for name in self._ids]
+        fields = [field.with_name("name") for field in fields] if self._plain else fields
+        return [*fields, *map(self.answers.field, carried_of_match(self.query.carry_match))]
+
+    def needed(self, rows: Rows) -> Rows:
+        """Rows with no columns but those that answers tell."""
+        numbers = range(self._first + len(self.query.carried_names))
+        names = [name for name in ("code", "name", *map(carried, numbers)) if name in rows]
+        return Rows(rows.times, {name: rows[name] for name in names})
+
+
+class Answered(NamedTuple):
+    """The answers of some rows of a group."""
+
+    columns: RowColumns
+    """The same of every group."""
+    rows: Rows
+    arrivals: Int64
+    """Of each answer, which of the rows it is of."""
+    places: Int64
+    """Of each answer, which of the matches it tells, -1 for none."""
+    similarity: Float64
+    matches: Sequence[pa.Array]
+    """Of the matches, what is stored of them; empty where there are none."""
+    row_places: pa.Array | None
+    """Of each answer, where its row stands in the order of all rows, where shards have to know."""
+
+
+def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
+    """The columns of the answers of many groups, each an `Answered`. O(answers)."""
+    parts = [Answered(*each) for each in answers]
+    columns, query, schema = parts[0].columns, parts[0].columns.query, parts[0].columns.answers
+    rows = Rows.joined([part.rows for part in parts])
+    arrivals = _joined([part.arrivals for part in parts], [len(part.rows) for part in parts])
+    chosen = pa.array(arrivals)
+    made: dict[str, Array | pa.Array] = {"time": rows.times[arrivals]}
+    named = zip(identity_names("id", query.id), columns.ids(rows), strict=True)
+    made |= {name: own.take(chosen) for name, own in named}
+    made |= {name: own.take(chosen) for name, own in zip(query.carry, columns.carried(rows), strict=True)}
+    if SIMILARITY in schema.names or PLACE in schema.names:
+        places = _joined([part.places for part in parts], [len(part.similarity) for part in parts])
+        of_match = [*match_names(query.id), *carried_of_match(query.carry_match), MATCH_TIME, MATCH_PLACE]
+        there = [part.matches for part in parts if len(part.similarity)]
+        similarity = pa.array(np.concatenate([part.similarity for part in parts]))
+        which = pa.array(places, mask=places < 0)
+        made[SIMILARITY] = similarity.take(which)
+        for number, name in enumerate(of_match):
+            if name in schema.names:
+                kind = schema.field(name).type
+                stored = [matches[number] for matches in there]
+                made[name] = pa.concat_arrays(stored).take(which).cast(kind) if stored else pa.nulls(len(places), kind)
+    if PLACE in schema.names:
+        of_rows = [part.row_places for part in parts if part.row_places is not None]
+        made[PLACE] = pa.concat_arrays(of_rows).cast(schema.field(PLACE).type)
+    return [made[name] for name in schema.names]
+
+
+def _joined(places: Sequence[Int64], sizes: Sequence[int]) -> Int64:
+    """Places in each of several things as places in all of them, one after the other; those below 0 stay."""
+    joined = np.concatenate(places)
+    begins = np.repeat(np.cumsum([0, *sizes[:-1]]), [len(some) for some in places])
+    moved: Int64 = np.where(joined < 0, joined, joined + begins)
+    return moved
