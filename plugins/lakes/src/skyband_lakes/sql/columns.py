@@ -96,8 +96,8 @@ def check_digits(connection: Any, rows: "pa.Table") -> None:
         if not (pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
             continue
         for value in python_values(_plain(column)):
-            kept = _for_sqlite(value)
-            if isinstance(kept, float) and Decimal(repr(kept)) != value:
+            sqlite_value = _for_sqlite(value)
+            if isinstance(sqlite_value, float) and Decimal(repr(sqlite_value)) != value:
                 message = f"SQLite would round {value} of the column {entry.name!r} ({kind})"
                 raise ConfigError(Problem("table", f"{message}: cast it to STRING or DOUBLE, or use another database"))
 

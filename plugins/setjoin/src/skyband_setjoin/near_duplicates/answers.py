@@ -90,26 +90,28 @@ def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
     rows = Rows.joined([part.rows for part in parts])
     arrivals = _joined([part.arrivals for part in parts], [len(part.rows) for part in parts])
     chosen = pa.array(arrivals)
-    made: dict[str, Array | pa.Array] = {"time": rows.times[arrivals]}
+    answered: dict[str, Array | pa.Array] = {"time": rows.times[arrivals]}
     named = zip(identity_names("id", query.id), columns.ids(rows), strict=True)
-    made |= {name: own.take(chosen) for name, own in named}
-    made |= {name: own.take(chosen) for name, own in zip(query.carry, columns.carried(rows), strict=True)}
+    answered |= {name: own.take(chosen) for name, own in named}
+    answered |= {name: own.take(chosen) for name, own in zip(query.carry, columns.carried(rows), strict=True)}
     if SIMILARITY in schema.names or PLACE in schema.names:
         places = _joined([part.places for part in parts], [len(part.similarity) for part in parts])
         of_match = [*match_names(query.id), *carried_of_match(query.carry_match), MATCH_TIME, MATCH_PLACE]
         there = [part.matches for part in parts if len(part.similarity)]
         similarity = pa.array(np.concatenate([part.similarity for part in parts]))
         which = pa.array(places, mask=places < 0)
-        made[SIMILARITY] = similarity.take(which)
+        answered[SIMILARITY] = similarity.take(which)
         for number, name in enumerate(of_match):
             if name in schema.names:
                 kind = schema.field(name).type
                 stored = [matches[number] for matches in there]
-                made[name] = pa.concat_arrays(stored).take(which).cast(kind) if stored else pa.nulls(len(places), kind)
+                answered[name] = (
+                    pa.concat_arrays(stored).take(which).cast(kind) if stored else pa.nulls(len(places), kind)
+                )
     if PLACE in schema.names:
         of_rows = [part.row_places for part in parts if part.row_places is not None]
-        made[PLACE] = pa.concat_arrays(of_rows).cast(schema.field(PLACE).type)
-    return [made[name] for name in schema.names]
+        answered[PLACE] = pa.concat_arrays(of_rows).cast(schema.field(PLACE).type)
+    return [answered[name] for name in schema.names]
 
 
 def _joined(places: Sequence[Int64], sizes: Sequence[int]) -> Int64:

@@ -49,7 +49,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
         kinds = {MATCH_TIME: pa.int64(), MATCH_PLACE: PLACES}
         further = [pa.field(name, kinds[name]) for name in self._further]
-        self._known = RowStore([*self._columns.of_match(), *further])
+        self._window_rows = RowStore([*self._columns.of_match(), *further])
         """Of the rows of the window, what answers tell of a match: its id, columns to carry, its time and place."""
         self._last: int | None = None
 
@@ -104,7 +104,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             self._begin()
             self._take(rows.slice(begins, len(rows)))
         seen, window = self._matcher.seen, self._matcher.window
-        self._known.forget(seen + 1 - window if self._query.rows else int(rows.times[-1]) - window)
+        self._window_rows.forget(seen + 1 - window if self._query.rows else int(rows.times[-1]) - window)
         self._last = int(rows.times[-1])
         return answers
 
@@ -121,7 +121,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
         sides = rows["side"] if self._matcher.sides == 2 else None
         stored = [*self._columns.ids(rows), *self._columns.carried_of_match(rows), numbers_column(rows.times)]
-        self._known.update(when, [*stored, *([_places(rows)] if self._shared else [])])
+        self._window_rows.update(when, [*stored, *([_places(rows)] if self._shared else [])])
         parts = rows[PART] if self._shared else None
         return self._matcher.update(when, *sets_of_rows(rows), sides, parts)
 
@@ -131,7 +131,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         arrivals, places = self._answered(rows, cuts, len(earlier))
         if not len(arrivals):
             return None
-        matches = self._known.lookup(earlier) if len(earlier) else []
+        matches = self._window_rows.lookup(earlier) if len(earlier) else []
         own = _places(rows).take(pa.array(arrivals)) if self._shared else None
         parts = Answered(self._columns, self._columns.needed(rows), arrivals, places, similarity, matches, own)
         return RawAnswers(self._schema, columns_of, parts, len(arrivals))
@@ -164,11 +164,11 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     def _frames(self) -> dict[str, pa.RecordBatch]:
         """What is known of the rows of the window, as states have it: a frame of a kind, each with the times."""
-        known = self._known.frame()
+        window = self._window_rows.frame()
         further = len(self._further)
-        alone = {name: _renamed(known, name) for name in self._further}
+        alone = {name: _renamed(window, name) for name in self._further}
         places = alone.get(MATCH_PLACE, _NO_PLACES)
-        ids = known.select(known.schema.names[:-further])
+        ids = window.select(window.schema.names[:-further])
         return {"ids": ids, "times": alone[MATCH_TIME], "places": places}
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -186,17 +186,17 @@ class NearDuplicatesProcessor(PerRowProcessor):
         if any(frame.column("time") != ids.column("time") for frame in further):
             raise SnapshotError("contradicts itself: names, times and places of its rows are not of the same rows")
         columns = [*ids.columns, *(frame.column("name") for frame in further)]
-        self._known.load_state(
-            pa.RecordBatch.from_arrays(columns, schema=self._known.frame().schema), self._matcher.seen
+        self._window_rows.load_state(
+            pa.RecordBatch.from_arrays(columns, schema=self._window_rows.frame().schema), self._matcher.seen
         )
 
 
 _NO_PLACES = pa.RecordBatch.from_pylist([], schema=pa.schema([("time", pa.int64()), ("name", PLACES)]))
 
 
-def _renamed(known: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    """One column of what is known, beside the times."""
-    return pa.RecordBatch.from_arrays([known.column("time"), known.column(name)], names=["time", "name"])
+def _renamed(window: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    """One column of the rows of a window, beside the times."""
+    return pa.RecordBatch.from_arrays([window.column("time"), window.column(name)], names=["time", "name"])
 
 
 def _places(rows: Rows) -> pa.Array:
