@@ -72,3 +72,43 @@ def test_no_place_is_without_rows_whenever_one_looks_and_of_unions(rows):
         assert len(unused(sketch)) == 0
         sketch.merge(later)
         assert len(unused(sketch)) == 0
+
+
+@pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_was_merged_and_what_came_since_is_all_there_in_whatever_turns(name, seed):
+    """Rows come one way or the other, states are saved, and others merged, between any two questions: all are few."""
+    rng, now = np.random.default_rng([71, seed]), 0
+    sketches, rows = [], []
+    for _ in range(4):
+        sketches.append(skyband.create("quantile-sketch", name, longest=60, every=5, cuts=[0.5]))
+        rows.append([])
+    for _ in range(120):
+        now += int(rng.integers(0, 3))
+        one, other = rng.permutation(4)[:2].tolist()
+        sketch, turn = sketches[one], rng.integers(6)
+        if turn == 0:
+            sketch.merge(sketches[other])
+            rows[one] += rows[other]
+            sketches[other] = skyband.create("quantile-sketch", name, longest=60, every=5, cuts=[0.5])
+            rows[other] = []
+        elif turn == 1:
+            sketches[one] = sketch = skyband.restore(sketch.snapshot())
+        elif turn == 2:
+            sketch.advance(now)
+        else:
+            values = rng.random(int(rng.integers(1, 4)))
+            times = np.full(len(values), now)
+            rows[one] += [(now, value) for value in values.tolist()]
+            if turn == 3:
+                sketch.update(times, values)
+            else:
+                now += 1
+                sketch.answers(times, values, moments=[now], windows=[5, 20], at=[0.5], above=[0.5])
+        if rng.random() < 0.5:
+            since = now - int(rng.integers(0, 60))
+            inside = sorted(value for time, value in rows[one] if time >= since)
+            assert sketch.count(since)[0] == len(inside)
+            if inside:
+                assert sketch.quantile(since, 0.5)[0] == inside[(len(inside) - 1) // 2]
+                assert sketch.shares(since, [0.5])[0, 0] == np.mean(np.array(inside) > 0.5)
