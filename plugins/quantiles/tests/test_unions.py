@@ -8,6 +8,7 @@ from skyband.state_validation import StateReader
 from skyband_quantiles import varints
 from skyband_quantiles.buckets import uniting
 from skyband_quantiles.buckets.contents import keys_of, raw_rows
+from skyband_quantiles.buckets.history import NODES
 from skyband_quantiles.buckets.uniting import Nodes, Rules
 from skyband_quantiles.conformance.checks.merging import most_across
 from skyband_quantiles.conformance.streams import bursts, decades, silence_then_burst
@@ -72,6 +73,26 @@ def test_no_place_is_without_rows_whenever_one_looks_and_of_unions(rows):
         assert len(unused(sketch)) == 0
         sketch.merge(later)
         assert len(unused(sketch)) == 0
+
+
+def test_a_union_that_has_gone_takes_no_more_room_than_none():
+    """Its nodes are united with no others while they are there; those that come after them are again."""
+    rng, step = np.random.default_rng(1), 2000
+    united, alone, other = (
+        skyband.create("quantile-sketch", "buckets", longest=20_000, every=5000, epsilon=0.25) for _ in range(3)
+    )
+    other.update(np.sort(rng.integers(0, 20_000, 9000)), rng.random(9000))
+    nodes = []
+    for start in range(0, 90_000, step):
+        times, values = np.arange(start, start + step), rng.random(step)
+        united.update(times, values)
+        alone.update(times, values)
+        if start == 20_000 - step:
+            united.merge(other)
+        if start >= 50_000:
+            nodes.append([sketch._history.numbers[NODES] for sketch in (united, alone)])
+    most, wanted = np.sum(nodes, axis=0)
+    assert most <= 1.1 * wanted
 
 
 @pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])
