@@ -7,7 +7,7 @@ import pytest
 from families import FAMILIES, events, family
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_process_shards import on_shards, rows_of
+from in_process_shards import ShardedStream, on_shards, rows_of
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.groups.partitioning import by_cell, by_hash, matrix_rows
@@ -103,6 +103,22 @@ def test_ties_and_edges_of_matches(rows, size, epsilon, beta, shards):
     keys = {"side": "side", "id": "id", "values": "values", "probabilities": "probabilities", "size": size}
     query = make_query({"kind": "uncertain-join", "time": "ts", "epsilon": epsilon, "beta": beta, **keys})
     same(table, query, shards, 2)
+
+
+@pytest.mark.parametrize("kind", ["top-k-pairs", "near-duplicates", "uncertain-join"])
+def test_shards_take_room_for_their_windows_and_not_for_the_stream(kind):
+    """Names, places, ids and rows to carry are let go of: no name comes in two windows."""
+    query, span, sizes = family(kind), 180, []
+    stream = ShardedStream(query, 2, events(0).schema)
+    for number in range(18):
+        rows = events(number, 60, span)
+        times = pa.array(rows["ts"].cast(pa.int64()).to_numpy() + number * span * SECOND, pa.int64())
+        names = [f"{name} of {number:03}" for name in rows["name"].to_pylist()]
+        rows = rows.set_column(0, "ts", times.cast(rows["ts"].type)).set_column(3, "name", pa.array(names))
+        stream.push(rows.set_column(2, "number", pa.array(np.arange(60) + 60 * number)))
+        sizes.append(sum(len(operator.snapshot()) for operator in stream.operators))
+    before, after = sizes[4:11], sizes[11:]
+    assert np.mean(after) <= 1.1 * np.mean(before), sizes
 
 
 @pytest.mark.parametrize("kind", ["top-k-pairs", "uncertain-join"])
