@@ -98,6 +98,17 @@ def test_rows_wait_for_long_windows_though_there_are_short_ones(times, scores):
     assert len(found) < ROWS / 7 / 5
 
 
+@pytest.mark.parametrize("times", ["rows", "bursts"])
+@pytest.mark.parametrize("long", [(2000, 900, 3), (3000, 170, 5)])
+def test_the_best_of_the_youngest_outlast_a_line_of_which_few_rows_are_left(long, times):
+    """A long window's answer ends the line, whose other rows are dropped unranked."""
+    columns = stream("waves", times)
+    line, plain = (made(name, [long, *SHORT["one"]], times) for name in ("paneband", "mtoplist"))
+    for first in range(0, 7000, 1700):
+        part = [column[first : first + 1700] for column in columns]
+        assert_equal(line.update(*part), plain.update(*part))
+
+
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("scores", ["uniform", "falling", "ties"])
 def test_queries_change_and_snapshots_are_taken_in_the_middle_of_a_line(scores, times):
