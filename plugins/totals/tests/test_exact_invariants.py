@@ -176,6 +176,34 @@ def test_while_no_row_comes_totals_fall_and_candidates_and_stock_stay_true(total
     assert drawn > 8
 
 
+@pytest.mark.parametrize("k", [3, 4, 9])
+def test_as_many_candidates_as_there_may_be_fall_before_anyone_looks(k):
+    """Those that rise then, few or many, leave the bar and what waits in the stock where they are to be."""
+    rng, waited = np.random.default_rng([29, k]), 0
+    ranker, now = skyband.create("total-ranker", windows=[48], every=1, k=k, total="sum"), 0
+    for lap in range(12):
+        now += 1
+        times, objects = now + np.sort(rng.integers(0, 36, 400)), (200 * rng.random(400) ** 2).astype(int)
+        ranker.update(times, objects, weights=rng.integers(1, 20, 400) + 0.0)
+        now += 36
+        for _ in range(40):  # totals fall, until some of the stock is drawn
+            ranker.advance(now := now + 1)
+            ranker.top(0)
+            (span,) = ranker._ledger._ledger.spans
+            if span[DRAWN] < span[STOCK]:
+                waited += 1
+                break
+        bar, room = int(span[BAR]), 2 * max(int(span[AIM]), 2 * k) + 64 - int(span[SIZE])
+        for weights in (np.full(room, bar + 1.0), rng.integers(0, bar, room) + 0.0):
+            ranker.update(np.full(room, now), -1 - np.arange(room), weights=weights)
+            now += 1
+        now += 47
+        risen = rng.choice(200, 1 + lap % 3, replace=False)
+        ranker.update(np.full(len(risen), now), risen, weights=np.full(len(risen), bar + 1.0))
+        check(ranker._ledger)
+    assert waited > 3
+
+
 @pytest.mark.parametrize("total", ["rows", "sum"])
 def test_a_window_that_is_not_asked_holds_no_object_that_has_gone(total):
     """Objects come once: the table is swept again and again, whoever is asked meanwhile."""
