@@ -26,6 +26,7 @@ from calendar_oracle import (
 from skyband.config.calendar_lengths import CalendarLength, parse_length
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
+from skyband.queries import make_query
 from skyband.windows.calendar_schedule import Boundaries
 
 
@@ -179,6 +180,28 @@ def test_backends_that_cannot_are_refused_by_name():
     workload = {"kind": "top-k-workload", "time": "ts", "object": "item", "score": "item"}
     with pytest.raises(ConfigError, match="calendar"):
         local.apply(source, {**workload, "queries": [{"name": "a", "window": "today", "slide": "1 hour", "k": 1}]})
+
+
+ANEW = {
+    "top-k": {"object": "item", "stream": "item", "value": "item", "streams": [1], "k": 1},
+    "top-k-pairs": {"id": "item", "tokens": "words", "k": 1},
+}
+
+
+@pytest.mark.parametrize("kind", ANEW)
+def test_one_window_of_the_calendar_is_as_long_as_every_or_so_far(kind):
+    """By its unit, its count and its zone."""
+    lengths = [
+        f"{length} in {zone}" for length in ("1 day", "2 days", "1 week", "7 days") for zone in ("UTC", "Asia/Tokyo")
+    ]
+    for window in lengths:
+        for every in lengths:
+            keys = {"kind": kind, "time": "ts", **ANEW[kind], "window": window, "every": every}
+            if window == every:
+                make_query(keys)
+                continue
+            with pytest.raises(ConfigError, match=r"begin anew|must be in the zone of"):
+                make_query(keys)
 
 
 def test_a_zone_needs_instants_of_a_year_whose_calendar_is_known():

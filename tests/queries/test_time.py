@@ -368,3 +368,16 @@ def test_whole_numbers_do_not_go_on_with_the_clock_but_wait_no_longer():
     for tick in (1, 10**12):
         run.operator.step(EventTimeProgress([-(2**63)], tick=tick), ticking)
     assert run.operator.watermark == 50
+
+
+@pytest.mark.parametrize(
+    ("kind", "lengths"),
+    [("top-k", ("window", "every")), ("top-k-pairs", ("window", "every")), ("near-duplicates", ("window",))],
+)
+def test_the_shortest_window_there_is_is_taken(kind, lengths):
+    """Windows are half open, and rankers' closed: one of a microsecond would be none."""
+    for shortest in ("2 microseconds", "1 row"):
+        keys = dict.fromkeys(lengths, shortest)
+        assert str(family(kind, **keys).window) == shortest
+    with pytest.raises(ConfigError, match="window: must be at least 2 microseconds"):
+        family(kind, **dict.fromkeys(lengths, "1 microsecond"))

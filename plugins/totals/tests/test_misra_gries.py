@@ -159,3 +159,23 @@ def test_the_grand_total_is_known_to_the_unit_beside_the_borders_of_a_node():
         assert whole.grand_low == whole.grand_high == rows - first
         assert all_but_first.grand_high == rows - first - 1
         assert only_last.grand_low == rows - last
+
+
+@pytest.mark.parametrize("heavy_from", [6000, 7500, 9000])
+def test_a_state_does_not_tell_who_let_go_of_what_had_expired(heavy_from):
+    """Rows in batches, asked after each, or all at once: what has expired is no part of a node that has not.
+
+    Once rows weigh a thousand times as much, what is old is little beside them, and its nodes unite at once.
+    """
+    rows, states = heavy_from + 1000, []
+    objects = np.random.default_rng(5).zipf(1.3, rows) % 500
+    weights = np.where(np.arange(rows) < heavy_from, 1.0, 1000.0)
+    for size in (500, rows):
+        ranker = skyband.create("total-ranker", "misra-gries", windows=[5000], every=100, k=3, epsilon=0.5, total="sum")
+        for first in range(0, rows, size):
+            stop = first + size
+            ranker.update(np.arange(first, stop), objects[first:stop], weights=weights[first:stop])
+            ranker.advance(stop)
+            ranker.top(0)
+        states.append(ranker.snapshot())
+    assert states[0] == states[1]

@@ -13,6 +13,8 @@ from in_process_shards import on_shards
 from skyband import ConfigError
 from skyband.engines import local
 from skyband.queries import make_query
+from skyband_totals.heavy_hitters.movers import MoverRule, movers_of
+from skyband_totals.top import Tops
 
 EVERY = 5
 BOUNDED = {"misra-gries": {"epsilon": 0.5}, "frequent-items-panes": {"epsilon": 0.4}}
@@ -154,6 +156,29 @@ def test_bounds_hold_what_objects_moved_by(name, rank_by):
         assert low - 1e-9 * min(abs(low), 1e6) <= true <= high + 1e-9 * min(abs(high), 1e6), (name, row)
         unsure, open_ = unsure + (low < high), open_ + (row["high"] is None)
     assert unsure and (open_ > 0) == (rank_by == "ratio")
+
+
+@pytest.mark.parametrize("rank_by", ["difference", "ratio"])
+def test_bounds_hold_whatever_the_totals_that_they_are_of(rank_by):
+    """Totals between bounds that one and two windows have apart from one another: each may be as far off as these."""
+    rng = np.random.default_rng(3)
+    true, before = rng.integers(1, 9, 2000), rng.integers(0, 9, 2000)
+    columns = []
+    for totals in (true, true + before):
+        off = rng.integers(0, 4, (2, 2000))
+        low, high = np.maximum(totals - off[0], 0), totals + off[1]
+        columns += [[rng.integers(low, high + 1) + 0.0, low + 0.0, high + 0.0]]
+    offsets, objects = np.array([0, 2000, 4000]), np.arange(2000)
+    grand = [np.full(2, 1e6)] * 3
+    answers = Tops(offsets, np.tile(objects, 2), *map(np.concatenate, zip(*columns, strict=True)), *grand, np.zeros(2))
+    tops = movers_of(answers, MoverRule(rank_by, "both", None, 1, 1.0)).tops
+    moved = (true - before)[tops.objects] + 0.0
+    if rank_by == "ratio":
+        some = before[tops.objects] > 0
+        moved = np.where(some, true[tops.objects] / np.where(some, before[tops.objects], 1), np.inf)
+    low, high = (np.where(np.isnan(side), np.inf, side) for side in (tops.low, tops.high))
+    assert len(tops.objects) > 1900
+    assert ((low <= moved) & (moved <= high)).all()
 
 
 def test_calendar_windows_are_compared_with_the_day_and_the_month_before():
