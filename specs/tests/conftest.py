@@ -113,6 +113,15 @@ class Failing(Trusting):
         raise IndexError("no such place")
 
 
+class Unwritable(Trusting):
+    """Answers and goes on, and cannot be written down again."""
+
+    def _state(self) -> dict[str, Array]:
+        if self.number != 7:
+            raise IndexError("no such place")
+        return super()._state()
+
+
 @pytest.fixture
 def toy():
     return Toy
@@ -130,4 +139,4 @@ def toy_case(toy_info):
 
 @pytest.fixture
 def harmful():
-    return {cls.__name__: cls for cls in (Crashing, Hanging, Failing)}
+    return {cls.__name__: cls for cls in (Crashing, Hanging, Failing, Unwritable)}

@@ -1,6 +1,7 @@
 import sys
 from types import ModuleType
 
+import pyarrow as pa
 import pytest
 from skyband import ConfigError, PluginError, RoleInfo
 from skyband.registry import Registry, installed
@@ -10,6 +11,7 @@ from skyband_specs.check import GROUPS, check, difference, expect, expect_equal
 from skyband_specs.checks import checks_for
 from skyband_specs.checks.common import memory
 from skyband_specs.drivers import driver_for
+from skyband_specs.queries.check import equal_answers
 
 
 @pytest.mark.parametrize("role", installed().roles)
@@ -110,3 +112,11 @@ def test_the_first_difference_is_found_however_deep():
     assert difference((1, b"xyz", 3), (1, b"xy", 3)) == "at [1], got 3 bytes, expected 2 bytes"
     assert difference([1, 2], [1, 2, 3]) == "got [1, 2], expected [1, 2, 3]"
     assert difference(1, None) == "got 1, expected None"
+
+
+def test_answers_are_equal_that_have_the_same_rows_each_as_often():
+    rows = pa.table({"at": [1, 1, 2, 3], "count": [5.0, 5.0, None, float("nan")]})
+    equal_answers(rows, rows.take([3, 1, 2, 0]), "in another order")
+    for places in ([0, 2, 3], [0, 1, 2, 2, 3], [0, 1, 1, 2, 3], [0, 2, 2, 3], []):
+        with pytest.raises(AssertionError, match="other rows: "):
+            equal_answers(rows.take(pa.array(places, pa.int64())), rows, "other rows")

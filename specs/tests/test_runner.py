@@ -242,3 +242,43 @@ def test_the_json_of_a_report(report):
 
 def test_a_run_of_no_checks_is_not_fine():
     assert not Report("sketch/toy", ()).ok
+
+
+def test_every_parameter_set_is_tried_but_by_checks_that_are_dear(toy_info, toy):
+    """A fault that only the last set shows is a failure that names it; a dear check tries the first."""
+
+    @define(eq=False)
+    class Sized(toy):
+        size: int = integer(1, at_least=1, help="its size")
+
+        def estimate(self, since):
+            return super().estimate(since) + (self.size == 3)
+
+    driver = SketchDriver()
+    cases = tuple(Case(toy_info, Sized, driver, {"size": size}, size == 1) for size in (1, 2, 3))
+    result = Subject(toy_info, Sized, cases).run(check_named("seeded_streams_equal_the_oracle"))
+    assert result.outcome == FAILED and "(size=3)" in result.reason
+    dear = evolve(check_named("seeded_streams_equal_the_oracle"), once=True)
+    assert Subject(toy_info, Sized, cases).run(dear).outcome == PASSED
+    assert Subject(toy_info, Sized, cases[::-1]).run(dear).outcome == FAILED
+
+
+def test_a_state_that_goes_wrong_where_rows_come_before_and_after_is_told(toy_info, toy):
+    """One of no rows and one after the last are fine, and no other check need be asked."""
+
+    class Losing(toy):
+        """Leaves out the first row after it was restored with some."""
+
+        loses = False
+
+        def _load(self, state):
+            super()._load(state)
+            self.loses = len(self._last) > 0
+
+        def _update(self, times, keys):
+            first, self.loses = int(self.loses and len(times) > 0), self.loses and not len(times)
+            super()._update(times[first:], keys[first:])
+
+    result = subject(toy_info, Losing).run(check_named("restored_goes_on_as_undisturbed"))
+    assert result.outcome == FAILED and "restored after" in result.reason
+    assert subject(toy_info, toy).run(check_named("restored_goes_on_as_undisturbed")).outcome == PASSED

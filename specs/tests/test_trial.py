@@ -48,6 +48,7 @@ def test_every_kind_of_change_comes_soon():
     [
         ("Crashing", "crashes with SIG"),
         ("Failing", "IndexError: no such place"),
+        ("Unwritable", "IndexError: no such place"),
         pytest.param(
             "Hanging",
             "hangs for 2 s",

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from attrs import evolve
 from skyband.columns.keyed_frames import PART
-from skyband.errors import InputError
+from skyband.errors import InputError, SnapshotError
 from skyband.groups.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.sharding import PROBE
@@ -221,6 +221,15 @@ class _TrustsItsRows(SumsExecution):
         return _ReadsByThePlace(self.query, answers)
 
 
+class TrustsItsRowsByGroup(TrustsItsRows):
+    """The same where rows are of groups, and a look where they are not."""
+
+    def check_frame(self, frame):
+        super().check_frame(frame)
+        if not self.by and (frame.column("place").to_numpy() != 0).any():
+            raise SnapshotError("contradicts itself: a row has another place than 0")
+
+
 class _ReadsByThePlace(_Sums):
     def update(self, times, rows):
         np.zeros(1)[rows["place"]]
@@ -275,4 +284,5 @@ MUTANTS = [
     (_answered_by(_Forgetful), EXAMPLES, ["goes_on_from_a_snapshot_after_any_row", "groups_go_on_from_a_snapshot"]),
     (_answered_by(_RoundsUp), EXAMPLES, ["a_restored_state_is_the_state"]),
     (TrustsItsRows, EXAMPLES, ["mutated_states_and_logs_are_refused_or_work"]),
+    (TrustsItsRowsByGroup, EXAMPLES, ["mutated_states_and_logs_are_refused_or_work"]),
 ]

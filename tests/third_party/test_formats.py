@@ -14,7 +14,7 @@ from skyband.registry import Registry
 from skyband.registry.discovery import Plugin
 from skyband.registry.name_claims import Listed
 from skyband.tables import formats, installed_format, open_sink, open_table
-from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
+from skyband_specs.formats import CHECKS, FormatSubject, kills, verify_format_subject
 from skyband_specs.report import FAILED
 from third_party import tiny_format
 
@@ -70,6 +70,17 @@ MUTANTS = {
 def test_each_check_tells_a_format_that_is_wrong(check):
     (result,) = verify_format_subject(subject(MUTANTS[check.name]), checks=[check]).results
     assert result.outcome == FAILED, result
+
+
+def test_a_writer_is_killed_between_two_files_though_no_line_of_its_own_lies_there(tmp_path):
+    """Each file that a library puts in its place is a step: before it the rows stand without their number."""
+    steps, between = kills.steps(subject("TwoFiles"), tmp_path / "whole", 0), 0
+    for step in range(steps - 4, steps):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        assert kills.kill(subject("TwoFiles"), folder, 0, step)
+        between += (folder / "answers.log").exists() and not (folder / "answers.said").exists()
+    assert between == 1
 
 
 def without_numbers(name):

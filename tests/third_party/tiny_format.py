@@ -4,6 +4,8 @@ And some that are wrong, each in one way that a check of `skyband_specs.formats`
 """
 
 import json
+import os
+from collections import deque
 from pathlib import Path
 
 import pyarrow as pa
@@ -103,6 +105,23 @@ class ForgetfulSink(LogSink):
         return None
 
 
+class TwoFilesSink(LogSink):
+    """Leaves both to a library: its rows are in place before its number, and no line of its own lies between."""
+
+    def put(self, answers, numbers, replace=False):
+        earlier = [read(self.path)] if self.exists() and not replace else []
+        table = pa.concat_tables([part.replace_schema_metadata() for part in [*earlier, answers]])
+        rows, said = (self.path.with_name(f"{self.path.name}.{name}") for name in ("rows", "numbers"))
+        with pa.ipc.new_file(str(rows), table.schema) as file:
+            file.write_table(table)
+        said.write_text(json.dumps(numbers))
+        deque(map(os.replace, (rows, said), (self.path, self.path.with_suffix(".said"))), maxlen=0)
+
+    def numbers(self):
+        said = self.path.with_suffix(".said")
+        return json.loads(said.read_text()) if said.exists() else {}
+
+
 class OneStreamSink(LogSink):
     def latest(self, stream):
         return max(self.numbers().values(), default=None)
@@ -176,6 +195,10 @@ class RoundingSink(LogSink):
 
 class Forgetful(LogFormat):
     sink = ForgetfulSink
+
+
+class TwoFiles(LogFormat):
+    sink = TwoFilesSink
 
 
 class OneStream(LogFormat):
