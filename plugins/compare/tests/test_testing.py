@@ -1,19 +1,22 @@
 """A job on rows of one's own: what is compared, as what, and what is said of the difference."""
 
 import io
+import json
 from collections import Counter
 
+import attrs
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from skyband.errors import ConfigError
+from skyband.job.model import Source
 from skyband.job.progress import Progress
 from skyband.queries import kinds
 from skyband_compare.testing import assert_answers
 from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, difference
 from skyband_compare.testing.expectation import read_expected, write_expected
-from skyband_compare.testing.job_on_rows import read_job_on, run
+from skyband_compare.testing.job_on_rows import SOURCE_KEYS, read_job_on, run
 from skyband_specs.reference.example_jobs import job_example
 
 JOB = """
@@ -190,3 +193,26 @@ def test_rows_and_answers_that_are_no_files_of_rows_are_refused_by_name(folder):
         assert_answers("job.toml", ["rows.csv", "rows.json"], "counts.csv")
     with pytest.raises(ConfigError, match=r"counts\.csv: line 1 names no column 'ts'"):
         assert_answers("job.toml", "counts.csv", "counts.csv")
+
+
+def test_files_of_rows_may_be_called_anything(folder):
+    """Also as a pattern that matches others, or none."""
+    (folder / "rows1.csv").write_text("of,another,job\n")
+    for name in ("rows[1].csv", "rows[2].csv", "r*.csv"):
+        (folder / name).write_text(ROWS)
+        assert len(assert_answers("job.toml", name, "counts.csv")) == 3
+
+
+def test_what_makes_rows_of_a_source_makes_them_of_these_too(folder):
+    """Its keys that hold for any rows: with the condition, the columns, and the elements of a list for rows."""
+    line = {"visits": [{"ts": f"2026-01-01T10:0{n}:00Z", "site": "home", "client": name}
+                       for n, name in enumerate(("anna", "bert", "robot", "anna"))]}  # fmt: skip
+    (folder / "rows.json").write_text(f"{json.dumps(line)}\n")
+    kind = "ARRAY<STRUCT<ts: TIMESTAMP, site: STRING, client: STRING>>"
+    sets = ["source.explode=visits", f"source.schema=visits {kind}"]
+    (folder / "two.csv").write_text("count,site\n2,home\n")
+    answers = assert_answers("job.toml", "rows.json", "two.csv", [*sets, "source.finish=true"])
+    assert answers["count"].to_pylist() == [2.0]
+    fields = {entry.name for entry in attrs.fields(Source)}
+    of_place = {"format", "path", "reader", "table", "url", "catalog", "distribution", "options"}
+    assert {*SOURCE_KEYS} == fields - of_place, "a key that is new to a source is of its rows or of its place"

@@ -7,6 +7,7 @@ import pytest
 import tables_beyond_files
 from skyband.errors import ConfigError
 from skyband.tables import open_table
+from skyband_lakes.delta import parts as delta_parts
 from skyband_lakes.libraries import DELTA, ICEBERG
 from table_places import arguments
 
@@ -52,6 +53,17 @@ def test_parts_travel_and_are_the_rows_in_their_order(format, tmp_path, deletes)
     assert len(parts) >= 4 and all(part.size > 0 for part in parts)
     assert [row for part in parts for batch in part.batches(columns) for row in batch.to_pylist()] == whole
     assert len({part.place for part in parts}) == len(parts)
+
+
+@pytest.mark.parametrize("format", ["delta"], indirect=True)
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_deleted_rows_are_those_of_the_file_however_many_are_read_at_once(format, tmp_path, monkeypatch, rows):
+    """A file has more rows than a batch: what is deleted in the first moves none of the next."""
+    monkeypatch.setattr(delta_parts, "_BATCH", rows)
+    place, expected = make(format, tmp_path, True)
+    table = open_table(format, *place)
+    whole = pa.Table.from_batches(table.batches(table.schema.names), table.schema)
+    assert in_order(whole.to_pylist()) == in_order(expected)
 
 
 def test_a_table_kept_as_nobody_here_knows_says_what_reads_it(tmp_path):

@@ -1,0 +1,64 @@
+"""A topic that is written to, without a broker: which keys stand, and that nothing that failed is sent after all."""
+
+import random
+from types import SimpleNamespace
+
+import pytest
+from skyband.errors import EngineError
+from skyband_lakes.kafka import compacted_topic, delivery
+from skyband_lakes.kafka.compacted_topic import CompactedTopic
+
+pytest.importorskip("confluent_kafka")
+
+
+def test_the_keys_that_stand_are_those_whose_last_message_has_a_value(monkeypatch):
+    """Of messages of anybody: keys may be empty, and messages without one are no rows."""
+    chance = random.Random(4)
+    for _ in range(50):
+        sent = [(chance.choice([None, b"", b"a", b"b"]), chance.choice([None, b"", b"{}"])) for _ in range(12)]
+        turns = [[SimpleNamespace(key=lambda k=k: k, value=lambda v=v: v) for k, v in sent[at : at + 5]]
+                 for at in range(0, len(sent), 5)]  # fmt: skip
+        monkeypatch.setattr(compacted_topic.CompactedTopic, "turns", lambda _, turns=turns: iter(turns))
+        last = {key: value for key, value in sent if key is not None}
+        assert CompactedTopic("board", {}).keys() == {key for key, value in last.items() if value is not None}
+
+
+class Producer:
+    """Has a queue of messages, some of which the broker takes when it is flushed."""
+
+    made: list
+
+    def __init__(self, _, logger=None):
+        self.queue, self.sent, self.takes = [], [], 0
+        self.made.append(self)
+
+    def produce(self, topic, value, key, headers, on_delivery):
+        self.queue.append((key, value))
+
+    def poll(self, _):
+        return 0
+
+    def flush(self, _):
+        self.sent, self.queue = self.sent + self.queue[: self.takes], self.queue[self.takes :]
+        return len(self.queue)
+
+    def purge(self):
+        self.queue = []
+
+
+@pytest.mark.parametrize("takes", [0, 1, 2])
+def test_what_was_not_delivered_is_not_sent_after_what_comes_later(takes, monkeypatch):
+    """The library goes on to send in the background what was given to it: an older row would come after a newer."""
+    made = []
+    monkeypatch.setattr(Producer, "made", made, raising=False)
+    monkeypatch.setattr(delivery.KAFKA.imported(), "Producer", Producer)
+    one = delivery.Delivery("board", {}, seconds=0.01)
+    first = one._connected()
+    first.takes = takes
+    with pytest.raises(EngineError, match=f"{3 - takes} of 3 answers were not delivered"):
+        one.send([("a", "1"), ("b", "1"), ("c", None)], {})
+    assert first.queue == [] and len(first.sent) == takes, "forgotten"
+    second = one._connected()
+    second.takes = 9
+    one.send([("a", "2")], {})
+    assert made == [first, second] and second.sent == [("a", "2")]
