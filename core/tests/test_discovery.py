@@ -176,3 +176,10 @@ def test_what_a_plugin_prints_at_import_is_no_data(site):
     ran = site.run("backends", "--json")
     assert ran.returncode == 0 and json.loads(ran.stdout)
     assert ran.stderr.startswith("welcome to acme\n")
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+def test_a_hook_may_return_as_many_entries_as_are_named_and_not_one_more(beyond):
+    plugin = read([info(f"x{number}") for number in range(MOST_ENTRIES + beyond)])
+    assert len(plugin.backends) == (0 if beyond > 0 else MOST_ENTRIES + beyond)
+    assert (plugin.problem is None) == (beyond <= 0)

@@ -232,3 +232,16 @@ def test_choose_takes_names_tables_bindings_and_nothing():
 def test_the_example_of_create_runs():
     examples = doctest.DocTestFinder().find(skyband.create, globs={})
     assert [doctest.DocTestRunner().run(example).failed for example in examples] == [0]
+
+
+def test_a_distribution_that_brings_nothing_of_a_name_is_told_under_the_key_that_chose_it():
+    """Whatever is chosen: a job shows the problem beside that key."""
+    registry = Registry(discover())
+    for call, field in (
+        (lambda: registry.bind("sketch", "exact", "nobody"), "sketch"),
+        (lambda: registry.query("distinct-count", "nobody"), "distribution"),
+        (lambda: registry.format("delta", "nobody"), "distribution"),
+    ):
+        with pytest.raises(ConfigError, match="is not in nobody; it is in skyband-") as caught:
+            call()
+        assert [problem.field for problem in caught.value.problems] == [field]

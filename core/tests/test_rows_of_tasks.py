@@ -28,6 +28,6 @@ def test_what_is_there_is_what_each_micro_batch_put_aside_last(tmp_path, monkeyp
             there[batch, int(path.stem.removeprefix("shard-"))] = pq.read_table(path, partitioning=None)[
                 "row"
             ].to_pylist()
-        assert there == {place: kept for place, kept in expected.items() if kept}
+        assert there == {place: rows for place, rows in expected.items() if rows}
         assert aside.count(now[0]) == len(expected.get((now[0], 0), []))
     assert all(path.suffix == ".parquet" for path in (tmp_path / "late").rglob("*") if path.is_file())

@@ -293,3 +293,17 @@ def test_what_goes_with_longest(longest, lengths, offset, others, fields):
     lengths = {name: parse(text) for name, text in lengths.items()}
     problems = limit_problems(parse(longest), lengths, parse(offset), others)
     assert [problem.field for problem in problems] == fields
+
+
+def test_what_came_before_holds_where_a_table_says_two_things_of_its_time():
+    """Both rows are refused, and neither takes away what was there."""
+    rules = fresh(False)
+    assert rules.take(lines([Rule("a", 5, 5, 1, after=3)]), 0) == []
+    before = rules.dump_state()
+    for others in ([6, 7], [7, None], [5, 6]):
+        refused = rules.take(lines([Rule("a", window, 5, 1, after=3) for window in others]), 0)
+        assert [(error.argument, "is there twice" in error.message) for error, _ in refused] == [
+            ("rules.name", True)
+        ] * 2
+        after = rules.dump_state()
+        assert before.keys() == after.keys() and all(np.array_equal(before[name], after[name]) for name in before)

@@ -6,10 +6,12 @@ Every place that a checkpoint and a table can be at, one ahead or set back, is g
 import json
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 from attrs import define, field
 from skyband.errors import ConfigError
 from skyband.job import table_sink
+from skyband.job.local import sink as local_sink
 from skyband.job.spark.sink_log import check_belong
 from skyband.tables import BatchSink
 
@@ -121,3 +123,16 @@ def test_a_folder_lists_each_micro_batch_once_or_the_stream_is_refused(tmp_path,
     else:
         with pytest.raises(ConfigError, match=r"sink\.path: "):
             check_belong(tmp_path / "c", tmp_path / "s")
+
+
+@pytest.mark.parametrize("steps", [[], [0], [0, 0], [2], [0, 2, 0, 3], [2, 0]])
+@pytest.mark.parametrize("replaces", [False, True])
+def test_a_batch_is_one_commit_with_its_columns_though_nothing_is_answered(steps, replaces):
+    """An empty table is made, or takes the place of what was there: whoever reads it finds its columns."""
+    appended = []
+    writer = local_sink._Table(SimpleNamespace(append=lambda *given: appended.append(given)), replaces)
+    parts = [pa.table({"count": pa.array(range(rows), pa.int64())}) for rows in steps]
+    for part in parts:
+        writer.write(part)
+    writer.commit()
+    assert appended == ([(pa.concat_tables(parts), replaces)] if parts else [])

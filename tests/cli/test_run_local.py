@@ -51,6 +51,20 @@ def test_a_stream_answers_up_to_its_watermark(folder):
     assert "3 micro-batches" in ran.stderr
 
 
+@pytest.mark.parametrize("finish", ["true", "false"])
+@pytest.mark.parametrize("files", [None, 1, 2, 3, 4])
+def test_every_row_and_micro_batch_is_counted_whatever_a_step_takes(folder, files, finish):
+    """The end of the input is no micro-batch: it brings no rows."""
+    sets = [] if files is None else [f"source.options.maxFilesPerTrigger={files}"]
+    ran = folder.run("source.stream=true", "sink.trigger=available-now", f"source.finish={finish}", *sets)
+    assert ran.exit_code == 0, ran.stderr
+    summary = summary_of(ran.stderr.splitlines())
+    assert (summary["rows in"], summary["null item"]) == ("60", "3 (left out)")
+    steps = -(-3 // (files or 1))
+    assert f", {steps} micro-batch{'es' if steps > 1 else ''}" in summary["took"]
+    assert summary["answers"].startswith(f"{len(folder.answers())} in ")
+
+
 def test_late_rows_are_counted(folder):
     first = folder.home / "requests" / "0.parquet"
     first.rename(folder.home / "requests" / "3.parquet")

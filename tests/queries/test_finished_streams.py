@@ -196,3 +196,22 @@ def test_one_that_is_idle_ends_and_goes_on_is_the_same_wherever_it_goes_on(seed)
         rows = stream([begin, begin + 1, begin + 4]) if what == "rows" else None
         given = {how: lines(run.go(now, rows, what == "end")) for how, run in runs.items()}
         assert given["restored"] == given["replayed"] == given["as it is"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_that_come_with_a_tick_tell_that_the_input_goes_on(seed):
+    """A tick that comes with rows finishes nothing: what is answered is what rows alone let pass, and none is late."""
+    chance = Random(seed)
+    seconds = sorted(chance.randrange(90) for _ in range(40))
+    table, query = stream(seconds), workload(delay="9 seconds")
+    plain, ticked = LocalRun.start(query, table.schema), LocalRun.start(query, table.schema)
+    for place in range(0, 40, 8):
+        (batch,) = table.slice(place, 8).combine_chunks().to_batches()
+        progress = ticked.add(batch)
+        progress.tick = 1000 + place
+        answers = ticked.operator.step(progress, Ticking(finish=True))
+        assert answers.equals(plain.push(batch)) and ticked.operator.watermark == plain.operator.watermark
+        nothing = EventTimeProgress.nowhere(1)
+        nothing.tick = 1001 + place
+    assert ticked.operator.take_metrics().rows_late == 0
+    assert len(ticked.operator.step(nothing, Ticking(finish=True))) > 0, "one without rows does"

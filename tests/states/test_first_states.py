@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from skyband.columns import keyed_frames
@@ -251,3 +252,26 @@ def test_other_queries_and_moments_are_refused(tmp_path):
         ConfigError, match=r"query.kind: the states are of sketch/exact, which heavy-hitters has no use"
     ):
         begin_with_states(Stream(*CASES["rows"]).operator, table)
+
+
+@pytest.mark.parametrize(
+    ("case", "changes", "said", "first"),
+    [
+        ("rows", {"object": "client"}, "query.object: is int64 in the states", True),
+        ("offset", {"offset": "3 minutes"}, "query.offset: must be that of the query that gave the states", False),
+    ],
+)
+def test_each_state_of_a_table_must_fit_and_not_the_first_alone(tmp_path, case, changes, said, first):
+    """A table that two jobs wrote to, each some groups."""
+    emitted(case, tmp_path / "own"), emitted(case, tmp_path / "others", **changes)
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    for name, groups in (("own", ["200"] if first else ["404"]), ("others", ["404"] if first else ["200"])):
+        rows = pq.read_table(tmp_path / name)
+        rows = rows.filter(pc.is_in(rows["status"], pa.array(groups)))
+        at = max(rows["at"].cast(pa.int64()).to_pylist())
+        rows = rows.filter(pc.equal(rows["at"].cast(pa.int64()), at))
+        moment = pa.array([START + 300 * MINUTE] * len(rows), rows["at"].type)
+        pq.write_table(rows.set_column(rows.column_names.index("at"), "at", moment), whole / f"{name}.parquet")
+    with pytest.raises(ConfigError, match=said):
+        begin_with_states(Stream(*CASES[case]).operator, StatesTable(str(whole)))
