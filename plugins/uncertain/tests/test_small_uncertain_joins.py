@@ -117,6 +117,26 @@ def test_where_every_arrival_ties_the_windows_decide(chance, sides):
     assert run(query(spec), table, [50, 120])[:1] == run(query(spec), table, [], backends=others)[:1]
 
 
+@pytest.mark.parametrize("alpha", [0.5, 0.75, 0.76])
+def test_a_change_that_is_just_as_likely_as_alpha_lets_the_oldest_go(alpha, monkeypatch):
+    """Values near one another or far, each there with one half: halves and quarters are exact in floats."""
+    count, found, far = 40, [], np.random.default_rng(4).integers(0, 2, 40)
+    table = pa.table(
+        {
+            "ts": pa.array(np.arange(count) * SECOND, pa.timestamp("us", "UTC")),
+            "group": [1] * count,
+            "number": pa.array(range(count), pa.int32()),
+            "values": [[9.0 * far[place] + 0.125 * (place % 2)] for place in range(count)],
+            "chances": [[0.5]] * count,
+        }
+    )
+    asked = query({"delta": 1.0, "alpha": alpha, "beta": 0.01, "id": "number"})
+    for most in (512, 0):
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
+        found.append(run(asked, table, [15])[0])
+    assert found[0] == found[1] != []
+
+
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("spec", [{"size": 99, "id": "number"}, {"window": "1 hour", "id": "number"}], ids=list)
 def test_a_group_is_small_up_to_the_last_sample(spec, beyond, monkeypatch):
