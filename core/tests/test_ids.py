@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband.columns import ids as ids_module
 from skyband.columns import keyed_frames
-from skyband.columns.ids import ValuesByArrival, ValuesById, id_values, to_ids
+from skyband.columns.ids import ValuesByArrival, ValuesById, ValuesInUse, id_values, to_ids
 from skyband.columns.rows import Rows
+from skyband.errors import SnapshotError
 
 TEXTS = st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=8), min_size=1, max_size=6)
 
@@ -99,3 +100,58 @@ def test_whole_numbers_are_their_own_id_and_need_no_memory():
     held.update(np.arange(3), Rows(np.arange(3), {"object": codes}))
     assert held.lookup(codes).equals(pa.array([5, 0, -1], pa.int32()))
     assert len(held.frame()) == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_values_in_use_are_those_of_a_dictionary_after_every_step(seed, monkeypatch):
+    """Few and many at a time, again and new, forgotten at once or once there are many, copied, saved and restored."""
+    monkeypatch.setattr(ids_module, "_LEAST", 8)
+    rng = np.random.default_rng([45, seed])
+    names, texts, swept = ValuesInUse(pa.string()), {}, 0
+    for _ in range(200):
+        ids = rng.integers(-400, 400, int(rng.choice([0, 1, 1, 2, 9, 300])))
+        names.learn(ids, pa.array([f"text {one}" for one in ids], pa.string()))
+        texts |= {one: f"text {one}" for one in ids.tolist()}
+        assert len(names) == len(texts)
+        other = names.copy()
+        if rng.random() < 0.2:
+            keep = rng.integers(-400, 400, 200)
+            lazily = bool(rng.integers(2))
+            names.keep(keep, lazily)
+            if not lazily or len(texts) > 2 * swept + 8:
+                texts = {one: text for one, text in texts.items() if one in keep}
+                swept = len(texts)
+        if rng.random() < 0.1:
+            restored_names = ValuesInUse(pa.string())
+            restored_names.load_state(restored(names.frame(np.array([*texts], np.int64))))
+            names, swept = restored_names, len(texts)
+        other.learn(np.array([999]), pa.array(["of the copy alone"]))
+        assert other.lookup(np.array([999])).to_pylist() == ["of the copy alone"]
+        assert names.knows(np.array([999, *texts])).tolist() == [False] + [True] * len(texts)
+        asked = rng.choice(np.array([*texts, 999]), int(rng.choice([0, 1, 3, 500])))
+        if 999 in asked:
+            with pytest.raises(SnapshotError, match="no name for an id"):
+                names.lookup(asked)
+        else:
+            assert names.lookup(asked).to_pylist() == [texts[one] for one in asked.tolist()]
+        frame = names.frame(np.array([*texts], np.int64))
+        assert dict(zip(*(column.to_pylist() for column in frame.columns), strict=True)) == texts
+        assert frame.column("id").to_pylist() == sorted(texts)
+
+
+def test_a_new_value_beside_many_is_learned_without_them(monkeypatch):
+    """A thousand, one by one, beside 100,000: these would be copied a hundred million times, and are some times."""
+    names, copied, concat = ValuesInUse(pa.string()), [], pa.concat_arrays
+
+    def counted(arrays):
+        joined = concat(arrays)
+        copied.append(len(joined))
+        return joined
+
+    texts = pa.array([f"text {one}" for one in range(101_000)])
+    names.learn(np.arange(100_000), texts[:100_000])
+    monkeypatch.setattr(pa, "concat_arrays", counted)
+    for one in range(100_000, 101_000):
+        names.learn(np.array([one]), texts[one : one + 1])
+        assert names.lookup(np.array([one, 5])).to_pylist() == [f"text {one}", "text 5"]
+    assert sum(copied) < 300_000

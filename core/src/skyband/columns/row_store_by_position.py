@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Int64
-from skyband.columns.integer_ids import numbers_column
+from skyband.columns.runs import take_from_runs
 from skyband.errors import SnapshotError
 
 _SHORT = 64
@@ -19,12 +19,6 @@ _SHORT = 64
 def _no_rows(fields: tuple[pa.Field, ...]) -> pa.RecordBatch:
     """Of these columns and a time; the same batch each time, as it is asked for by each of many groups."""
     return pa.RecordBatch.from_pylist([], schema=pa.schema([pa.field("time", pa.int64()), *fields]))
-
-
-def _picked(column: pa.Array, places: Int64) -> pa.Array:
-    if pa.types.is_integer(column.type) and not column.null_count:  # as most ids: a third of the time for a few
-        return numbers_column(column.to_numpy()[places])
-    return column.take(numbers_column(places))
 
 
 class _Run(NamedTuple):
@@ -83,13 +77,9 @@ class RowStore:
         first = self._runs[0].first if self._runs else self._next
         if not first <= numbers.min() <= numbers.max() < self._next:
             raise SnapshotError("contradicts itself: the state has no name for a row in its answers")
-        runs = np.searchsorted([run.first for run in self._runs], numbers, side="right") - 1
-        parts = [(self._runs[run], np.flatnonzero(runs == run)) for run in np.unique(runs).tolist()]
-        picked = [[_picked(column, numbers[own] - run.first) for column in run.columns] for run, own in parts]
-        if len(parts) == 1:
-            return picked[0]
-        order = np.argsort(np.concatenate([own for _, own in parts]))
-        return [_picked(pa.concat_arrays(pieces), order) for pieces in zip(*picked, strict=True)]
+        run = np.searchsorted([run.first for run in self._runs], numbers, side="right") - 1
+        places = numbers - np.array([run.first for run in self._runs])[run]
+        return take_from_runs([run.columns for run in self._runs], run, places)
 
     def forget(self, before: int) -> None:
         """Columns of rows before this time are not needed any more."""
