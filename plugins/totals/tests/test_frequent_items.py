@@ -72,3 +72,20 @@ def test_what_was_restored_drops_the_same_counters(size):
 def test_an_epsilon_that_needs_larger_sketches_is_refused():
     with pytest.raises(ConfigError, match=r"epsilon: must be at least 0\.0035"):
         ranker(epsilon=0.003)
+
+
+@pytest.mark.parametrize("name", ["frequent-items-panes", "misra-gries"])
+def test_no_object_that_is_left_out_has_more_than_the_rest(name):
+    """Those that no sketch names any more among them."""
+    errors = 0
+    for seed in range(4):
+        objects = np.random.default_rng(seed).zipf(1.2, 4000) % 3000
+        ranker = skyband.create("total-ranker", name, windows=[4000], every=1000, k=3, epsilon=0.4)
+        ranker.update(np.arange(4000), objects)
+        ranker.advance(4000)
+        top = ranker.top(0)
+        kinds, counts = np.unique(objects, return_counts=True)
+        others = counts[~np.isin(kinds, top.objects)]
+        assert others.max() <= top.rest
+        errors += (top.low < top.high).any()
+    assert errors
