@@ -1,8 +1,7 @@
 """Objects and ids of any type: the int64 a backend knows each by, and back."""
 
 from copy import copy
-from functools import cache, reduce
-from typing import NamedTuple
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +13,14 @@ from skyband.columns.hashing import hash_column, is_hashable
 from skyband.columns.integer_ids import SIGN
 from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
 from skyband.columns.integer_ids import is_integer_id as is_integer_id
+from skyband.columns.keyed_columns import KeyedColumns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
-from skyband.columns.runs import take_from_runs
 from skyband.errors import SnapshotError
-from skyband.kernels.sorted_arrays import among, distinct
+from skyband.kernels.sorted_arrays import among
 
 _LEAST = 1024
-_FEW = 8
-"""Ids of which one in so many is looked at are few."""
 PLAIN = "a plain value such as a string or a number"
 """What `is_plain` asks for, in words."""
 
@@ -148,90 +145,49 @@ def _no_names(kind: pa.DataType) -> pa.RecordBatch:
     return _names(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
 
 
-class _Run(NamedTuple):
-    """Values and the ids that they are known by, ascending."""
-
-    ids: Int64
-    values: pa.Array
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def joined(self, other: "_Run") -> "_Run":
-        """With those of another, none of whose ids is here."""
-        both = np.concatenate([self.ids, other.ids])
-        order = np.argsort(both, kind="stable")
-        return _Run(both[order], pa.concat_arrays([self.values, other.values]).take(pa.array(order)))
-
-    def take(self, places: Int64) -> "_Run":
-        """Those at these places."""
-        return _Run(self.ids[places], self.values.take(pa.array(places)))
-
-
 class ValuesInUse:
-    """The values behind ids of a type that they do not tell, while something is known by these.
-
-    They stand in runs, each at least twice as long as the one after it, so that to learn m more beside n costs
-    O(m log n), and so does to look them up. Where m is much of n the runs are made one first.
-    """
+    """The values behind ids of a type that they do not tell, while something is known by these. O(log n) an id."""
 
     def __init__(self, kind: pa.DataType) -> None:
-        self._runs = [_Run(np.empty(0, np.int64), pa.array([], kind))]  # replaced, never written to
+        self._kind = kind
+        self._values = KeyedColumns(np.int64, [pa.field("name", kind)])
         self._count = 0
 
     def __len__(self) -> int:
-        return sum(map(len, self._runs))
+        return len(self._values)
 
     def learn(self, ids: Int64, values: pa.Array | Array) -> None:
         """Learn the values of these ids, as a frame of rows has them: decimal fractions in numpy."""
-        self._unite_for(len(ids))
-        unknown = np.flatnonzero(~self.knows(ids))
+        unknown = np.flatnonzero(~self._values.knows(ids))
         if not len(unknown):
             return
         added, first = np.unique(ids[unknown], return_index=True)
         rows = unknown[first]
         new = pa.array(values[rows]) if isinstance(values, np.ndarray) else values.take(pa.array(rows))
-        runs = [*self._runs, _Run(added, new.cast(self._runs[0].values.type))]
-        while len(runs) > 1 and len(runs[-2]) < 2 * len(runs[-1]):
-            last = runs.pop()
-            runs[-1] = runs[-1].joined(last)
-        self._runs = runs
+        self._values.learn(added, [new.cast(self._kind)])
 
     def lookup(self, ids: Int64) -> pa.Array:
         """The values known by these ids."""
-        self._unite_for(len(ids))
-        run_of = np.full(len(ids), -1)
-        for number, run in enumerate(self._runs):
-            run_of[among(ids, run.ids)] = number
-        if (run_of < 0).any():
-            raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
-        if not len(ids):
-            return self._runs[0].values.slice(0, 0)
-        places = np.empty(len(ids), np.int64)
-        for number, run in enumerate(self._runs):
-            own = run_of == number
-            places[own] = np.searchsorted(run.ids, ids[own])
-        return take_from_runs([[run.values] for run in self._runs], run_of, places)[0]
+        try:
+            return self._values.lookup(ids)[0]
+        except KeyError:
+            raise SnapshotError("contradicts itself: the state has no name for an id in its answers") from None
 
     def knows(self, ids: Int64) -> Array:
         """bool[n]: the values of which ids are known."""
-        there = np.zeros(len(ids), bool)
-        for run in self._runs:
-            there |= among(ids, run.ids)
-        return there
+        return self._values.knows(ids)
 
     def keep(self, ids: Int64, lazily: bool = False) -> None:
         """Forget all others than these; lazily: once as many have come as were kept then."""
         if lazily and len(self) <= 2 * self._count + _LEAST:
             return
-        used = self._among(ids)
-        self._count = len(used)
-        self._runs = [used]
+        self._values.replace(*self._values.of(ids))
+        self._count = len(self)
 
     def frame(self, ids: Int64) -> pa.RecordBatch:
         """What is known by these, in one form however it came."""
-        used = self._among(ids)
-        return pa.RecordBatch.from_pydict({"id": pa.array(used.ids), "name": used.values})
+        used, (names,) = self._values.of(ids)
+        return pa.RecordBatch.from_pydict({"id": pa.array(used), "name": names})
 
     def no_names(self) -> pa.RecordBatch:
         """A frame of none."""
@@ -239,28 +195,17 @@ class ValuesInUse:
 
     def copy(self) -> "ValuesInUse":
         """Another that knows the same, and forgets and learns for itself."""
-        return copy(self)  # its runs are replaced, never written to
+        twin = copy(self)
+        twin._values = copy(self._values)
+        return twin
 
     def load_state(self, frame: pa.RecordBatch) -> None:
         """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
         ids = frame.column("id").to_numpy(zero_copy_only=False)
         if frame.column("id").null_count or (ids[1:] <= ids[:-1]).any():
             raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
-        self._runs, self._count = [_Run(ids, frame.column("name"))], len(ids)
-
-    def _among(self, ids: Int64) -> _Run:
-        """What is known by these ids."""
-        united = self._united()
-        used = np.flatnonzero(among(united.ids, distinct(ids)))
-        return united if len(used) == len(united) else united.take(used)
-
-    def _unite_for(self, count: int) -> None:
-        """Make the runs one, where so many ids are looked at that this costs less than to look into each run."""
-        if len(self._runs) > 1 and count * _FEW > len(self):
-            self._runs = [self._united()]
-
-    def _united(self) -> _Run:
-        return reduce(_Run.joined, reversed(self._runs))
+        self._values.replace(ids, [frame.column("name")])
+        self._count = len(ids)
 
 
 class ValuesByArrival:

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
+from skyband.columns.keyed_columns import KeyedColumns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
@@ -55,10 +56,9 @@ class Groups:
         broadcast: BroadcastState | None = None,
     ) -> None:  # fmt: skip
         self._by = by
-        self._key = _NOBODY
-        plain = [(field.name, plain_type(field.type)) for field in by]
-        self._values = pa.RecordBatch.from_arrays([pa.array([], kind) for _, kind in plain], schema=pa.schema(plain))
-        """The grouping columns of each group, in the order of `_key`."""
+        self._plain = pa.schema([pa.field(field.name, plain_type(field.type)) for field in by])
+        self._names = KeyedColumns(np.uint64, list(self._plain))
+        """The grouping columns of each group."""
         self._processors = ProcessorCache(make)
         self._small_groups = small_groups
         self._broadcast = broadcast
@@ -68,7 +68,7 @@ class Groups:
         self._dropped: Counter[str] = Counter()
 
     def __len__(self) -> int:
-        return len(self._key)
+        return len(self._names)
 
     @property
     def retained(self) -> int:
@@ -84,10 +84,8 @@ class Groups:
             retained, sizes = np.concatenate([retained, small[1]]), np.concatenate([sizes, small[2]])
         largest = []
         for place in np.argsort(-sizes, kind="stable")[:most].tolist():
-            values = (
-                self._values.slice(int(np.searchsorted(self._key, keys[place])), 1).to_pylist() if self._by else [{}]
-            )
-            largest.append((values[0], int(retained[place]), int(sizes[place])))
+            (values,) = self._values_of(keys[place : place + 1]).to_pylist() if len(self._by) else [{}]
+            largest.append((values, int(retained[place]), int(sizes[place])))
         return largest
 
     def start_from(self, since: Mapping[str, int]) -> None:
@@ -162,14 +160,12 @@ class Groups:
         """A turn's answers with the groups they are of; those that are empty now are forgotten."""
         self._dropped.update(turn.dropped)
         answers = self._named(turn.answers, turn.owners) if turn.answers else None
-        emptied = distinct(_NOBODY, *turn.emptied)
-        if len(emptied):
-            self._pick(np.flatnonzero(~among(self._key, emptied)))
+        self._names.forget(distinct(_NOBODY, *turn.emptied))
         return answers
 
     def _enroll(self, keys: UInt64, ready: pa.RecordBatch, firsts: Int64) -> None:
         """Learn the values that groups not known yet are named by, from the first row of each."""
-        new = ~among(keys, self._key)
+        new = ~self._names.knows(keys)
         if not new.any():
             return
         rows = pa.array(firsts[new])
@@ -177,60 +173,54 @@ class Groups:
             keyed_frames.decoded(ready.column(keyed_frames.by_column(number)).take(rows))
             for number in range(len(self._by))
         ]
-        named = zip(columns, self._values.schema.types, strict=True)
-        values = pa.RecordBatch.from_arrays([column.cast(kind) for column, kind in named], schema=self._values.schema)
-        self._key = np.concatenate([self._key, keys[new]])
-        self._values = pa.concat_batches([self._values, values])
-        self._pick(np.argsort(self._key))
+        named = zip(columns, self._plain.types, strict=True)
+        self._names.learn(keys[new], [column.cast(kind) for column, kind in named])
 
-    def _pick(self, places: Int64) -> None:
-        self._key = self._key[places]
-        if len(self._by):
-            self._values = self._values.take(pa.array(places))
+    def _values_of(self, keys: UInt64) -> pa.RecordBatch:
+        """The grouping columns of these groups, of which there is one at least."""
+        return pa.RecordBatch.from_arrays(self._names.lookup(keys), schema=self._plain)
 
     def _named(self, answers: list[ProcessorAnswers], owners: UInt64) -> pa.RecordBatch:
         together = as_batch(answers)
-        places = pa.array(np.searchsorted(self._key, owners))
-        named = zip(self._values.columns, self._by.types, strict=True)
-        values = [keyed_frames.typed(column.take(places), kind) for column, kind in named]
+        named = zip(self._names.lookup(owners), self._by.types, strict=True)
+        values = [keyed_frames.typed(column, kind) for column, kind in named]
         return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
 
     def begin(self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor]) -> None:
         """Begin with these groups, each with the values that name it and its processor. Called where there is none."""
         there = np.array([not processor.empty for processor in processors], bool)
-        self._key = keys[there]
-        self._values = values.filter(pa.array(there)) if len(self._by) else self._values
+        self._names.learn(keys[there], [column.filter(pa.array(there)) for column in values.columns])
         for key, processor in zip(keys.tolist(), processors, strict=True):
             if not processor.empty:
                 self._processors.begin(key, processor)
-        self._pick(np.argsort(self._key))
         self._processors.rest()
 
     def absorb(self, other: "Groups", selected: Array) -> None:
-        """Take over another's groups (`chosen`: bool, one for each), none of which is here. Both are as loaded."""
-        keys = other._key[selected]
-        self._key = np.concatenate([self._key, keys])
-        if len(self._by):
-            self._values = pa.concat_batches([self._values, other._values.filter(pa.array(selected))])
-        self._pick(np.argsort(self._key))
+        """Take over another's groups (`selected`: bool, one for each), none of which is here. Both are as loaded."""
+        theirs, columns = other._names.whole()
+        keys = theirs[selected]
+        self._names.learn(keys, [column.filter(pa.array(selected)) for column in columns])
         self._processors.absorb(other._processors, keys)
         if self._small_groups is not None and other._small_groups is not None:
             self._small_groups.absorb(other._small_groups, keys)
 
     def merge(self, other: "Groups") -> None:
         """Take over the state of another shard of a query without `by`."""
-        self._key = distinct(self._key, other._key)
+        keys, columns = other._names.whole()
+        self._names.learn(keys[~self._names.knows(keys)], columns)
         self._processors.merge(other._processors)
 
     @property
     def values(self) -> pa.RecordBatch:
         """The grouping columns of each group, in the order of `keys`."""
-        return self._values
+        _, columns = self._names.whole()
+        return pa.RecordBatch.from_arrays(columns, schema=self._plain)
 
     @property
     def keys(self) -> UInt64:
         """All groups, ascending."""
-        return self._key
+        keys, _ = self._names.whole()
+        return keys
 
     def dump_state(self) -> dict[str, Array]:
         """All groups as flat arrays, in one form however they came. They stay as they are."""
@@ -247,8 +237,9 @@ class Groups:
         small_groups, leaving = self._small_groups.canonical()
         if small_groups is self._small_groups:
             return None
-        twin = copy(self)  # keys and values are replaced, never written to
-        twin._small_groups, twin._processors, twin._dropped = small_groups, self._processors.copy(), Counter()
+        twin = copy(self)
+        twin._names, twin._processors, twin._dropped = copy(self._names), self._processors.copy(), Counter()
+        twin._small_groups = small_groups
         turn = _MicroBatch(self._until)
         twin._take(turn, leaving)
         twin._finished(turn)
@@ -261,28 +252,27 @@ class Groups:
             else state_arrays.with_prefix("small_groups", self._small_groups.dump_state())
         )
         processors = state_arrays.with_prefix("processors", self._processors.dump_state())
-        return {"key": self._key, **state_arrays.frame_to_array("values", self._values), **small_groups, **processors}
+        values = state_arrays.frame_to_array("values", self.values)
+        return {"key": self.keys, **values, **small_groups, **processors}
 
     def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
         """Take over a `dump_state`. changed: it is of a query with other parts."""
-        self._values = state_arrays.frame_from_array("values", arrays, self._values)
-        arrays = with_keys_of_now(arrays, self._values)
+        values = state_arrays.frame_from_array("values", arrays, self.values)
+        arrays = with_keys_of_now(arrays, values)
         state = StateReader(arrays)
-        self._key = state.ascending("key", dtype=np.uint64, strictly=True)
-        named = len(self._values) == len(self._key) or not len(self._by)
-        state.require(named, "key", f"{len(self._key)} groups have {len(self._values)} names")
+        keys = state.ascending("key", dtype=np.uint64, strictly=True)
+        state.require(
+            len(values) == len(keys) or not len(self._by), "key", f"{len(keys)} groups have {len(values)} names"
+        )
         if self._small_groups is not None:
             self._small_groups.load_state(state_arrays.without_prefix("small_groups", arrays))
         self._processors.load_state(state_arrays.without_prefix("processors", arrays), changed)
         small_groups = _NOBODY if self._small_groups is None else self._small_groups.keys
         everyone = distinct(self._processors.keys, small_groups)
         apart = len(everyone) == len(self._processors) + len(small_groups)
-        state.require(
-            apart and bool(among(everyone, self._key).all()), "key", "must name each group, which is held once"
-        )
-        there = among(self._key, everyone)
-        if not there.all():  # a processor of changed parts may have nothing to answer any more
-            self._pick(np.flatnonzero(there))
+        state.require(apart and bool(among(everyone, keys).all()), "key", "must name each group, which is held once")
+        self._names.replace(keys, values.columns)
+        self._names.forget(keys[~among(keys, everyone)])  # processors of changed parts may have nothing to answer
 
     def _check(self) -> None:
         """Raise AssertionError where a group is held twice or not at all, or what holds it contradicts itself."""
@@ -293,8 +283,7 @@ class Groups:
         self._processors._check()
         everyone = distinct(self._processors.keys, small)
         assert len(everyone) == len(self._processors) + len(small), "a group is small and has a processor"
-        assert np.array_equal(everyone, self._key), "the groups must be those that are held"
-        assert not len(self._by) or len(self._values) == len(self._key), "each group must have a name"
+        assert np.array_equal(everyone, self.keys), "the groups must be those that are held"
 
 
 class _MicroBatch:
