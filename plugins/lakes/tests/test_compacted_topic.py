@@ -1,6 +1,7 @@
 """A compacted topic holds the newest answer: what a broker on this machine has is read back, also after kills."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -163,6 +164,7 @@ def test_a_broker_that_comes_back_is_waited_for(tmp_path):
         board = sink(address, "board")
         board.write(log(0), "one", 0)
         process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # until then it may answer once more
         waiting = threading.Thread(target=lambda: board.write(log(1), "one", 1))
         waiting.start()
         time.sleep(0.3)
