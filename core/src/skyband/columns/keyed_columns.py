@@ -30,8 +30,8 @@ class _Run:
 
     def take(self, places: Array) -> "_Run":
         """The rows at these places, none of which was forgotten."""
-        chosen = pa.array(places)
-        return _Run(self.keys[places], [column.take(chosen) for column in self.columns])
+        rows = pa.array(places)
+        return _Run(self.keys[places], [column.take(rows) for column in self.columns])
 
     def whole(self) -> "_Run":
         """Without what was forgotten."""
