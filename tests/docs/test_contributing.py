@@ -6,8 +6,6 @@ import subprocess
 import sys
 import tomllib
 
-from skyband_specs.checks import checks_for
-
 from .conftest import ROOT
 
 
@@ -64,16 +62,3 @@ def test_the_rooms_it_names_are_there(contributing):
         name, folder = room
         path = ROOT / "core" / "src" / "skyband" / (name if folder else f"{name}.py")
         assert path.exists(), path
-
-
-def test_of_each_test_and_check_one_case_is_tried_while_one_works():
-    """`tox -e quick`: hll-panes has the checks of its role by itself here, and a test of two cases has one."""
-    tried = ["plugins/panes/tests/test_conformance.py", "core/tests/test_row_store.py"]
-    words = ["-q", "--collect-only", "-p", "one_of_each", "-p", "no:cacheprovider", "-n", "0", *tried]
-    collected = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    names = [line.partition("::")[2] for line in collected.stdout.splitlines() if "::" in line]
-    functions = [name.partition("[")[0] for name in names]
-    assert functions.count("test_conformance") == len(checks_for("sketch"))
-    assert len([name for name in functions if name != "test_conformance"]) == len({*functions}) - 1 == 5
