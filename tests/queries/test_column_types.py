@@ -15,7 +15,8 @@ from skyband.queries import make_query
 from skyband_uncertain.uncertain_tuples import encode_samples
 
 TIMES = pa.array([0, 1_000_000, 2_000_000], pa.timestamp("us", "UTC"))
-COUNT = make_query({"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"})
+COUNT_KEYS = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"}
+COUNT = make_query(COUNT_KEYS)
 TOP = {"kind": "top-k", "time": "ts", "object": "who", "stream": "from", "value": "value", "streams": ["a"], "k": 2}
 
 
@@ -160,3 +161,38 @@ def test_there_may_be_more_groups_than_one_batch_has_words(codes):
     found = local.apply(pa.Table.from_batches(batches), make_query(query))
     assert sorted(found["g"].to_pylist()) == sorted(names)
     assert found.schema.field("g").type == pa.dictionary(codes if codes.bit_width > 16 else pa.int32(), pa.string())
+
+
+LAYOUTS = {
+    "dictionary of decimals": pa.array([Decimal("0.5"), None, Decimal("1.5")]).dictionary_encode(),
+    "dictionary of half floats": pa.array(np.array([1, 2, 2], np.float16)).dictionary_encode(),
+    "dictionary of nulls": pa.nulls(3).dictionary_encode(),
+    "dictionary of lists": pa.DictionaryArray.from_arrays(pa.array([0, 0, 0]), pa.array([[1]])),
+    "union": pa.UnionArray.from_sparse(
+        pa.array([0, 1, 0], pa.int8()), [pa.array([1, 2, 3]), pa.array(["a", "b", "c"])]
+    ),
+    "struct of dictionaries": pa.StructArray.from_arrays([pa.nulls(3).dictionary_encode()], ["inside"]),
+    "map": pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_run_goes_on_from_its_state_whatever_is_in_the_source(layout):
+    """Columns that the query does not read, and as a group those that can be one."""
+    table = pa.table({"ts": TIMES, "who": ["x", "y", "x"], "odd": LAYOUTS[layout]})
+    by = [[], ["odd"]] if "of decimals" in layout or "half" in layout else [[]]
+    for names in by:
+        run = local.LocalRun.start({**COUNT_KEYS, "by": names, "delay": "1 hour"}, table.schema)
+        answers = [run.push(batch) for batch in table.to_batches(max_chunksize=2)]
+        again = local.LocalRun.start(run.operator.query, table.schema)
+        again.operator.restore(run.operator.snapshot())
+        latest = 2_000_000
+        assert again.operator.finish(latest).equals(run.operator.finish(latest))
+        assert not any(map(len, answers))
+
+
+def test_a_condition_reads_a_dictionary_of_decimals():
+    table = pa.table({"ts": TIMES, "who": ["x", "x", "x"], "odd": LAYOUTS["dictionary of decimals"]})
+    keys = {"object": "who", "k": 1, "part": "odd > 0.7", "windows": ["1 hour"], "every": "1 hour"}
+    found = local.apply(table, make_query({"kind": "heavy-hitters", "time": "ts", **keys}))
+    assert found.select(["matching", "total"]).to_pylist() == [{"matching": 1.0, "total": 3.0}]

@@ -60,6 +60,11 @@ def usual_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_type(usual(field.type)) for field in schema], schema.metadata)
 
 
+def no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    """A batch without rows of any schema: `pa.array([], kind)` knows no unions, and not every dictionary."""
+    return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
+
+
 def usual_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch in usual types: itself where it is so already."""
     return columns_as(batch, batch.schema.names, usual_schema(batch.schema))

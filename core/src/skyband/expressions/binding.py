@@ -23,7 +23,7 @@ def bind(tree: Tree, schema: pa.Schema) -> Bound:
     kinds = dict(zip(schema.names, schema.types, strict=True))
     try:
         bound = _Binder(kinds).bind(tree)
-        bound.evaluate(Rows(0, lambda name: _in_spark(decoded(pa.array([], kinds[name])))))
+        bound.evaluate(Rows(0, lambda name: _in_spark(decoded(pa.nulls(0, kinds[name])))))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise UnknownExpressionError(" ".join(str(error).split())) from error
     return bound

@@ -8,6 +8,7 @@ import pyarrow as pa
 from attrs import define
 
 from skyband import snapshot
+from skyband.columns.arrow_normalization import no_rows
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.host import SmallGroups
@@ -49,11 +50,11 @@ class BoundQuery:
 
     def no_answers(self) -> pa.RecordBatch:
         """A batch of whole answers without rows."""
-        return _no_rows(self.whole_answers)
+        return no_rows(self.whole_answers)
 
     def no_results(self) -> pa.RecordBatch:
         """A batch without rows of what the operator gives."""
-        return _no_rows(self.result_schema)
+        return no_rows(self.result_schema)
 
     def processor(self, joined: Mapping[str, int]) -> GroupProcessor:
         """That of a group without rows; joined: parts that joined the checkpoint, each with the watermark then."""
@@ -84,7 +85,3 @@ class BoundQuery:
             every = {name: snapshot.text(v) for name, v in binding.create(**query_parameters).parameters().items()}
             by_role[role] = {name: value for name, value in every.items() if name not in query_parameters}
         return by_role
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)

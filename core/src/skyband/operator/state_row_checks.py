@@ -7,6 +7,7 @@ from attrs import define
 
 from skyband.arrays import TIME_MAX
 from skyband.columns import keyed_frames
+from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.state_frame_checks import check_numbers, refused_as_damage
 from skyband.config.durations import MOST
 from skyband.errors import SnapshotError
@@ -54,8 +55,7 @@ class StateRowChecks:
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:
         """The columns of the query's frames, each with its type without a dictionary."""
-        nothing = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
-        return _plain_types(encode(self.query, nothing).frame.schema)
+        return _plain_types(encode(self.query, no_rows(self.schema)).frame.schema)
 
 
 def _plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from skyband.arrays import UInt64
 from skyband.columns import record_batch_bytes
+from skyband.columns.arrow_normalization import no_rows
 
 
 @frozen
@@ -25,7 +26,7 @@ class WholeTable:
         texts = (json.dumps(row, default=str, sort_keys=True) for row in table.to_pylist())
         hashes = b"".join(blake2b(text.encode(), digest_size=8).digest() for text in texts)
         batches = table.combine_chunks().to_batches()
-        rows = batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
+        rows = batches[0] if batches else no_rows(table.schema)
         return cls(record_batch_bytes.to_bytes(rows), hashes)
 
     @property

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from attrs import asdict, evolve, field, frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.columns.arrow_normalization import no_rows
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, length_text
 from skyband.errors import SnapshotError
@@ -336,7 +337,7 @@ class Rules(BroadcastState):
             for name in ("rules", "groups")
         }
         frame, named = (
-            state_arrays.frame_from_array(name, part, _no_rows(schema))
+            state_arrays.frame_from_array(name, part, no_rows(schema))
             for (name, part), schema in zip(parts.items(), (_SCHEMA, _GROUPS), strict=True)
         )
         columns = {name: frame.column(name).to_numpy() for name in _NUMBERS}
@@ -381,10 +382,6 @@ def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits:
     k = limits.k or 0
     fixed = [Version(str(one), one.length, slide, k, phase, TIME_MIN, TIME_MAX) for one in dict.fromkeys(windows)]
     return Rules(fixed, evolve(limits, every=(slide, phase)))
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def _with_ends(versions: Any) -> list[tuple[Version, int]]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from skyband.columns.arrow_normalization import no_rows
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 
@@ -45,8 +46,9 @@ def load_and_freeze(plan: ShardedPlan) -> None:
     """
     if not _settled.is_set():  # asking the collector whether it is frozen would count all that is
         read_schema = pa.schema([plan.schema.field(name) for name in plan.query.columns])
-        nothing = pa.RecordBatch.from_pylist([], schema=read_schema)
-        for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
+        for _ in plan.to_shuffle_rows(
+            iter([no_rows(read_schema)])
+        ):  # loads the kernels, and with the first of them most of numba
             continue
         gc.freeze()
         _settled.set()

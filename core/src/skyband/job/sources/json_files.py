@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.json
 from attrs import frozen
 
+from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
 from skyband.job.model import Source
@@ -111,7 +112,7 @@ def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = 
     if not is_utf8(lines):
         return None
     rows = json_rows_of(lines, fields, form.formats).combine_chunks().to_batches() if lines.strip() else []
-    return rows[0] if rows else _no_rows(fields)
+    return rows[0] if rows else no_rows(fields)
 
 
 def json_ends(path: Path, size: int) -> Iterator[int]:
@@ -129,10 +130,6 @@ def json_rows_of(lines: bytes, columns: pa.Schema, formats: ValueFormats = PLAIN
     """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
     batches = [typed(batch, columns, formats) for batch in _rows(lines, columns).combine_chunks().to_batches()]
     return pa.Table.from_batches(batches, columns)
-
-
-def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in schema.types], schema=schema)
 
 
 def _blocks(path: Path, form: JsonForm, within: ByteRange | None = None) -> Iterator[Block]:
