@@ -74,6 +74,27 @@ def test_a_group_answers_at_every_moment_on_ten_thousand_streams():
     assert sum(follow(seed) for seed in range(100, 10_100)) > 100_000
 
 
+VALUES = {"items": {}, "their sum": {"value": "item"}, "by ranges": {"value": "item", "ranges": [[0, 3], [3, 100]]}}
+
+
+@pytest.mark.parametrize("by", [[], ["group"]])
+@pytest.mark.parametrize("what", VALUES)
+def test_groups_answer_while_time_goes_on_without_a_row_in_any(what, by):
+    """Turn by turn, where no window of any group has a key, as in one turn that has the last keys too."""
+    rows = stream(np.random.default_rng(5), 40)
+    query = {"kind": "distinct-count", "time": "t", "item": "item", "windows": ["10 seconds"], "every": "5 seconds"}
+    query |= {"empty": "zero", "by": by, **VALUES[what]}
+    moments = [[500], range(300, 501, 5)]
+    logs = []
+    for ends in moments:
+        run = LocalRun.start(query, rows.schema, {"sketch": "exact"})
+        answers = [run.push(batch) for batch in rows.to_batches()]
+        answers += [run.operator.advance(end * 1_000_000) for end in ends]
+        logs.append(sorted(map(str, pa.Table.from_batches(answers).to_pylist())))
+    assert logs[0] == logs[1]
+    assert sum("'count': 0.0" in line for line in logs[0]) > 40
+
+
 @pytest.mark.parametrize("name", SKETCHES)
 def test_what_a_sketch_counts_of_nothing_is_0(name):
     """With more items than it counts exactly, so that the group has a sketch of its own."""

@@ -129,6 +129,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     since: Any,
     most: int,
     gives_zeros: bool,
+    adds: bool,
     exact: int,
     bitmap: tuple[int, int],
 ) -> Any:
@@ -137,7 +138,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     Returns of each session the number of keys and the first row not taken in, as it had more than `most` (-1: never);
     the columns of all entries then; of each answer the session, the moment's number, and int64[a, w] and float64[a, w],
     a count and a sum for each of its windows, which begin at `since` (int64[m, w]); gives_zeros: also where none of
-    them has a key. Sums are there where rows have values.
+    them has a key. Sums are there where values are added up (adds).
 
     bitmap: how many rows a table of cells has, and how many cells each. Of the counts above `exact`, which sketches do
     not tell, come the places among all, ascending, and int64[those, rows of the bitmap], how many cells are filled.
@@ -147,7 +148,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     # Taken apart, which halves the time to compile.
     stored_keys, stored_times, stored_values, stored_cells = stored
     row_keys, row_times, row_values, row_cells = rows
-    adds, fills, (levels, width) = len(stored_values) + len(row_values) > 0, exact < most, bitmap
+    fills, (levels, width) = exact < most, bitmap
     session_count = len(firsts)
     new_count, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     new_keys = np.empty(len(stored_keys) + len(row_keys), np.uint64)
