@@ -240,6 +240,38 @@ def test_null_is_like_null_and_nan_like_nan():
     assert log.column("extra").to_pylist() == [None, 1.0, None]
 
 
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.float16(), [None, 1.5, float("nan"), -2.0]),
+        (pa.list_(pa.string()), [None, [], ["a"], ["b"], ["a", "b"], ["a", None], [None]]),
+        (pa.large_list(pa.float64()), [None, [], [0.5, float("nan")], [0.5, None], [float("nan"), 0.5]]),
+        (pa.list_(pa.float32(), 2), [None, [1.0, float("nan")], [1.0, 2.0], [2.0, 1.0], [None, 1.0]]),
+        (pa.list_(pa.float16()), [None, [], [1.5], [float("nan")], [1.5, 1.5]]),
+    ],
+    ids=str,
+)
+def test_each_value_of_a_carried_column_is_like_itself_alone(kind, values):
+    """An object that is carried with one value, then with another, is told again, and with the same it is not."""
+    pairs = [(one, other) for one in range(len(values)) for other in range(len(values))]
+    names = [f"name {number}" for number in range(len(pairs))]
+    places = np.array([*(one for one, _ in pairs), *(other for _, other in pairs)])
+    column = pa.array(values, kind).take(pa.array(places)) if pa.types.is_floating(kind) else None
+    column = pa.array([values[place] for place in places], kind) if column is None else column
+    table = pa.table(
+        {
+            "ts": pa.array(np.repeat([0, 5], len(pairs)) * SECOND, pa.timestamp("us", "UTC")),
+            "name": names * 2,
+            "from": ["a"] * len(places),
+            "score": np.ones(len(places)),
+            "extra": column,
+        }
+    )
+    log = local.apply(table, query_of("top-k", k=len(pairs), window="5 seconds", carry=["extra"]))
+    updated = {row["object"] for row in log.to_pylist() if row["change"] == "updated"}
+    assert updated == {name for name, (one, other) in zip(names, pairs, strict=True) if one != other}
+
+
 def test_a_row_that_left_is_told_as_it_last_stood():
     table = stream([0, 0, 7])
     log = local.apply(table, query_of("top-k", window="5 seconds"))

@@ -276,13 +276,31 @@ def _in_order(*keys: Int64) -> Int64:
 
 
 def _unlike(first: pa.Array, second: pa.Array) -> Array:
-    """bool[n]: which values differ; a null is like a null, NaN like NaN."""
+    """bool[n]: which values differ; a null is like a null, NaN like NaN, and a list like one of like values."""
+    if hasattr(first.type, "value_type"):
+        return _unlike_lists(first, second)
+    if pa.types.is_float16(first.type):  # Arrow compares no half floats
+        first, second = first.cast(pa.float32()), second.cast(pa.float32())
     unlike = pc.fill_null(pc.not_equal(first, second), False).to_numpy(zero_copy_only=False)
     if first.null_count or second.null_count:
-        unlike = unlike | (
-            first.is_null().to_numpy(zero_copy_only=False) != second.is_null().to_numpy(zero_copy_only=False)
-        )
+        unlike = unlike | (_is_null(first) != _is_null(second))
     if pa.types.is_floating(first.type):
         no_numbers = pc.and_(pc.is_nan(first), pc.is_nan(second))
         unlike = unlike & ~pc.fill_null(no_numbers, False).to_numpy(zero_copy_only=False)
     return unlike
+
+
+def _unlike_lists(first: pa.Array, second: pa.Array) -> Array:
+    """As `_unlike`, of lists, which Arrow does not compare: those as long as each other by their values."""
+    sizes, others = (pc.list_value_length(column).fill_null(0).to_numpy() for column in (first, second))
+    unlike = (_is_null(first) != _is_null(second)) | (sizes != others)
+    compared = ~unlike & ~_is_null(first)
+    inside = [pc.list_flatten(column.filter(pa.array(compared))) for column in (first, second)]
+    rows = np.repeat(np.flatnonzero(compared), sizes[compared])
+    unlike[rows[_unlike(*inside)]] = True
+    return unlike
+
+
+def _is_null(column: pa.Array) -> Array:
+    nulls: Array = column.is_null().to_numpy(zero_copy_only=False)
+    return nulls
