@@ -16,7 +16,7 @@ from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
-from skyband.operator.whole_table import WholeTable
+from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries import make_query
 from task_stores import Store
 

@@ -3,7 +3,7 @@
 import pytest
 from skyband.registry import installed, load_class
 from skyband_specs.runner import subject
-from skyband_specs.trial import Budget, fault
+from skyband_specs.state_trial import Budget, fault
 
 MANY = 2000
 ENTRIES = [entry for entry in installed().listing() if entry.problem is None]

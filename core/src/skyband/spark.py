@@ -208,7 +208,7 @@ def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame |
     import pyarrow as pa
 
     from skyband.groups.execution import check_broadcast
-    from skyband.operator.whole_table import WholeTable
+    from skyband.operator.static_broadcast_table import WholeTable
 
     if getattr(rules, "isStreaming", False):
         check_broadcast(plan.query, _arrow_schema(rules).empty_table(), plan.schema)

@@ -14,7 +14,7 @@ from skyband.errors import ConfigError
 from skyband.queries import make_query
 from skyband.registry import installed
 from skyband.roles.sketch import Sketch
-from skyband_compare.comparison import candidates, moment_grid, number_format
+from skyband_compare.comparison import candidates, moment_bins, number_format
 from skyband_compare.comparison.instrumentation import Watch, Watched, watched
 from skyband_compare.comparison.measurement import measure
 from skyband_compare.comparison.page import charts
@@ -234,12 +234,12 @@ def test_charts_of_any_values_draw_every_mark_and_ticks(values):
 @given(st.lists(st.integers(0, 100), min_size=1), st.integers(1, 20))
 def test_long_series_become_short_ones_with_the_same_mean(at, most):
     at = np.array(sorted(at))
-    ends = moment_grid.grid(at, most)
+    ends = moment_bins.grid(at, most)
     assert 1 <= len(ends) <= most
     assert ends[-1] == at.max()
     values = np.sqrt(at + 1.0)
     weights = np.diff(np.searchsorted(at, ends, "right"), prepend=0)
-    assert np.average(moment_grid.on_grid(at, values, ends), weights=weights) == pytest.approx(values.mean())
+    assert np.average(moment_bins.on_grid(at, values, ends), weights=weights) == pytest.approx(values.mean())
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from skyband.operator.operator_state import OperatorState, check_fits, shard_of
 from skyband.operator.row_accounting import check_sum
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
-from skyband.operator.whole_table import WholeTable
+from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
 from skyband.queries.zones_of_groups import end_in_any_zone

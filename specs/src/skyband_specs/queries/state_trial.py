@@ -26,7 +26,7 @@ from skyband_specs.fork_server import run_in_lasting_fork
 from skyband_specs.fresh_process import PATIENCE, last_words
 from skyband_specs.queries.case import GROUP, QueryCase
 from skyband_specs.state_mutations import State, mutations
-from skyband_specs.trial import alarm, limit_memory
+from skyband_specs.state_trial import alarm, limit_memory
 
 _SECONDS = 20
 _ROWS = 300

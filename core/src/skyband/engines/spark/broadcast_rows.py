@@ -12,7 +12,7 @@ from skyband.engines.spark.version_checked_pickling import pickled_with_versions
 from skyband.errors import InputError
 from skyband.groups.broadcast_state import RefusedRows
 from skyband.operator.operator import Operator
-from skyband.operator.whole_table import WholeTable
+from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries.query import FAIL
 
 

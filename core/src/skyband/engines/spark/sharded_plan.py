@@ -18,7 +18,7 @@ from skyband.operator.operator import Operator
 from skyband.operator.row_accounting import check_sum
 from skyband.operator.row_encoding import Encoded, encode, hashed_columns
 from skyband.operator.shard import Shard
-from skyband.operator.whole_table import WholeTable
+from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries.query import BAD, Query
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking

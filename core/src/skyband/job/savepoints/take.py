@@ -70,7 +70,7 @@ def save_history(job: CheckedJob, folder: Path, until: str, progress: Progress |
     """
     savepoint.check_free(folder)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
-        from skyband.engines.spark.history import states_before
+        from skyband.engines.spark.states_from_history import states_before
         from skyband.job.spark.source import plan_for, source_frame
 
         source = source_frame(session, job)

@@ -19,7 +19,7 @@ from skyband.job.bad_rows import BAD, PLACES, as_job, key_of, told_of
 from skyband.job.engine import Engine
 from skyband.job.local.sink import check_free
 from skyband.job.model import AVAILABLE_NOW, Job, Sink, local_path
-from skyband.job.spark import frames
+from skyband.job.spark import dataframe_writer
 from skyband.job.spark.bad_row_sums import BadRowSums
 from skyband.job.spark.errors import cause_of, is_gone, is_of_spark
 from skyband.job.spark.plain_files_of_tables import is_ours
@@ -108,7 +108,7 @@ def _save_batch(job: Job, session: Any, rows: Any) -> None:
             if is_free(ours, sink):
                 sink.append(rows.toArrow(), replace=job.sink.mode == "overwrite")
         return
-    frames.save(rows, ours.sink)
+    dataframe_writer.save(rows, ours.sink)
 
 
 @contextmanager
@@ -225,7 +225,7 @@ def _save_micro_batch(job: Job, bad: Any) -> Callable[[Any, int, int], None]:
     sink = as_job(job).sink
     if is_ours(bad.sparkSession, sink):
         with told_of(), told_of_sink():
-            check_columns(sink, frames.arrow_schema(bad))
+            check_columns(sink, dataframe_writer.arrow_schema(bad))
             append = sink_of(sink)
 
         def save_in_table(rows: Any, number: int, _: int) -> None:

@@ -22,14 +22,14 @@ from skyband.job.local.sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.progress import Progress, Totals
 from skyband.job.savepoints.stream_lock import in_use
-from skyband.job.spark import bad_rows, catalog_table, frames
+from skyband.job.spark import bad_rows, catalog_table, dataframe_writer
 from skyband.job.spark.bad_rows import Beside
 from skyband.job.spark.errors import plain_errors, python_was_late
 from skyband.job.spark.plain_files_of_tables import is_ours
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.python_file_reader import BY_PYTHON
-from skyband.job.spark.rows_of_tasks import late_rows_of_tasks, refused_rows_of_tasks
 from skyband.job.spark.session import require_spark, spark_session
+from skyband.job.spark.side_outputs import late_rows_of_tasks, refused_rows_of_tasks
 from skyband.job.spark.source import open_source, plan_for, second_table, text_options
 from skyband.job.spark.vanished_files import vanished_files
 from skyband.job.table_location import place_of
@@ -150,7 +150,7 @@ def _batch_writer(job: Job, session: Any, answers: Any, progress: Progress) -> C
         return _table_writer(job, answers)
     if catalog_table.is_named(job.sink):
         return catalog_table.batch_writer(session, job.sink, answers, text_options(job.sink.options))
-    return lambda: frames.save(answers, job.sink)
+    return lambda: dataframe_writer.save(answers, job.sink)
 
 
 def _check_names(job: Job, answers: Any) -> None:
@@ -163,7 +163,7 @@ def _table_writer(job: Job, answers: Any) -> Callable[[], None] | None:
     """Of answers that this process writes."""
     with told_of_sink():
         sink = sink_of(job.sink)
-        check_columns(job.sink, frames.arrow_schema(answers))
+        check_columns(job.sink, dataframe_writer.arrow_schema(answers))
         if not is_free(job, sink):
             return None
 
@@ -239,7 +239,7 @@ def _start(job: Job, sources: Sources, plan: ShardedPlan, progress: Progress, la
     if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
             sink = sink_of(job.sink)
-            check_columns(job.sink, frames.arrow_schema(answers))
+            check_columns(job.sink, dataframe_writer.arrow_schema(answers))
             check_goes_on(job, sink)
         return writer.foreachBatch(sink).start()
     if catalog_table.is_named(job.sink):

@@ -10,7 +10,7 @@ from attrs import define, field, frozen
 from skyband_compare.comparison.accuracy import Accuracy, accuracy, upto
 from skyband_compare.comparison.candidates import Choice
 from skyband_compare.comparison.measurement import Measured, Progress, measure, passed_over_by_collections
-from skyband_compare.comparison.moment_grid import grid, on_grid
+from skyband_compare.comparison.moment_bins import grid, on_grid
 from skyband_compare.comparison.replay_steps import Steps
 
 

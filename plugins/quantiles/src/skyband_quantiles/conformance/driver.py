@@ -11,7 +11,7 @@ from skyband_specs.driver import Case, Driver, Trial, advances
 from skyband_specs.odd_streams import neighbours
 
 from skyband_quantiles.conformance import trials
-from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since, oracle_of, plain, times_of
+from skyband_quantiles.conformance.plain_data import ABOVE, AT, asked_since, oracle_of, plain, times_of
 from skyband_quantiles.conformance.streams import NumberStream, any_bits, bursts, decades, stream, tiny
 
 STEADY_ROWS = 24_000

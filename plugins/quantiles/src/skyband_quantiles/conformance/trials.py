@@ -8,7 +8,7 @@ from attrs import field, frozen
 from skyband_specs.driver import Trial
 
 from skyband_quantiles.conformance.oracle import QuantileOracle
-from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since
+from skyband_quantiles.conformance.plain_data import ABOVE, AT, asked_since
 from skyband_quantiles.conformance.streams import NumberStream, different, lognormal, steady
 
 

@@ -12,10 +12,10 @@ from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
 
+from skyband_quantiles.quantiles.emitted_states_processor import StatesProcessor
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
 from skyband_quantiles.quantiles.query import ROLE, Quantiles
 from skyband_quantiles.quantiles.rules_processor import RulesProcessor
-from skyband_quantiles.quantiles.states_processor import StatesProcessor
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable

@@ -13,7 +13,7 @@ from skyband_specs.odd_streams import NAMES, numbered
 
 from skyband_totals.conformance import trials
 from skyband_totals.conformance.oracle import TotalOracle
-from skyband_totals.conformance.plain import columns, exactly, plain, rows_of
+from skyband_totals.conformance.plain_data import columns, exactly, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, bursts, steady, tiny
 
 STEADY_ROWS = 24_000

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from skyband_specs.driver import Case, Trial
 
 from skyband_totals.conformance.oracle import TotalOracle
-from skyband_totals.conformance.plain import columns, exactly, plain, rows_of
+from skyband_totals.conformance.plain_data import columns, exactly, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, zipf
 from skyband_totals.ranker_parameters import TOTALS
 

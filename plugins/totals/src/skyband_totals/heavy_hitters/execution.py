@@ -16,13 +16,13 @@ from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
 
 from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
+from skyband_totals.heavy_hitters.emitted_states_processor import StatesProcessor
 from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
 from skyband_totals.heavy_hitters.part_processor import PartProcessor
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
 from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards, merge_totals
-from skyband_totals.heavy_hitters.states_processor import StatesProcessor
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable

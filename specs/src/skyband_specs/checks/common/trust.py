@@ -4,7 +4,7 @@ import os
 
 from skyband_specs.check import Make, check, expect
 from skyband_specs.driver import Case
-from skyband_specs.trial import Budget, fault
+from skyband_specs.state_trial import Budget, fault
 
 COUNT = 1
 

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from skyband_compare.comparison import number_format
-from skyband_compare.comparison.moment_grid import grid, on_grid
+from skyband_compare.comparison.moment_bins import grid, on_grid
 from skyband_compare.comparison.page import charts
 from skyband_compare.comparison.results import Case, Comparison, Entry, latency, most
 from skyband_compare.plots.axes import CLOCK

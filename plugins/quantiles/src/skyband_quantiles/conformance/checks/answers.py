@@ -8,7 +8,7 @@ from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 
 from skyband_quantiles.conformance.driver import beginnings
-from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since, oracle_of, plain, times_of
+from skyband_quantiles.conformance.plain_data import ABOVE, AT, asked_since, oracle_of, plain, times_of
 from skyband_quantiles.conformance.streams import ODD_VALUES, NumberStream, stream
 
 COUNT = 9

@@ -10,7 +10,7 @@ from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.driver import Case
 
 from skyband_quantiles.conformance.oracle import QuantileOracle, rank
-from skyband_quantiles.conformance.plain import ABOVE, AT, plain
+from skyband_quantiles.conformance.plain_data import ABOVE, AT, plain
 from skyband_quantiles.conformance.streams import (
     NumberStream,
     any_bits,

@@ -12,7 +12,7 @@ from skyband_specs.driver import Case
 
 from skyband_quantiles.conformance.driver import beginnings
 from skyband_quantiles.conformance.oracle import QuantileOracle, rank
-from skyband_quantiles.conformance.plain import ABOVE, AT, asked_since
+from skyband_quantiles.conformance.plain_data import ABOVE, AT, asked_since
 from skyband_quantiles.conformance.streams import NumberStream, different, lognormal, of_uneven_paces
 
 COUNT = 5

@@ -15,7 +15,7 @@ from skyband_specs.driver import Case
 from skyband_totals.conformance.driver import beginnings
 from skyband_totals.conformance.expectations import ROUNDING, expect_exact, fault_of
 from skyband_totals.conformance.oracle import TotalOracle
-from skyband_totals.conformance.plain import columns, plain, rows_of
+from skyband_totals.conformance.plain_data import columns, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, fallen, overtaken, stream, ties, zipf
 from skyband_totals.top import Top
 

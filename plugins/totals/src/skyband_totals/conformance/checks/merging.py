@@ -12,7 +12,7 @@ from skyband_specs.driver import Case
 from skyband_totals.conformance.driver import beginnings
 from skyband_totals.conformance.expectations import expect_exact, fault_of
 from skyband_totals.conformance.oracle import TotalOracle
-from skyband_totals.conformance.plain import rows_of
+from skyband_totals.conformance.plain_data import rows_of
 from skyband_totals.conformance.streams import TotalStream
 
 COUNT = 4

@@ -9,7 +9,7 @@ from skyband_specs.driver import Case
 
 from skyband_totals.conformance.expectations import ROUNDING, expect_exact, fault_of
 from skyband_totals.conformance.oracle import TotalOracle
-from skyband_totals.conformance.plain import columns, rows_of
+from skyband_totals.conformance.plain_data import columns, rows_of
 from skyband_totals.conformance.streams import TotalStream, binding, stream, turnover
 
 COUNT = 5

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.job.model import Sink
-from skyband.job.spark import rows_of_tasks
-from skyband.job.spark.rows_of_tasks import RowsOfTasks
+from skyband.job.spark import side_outputs
+from skyband.job.spark.side_outputs import RowsOfTasks
 
 
 @pytest.mark.parametrize("second", [None, "rules"])
 def test_what_is_there_is_what_each_micro_batch_put_aside_last(tmp_path, monkeypatch, second):
     """Given again after a kill, with another delay or another rule, a shard may put aside others, fewer, or none."""
     now, chance, expected = [0], random.Random(7), {}
-    monkeypatch.setattr(rows_of_tasks, "_micro_batch", lambda key: now[0])
+    monkeypatch.setattr(side_outputs, "_micro_batch", lambda key: now[0])
     aside = RowsOfTasks(tmp_path / "late", Sink("parquet", str(tmp_path / "late")), "query.late_rows", second)
     for number in range(60):
         now[0], shard = chance.randrange(4), chance.randrange(3) if second is None else 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from skyband_specs.runner import subject
 from skyband_specs.state_mutations import mutations
-from skyband_specs.trial import Budget, fault
+from skyband_specs.state_trial import Budget, fault
 
 ARRAYS = {
     "keys": np.arange(9, dtype=np.uint64),

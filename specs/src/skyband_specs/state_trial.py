@@ -38,7 +38,7 @@ class Budget:
 def fault(case: Case, budget: Budget) -> str | None:
     """What goes wrong with one of the mutated states of a backend after half its seeded stream; None: nothing."""
     try:
-        child = run_in_fresh_process(case, "skyband_specs.trial:_try_all", budget, lasting=True)
+        child = run_in_fresh_process(case, "skyband_specs.state_trial:_try_all", budget, lasting=True)
     except subprocess.TimeoutExpired as error:
         return f"hangs for {PATIENCE:.0f} s {_at(error.stdout or b'')}"
     if child.returncode == 0:
