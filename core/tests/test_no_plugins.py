@@ -43,6 +43,13 @@ def test_a_command_and_a_role_say_which_plugin_brings_them(site, arguments, miss
     assert ran.returncode and missing in ran.stderr and f"it comes with {home}: pip install {home}" in ran.stderr
 
 
+def test_help_says_where_the_command_to_begin_with_comes_from(site):
+    begin = "Begin with `skyband demo`"
+    assert site.run("--help").stdout.endswith(f"{begin}.\n")
+    text = " ".join(site.run("--help", SKYBAND_PLUGINS="skyband").stdout.split())
+    assert text.endswith(f"{begin}; it comes with skyband-distinct: pip install skyband-distinct")
+
+
 def test_where_every_query_comes_from_is_known():
     homes = {one.info.kind: one.distribution for one in installed().query_listing()}
     assert {kind: comes_with(kind).rpartition(" ")[2] for kind in homes} == homes

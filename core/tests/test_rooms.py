@@ -18,7 +18,7 @@ def rooms() -> list[str]:
 
 
 def room_of(module: str) -> str:
-    """The room a module of skyband is in: `skyband_incomplete.top_k.query` is in `queries`."""
+    """The room a module of skyband is in: `skyband.queries.query` is in `queries`."""
     return [*module.split("."), "__init__"][1]
 
 

@@ -70,6 +70,14 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS, *(name for name in sorted(self._of_plugins) if name not in COMMANDS)]
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Where to begin, which a plugin brings."""
+        from skyband.registry.install_hints import comes_with
+
+        hint = "." if "demo" in self.list_commands(ctx) else comes_with("demo")
+        self.epilog = f"Begin with `skyband demo`{hint}"
+        super().format_epilog(ctx, formatter)
+
     def own_commands(self, ctx: click.Context) -> list[str]:
         """Those of Skyband's own distributions."""
         return [name for name in self.list_commands(ctx) if name not in self._brought_by]
@@ -224,7 +232,6 @@ def _debug_option() -> click.Option:
     cls=Commands,
     params=[_debug_option()],
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Begin with `skyband demo`.",
 )
 @click.version_option(__version__, message="skyband %(version)s")
 def group() -> None:
