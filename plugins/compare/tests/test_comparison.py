@@ -5,8 +5,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 import skyband
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 from skyband.engines import local
@@ -49,6 +51,24 @@ def test_steps_give_the_answers_of_the_local_engine_and_all_is_measured(role):
     assert 0 < len(found.latencies) <= len(steps)
     assert found.retained.max() > 0 and found.nbytes.max() > 0 and found.snapshot_bytes > 0
     assert not found.stopped
+
+
+@pytest.mark.parametrize("info", skyband.backends(), ids=lambda info: info.key)
+def test_small_groups_stand_in_for_no_backend_that_is_compared(info):
+    """What a small group is answered is what the backend answers to its rows where there are no groups."""
+    query, table = scene(info.role, rows=240)
+    table = table.append_column("of", pa.array(np.arange(len(table)) % 3))
+    choice = candidates.Choice(info.name, info.name)
+    steps = steps_of(evolve(query, by="of"), table.to_batches(), table.schema)
+    found = measure(choice, info.role, steps, {}, 60.0, silent)
+    assert found.failed is None
+    assert found.retained.max() > 0, "it was asked itself"
+    assert len(found.answers) > 0
+    for group in range(3):
+        own = table.filter(pc.equal(table["of"], group))
+        alone = local.apply(own, query, {info.role: info.name}).to_pylist()
+        together = found.answers.filter(pc.equal(found.answers["of"], group)).drop_columns("of").to_pylist()
+        assert {*map(str, alone)} <= {*map(str, together)}
 
 
 def test_every_role_has_streams_to_be_benched_on():

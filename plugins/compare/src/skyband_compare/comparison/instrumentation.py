@@ -85,8 +85,11 @@ def watched(cls: type[Backend]) -> type[Backend]:
     names = [name for name, value in inspect.getmembers(interface, inspect.isfunction) if not name.startswith("_")]
     methods = {name: _timed(getattr(cls, name)) for name in names if name not in _NOT_TIMED}
     own: dict[str, Any] = {"_watch": None, "__doc__": cls.__doc__, "__module__": cls.__module__}
+    # No small groups stand in for the backends that are compared.
     if hasattr(cls, "exact_up_to"):
-        own["exact_up_to"] = 0  # no small groups stand in for the sketches that are compared
+        own["exact_up_to"] = 0
+    if hasattr(cls, "bitmap"):
+        methods["bitmap"] = lambda self: None  # noqa: ARG005 - a method of a sketch
     subclass: type[Backend] = type(cls)(cls.__name__, (cls,), {**own, **methods})  # type: ignore[misc]
     return subclass
 
