@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 from skyband.engines import local
+from skyband.groups import plain_turns
 from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
@@ -315,6 +316,7 @@ def at_most(most, monkeypatch):
     monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     monkeypatch.setattr(distinct_count_execution, "_FEWEST_KEYS", 1)
     monkeypatch.setattr(distinct_count_execution, "_MOST_KEYS", most)
+    monkeypatch.setattr(plain_turns, "_FEW", 1)
 
 
 OFTEN = len([*WORKLOADS, *TOPS, *HEAVY, *PAIRS, *NEAR, *ONCE])

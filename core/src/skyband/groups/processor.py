@@ -1,8 +1,8 @@
 """A group processor: one group's stream inside an operator."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -337,7 +337,46 @@ class RegularProcessor(ScheduledProcessor):
         return last < following <= int(self._schedule.empty_at(last))
 
 
-class WindowedProcessor(RegularProcessor):
+class PlainTurn(NamedTuple):
+    """What a group's turn brings beside its rows, where its session goes on."""
+
+    due: Int64
+    """The moments to answer."""
+    last: int
+    """The time of the session's last row, those of this turn among them."""
+    following: int
+    """The first moment that is not due yet."""
+
+
+class DueMomentsProcessor(RegularProcessor):
+    """A regular processor that is given the moments due together with its rows.
+
+    So what many groups are to answer can be looked up for all of them at once (`skyband.groups.plain_turns`).
+    """
+
+    def take(self, times: Int64, rows: Rows, until: int) -> None:
+        self.take_due(times, rows, self.due(times, until))
+
+    @abstractmethod
+    def take_due(self, times: Int64, rows: Rows, due: Int64) -> None:
+        """As `take`, of these moments."""
+
+    def turn(self, rows: Rows, due: Int64, last: int, following: int) -> ProcessorAnswers | None:
+        """As `advance` of a session that goes on. The others are those of a PlainTurn."""
+        self.take_due(rows.times, rows, due)
+        self._last, self._next = last, following
+        return self.collect()
+
+    @classmethod
+    def turns(
+        cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]
+    ) -> Sequence[ProcessorAnswers | None]:
+        """The `turn` of each of these, whose rows are those from spans[i, 0] to spans[i, 1]; spans: int64[g, 2]."""
+        each = zip(processors, spans.tolist(), turns, strict=True)
+        return [one.turn(rows.slice(start, stop), *turn) for one, (start, stop), turn in each]
+
+
+class WindowedProcessor(DueMomentsProcessor):
     """A regular processor that takes in rows and answers moment by moment, in their order."""
 
     @abstractmethod
@@ -348,10 +387,9 @@ class WindowedProcessor(RegularProcessor):
     def answer(self, at: int) -> None:
         """Write down the answer at `at`, every row before it taken in."""
 
-    def take(self, times: Int64, rows: Rows, until: int) -> None:
+    def take_due(self, times: Int64, rows: Rows, due: Int64) -> None:
         start = 0
-        moments = self.due(times, until)
-        for at, stop in zip(moments.tolist(), times.searchsorted(moments).tolist(), strict=True):
+        for at, stop in zip(due.tolist(), times.searchsorted(due).tolist(), strict=True):
             self._update(times, rows, start, stop)
             self.answer(at)
             start = stop

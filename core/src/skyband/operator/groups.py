@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,8 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
 from skyband.groups.broadcast_state import BroadcastState
-from skyband.groups.processor import GroupProcessor
+from skyband.groups.plain_turns import plain_turns
+from skyband.groups.processor import DueMomentsProcessor, GroupProcessor, PlainTurn
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.group_keys_of_before import with_keys_of_now
@@ -46,6 +47,14 @@ class Bound:
         if self.latest is not None:
             return processor.finish(rows, self.latest)
         return processor.catch_up(rows, self.moment) if self.silent else processor.advance(rows, self.moment)
+
+    def plain_turns(
+        self, processors: Sequence[GroupProcessor], times: Int64, spans: Int64
+    ) -> Sequence[PlainTurn | None]:
+        """Of each of these its turn, where it is a plain one. See `skyband.groups.plain_turns`."""
+        if self.watermark is None or self.silent:
+            return [None] * len(processors)
+        return plain_turns(processors, times, spans, self.watermark)
 
 
 class Groups:
@@ -128,21 +137,32 @@ class Groups:
 
         Rows of groups without a processor go to the small groups, as do those that find their windows run empty.
         """
-        small = self._small_groups
+        small, until = self._small_groups, turn.until
         has_processor = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
-        span_of = dict(zip(keys[has_processor].tolist(), spans[has_processor].tolist(), strict=True))
-        remaining = np.ones(len(rows), bool)
-        for key, processor in self._processors.each(distinct(keys[has_processor], self._due(turn.until.moment))):
-            start, stop = span_of.get(key, (0, 0))
-            own = rows.slice(start, stop)
-            count = len(own) if small is None else processor.rows_in_session(own.times)
-            remaining[start : start + count] = False
-            ends = turn.until if count == len(own) else Bound(int(own.times[count]), silent=turn.until.silent)
-            turn.advance(key, processor, own.slice(0, count), ends)
-            if processor.empty and count == len(own):
-                turn.emptied.append(np.array([key], np.uint64))
+        turning = distinct(keys[has_processor], self._due(until.moment))
+        own = np.zeros((len(turning), 2), np.int64)
+        own[np.searchsorted(turning, keys[has_processor])] = spans[has_processor]
+        remaining, begin = np.ones(len(rows), bool), 0
+        for some, processors in self._processors.some(turning):
+            own_spans = own[begin : begin + len(some)]
+            begin += len(some)
+            plain = until.plain_turns(processors, rows.times, own_spans)
+            turn.advance_plain(some, processors, rows, own_spans, plain)
+            for key, processor, (start, stop), at_once in zip(some, processors, own_spans.tolist(), plain, strict=True):
+                count = stop - start if at_once else self._feed(turn, key, processor, rows.slice(start, stop))
+                remaining[start : start + count] = False
         if small is not None:
             small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[remaining], rows.pick(remaining))
+
+    def _feed(self, turn: "_MicroBatch", key: int, processor: GroupProcessor, rows: Rows) -> int:
+        """Give a processor those of its rows that come before its session ends, or all without small groups: count."""
+        count = len(rows) if self._small_groups is None else processor.rows_in_session(rows.times)
+        whole = count == len(rows)
+        ends = turn.until if whole else Bound(int(rows.times[count]), silent=turn.until.silent)
+        turn.advance(key, processor, rows.slice(0, count), ends)
+        if processor.empty and whole:
+            turn.emptied.append(np.array([key], np.uint64))
+        return count
 
     def _take(self, turn: "_MicroBatch", answers: SmallGroupAnswers) -> None:
         """Answers of the small groups, and the groups that leave them."""
@@ -300,9 +320,26 @@ class _MicroBatch:
 
     def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Bound) -> None:
         """Give a processor rows and write down what it answers."""
-        answers = until.run(processor, rows)
+        self.write_one(key, processor, until.run(processor, rows))
+
+    def advance_plain(
+        self, keys: Sequence[int], processors: Sequence[GroupProcessor], rows: Rows, spans: Int64,
+        turns: Sequence[PlainTurn | None],
+    ) -> None:  # fmt: skip
+        """Give those processors their rows whose turn is a plain one, and write down what they answer."""
+        places = [place for place, turn in enumerate(turns) if turn]
+        if not places:
+            return
+        plain = [cast(DueMomentsProcessor, processors[place]) for place in places]
+        answers = type(plain[0]).turns(plain, rows, spans[places], [turn for turn in turns if turn])
+        for place, processor, own in zip(places, plain, answers, strict=True):
+            self.write_one(keys[place], processor, own)
+
+    def write_one(self, key: int, processor: GroupProcessor, answers: ProcessorAnswers | None) -> None:
+        """Write down what a processor has answered, and left out."""
         for reason, count in processor.take_dropped().items():
-            self.dropped[reason] += count
+            if count:
+                self.dropped[reason] += count
         if answers is not None and len(answers):
             self.answers.append(answers)
             self._keys.append(key)

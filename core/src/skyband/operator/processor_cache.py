@@ -25,6 +25,9 @@ OF_PYTHON = 10_000
 _AT_ONCE = 4096
 """Groups whose bytes are taken out, and put back, together: each time costs a copy of a few numbers of all groups."""
 
+_A_TURN = 256
+"""Groups that have a turn together, and so are active together however many bytes they take."""
+
 
 class ProcessorCache:
     """Every group that has a processor. An inactive one costs nothing until it has a row or an answer."""
@@ -73,37 +76,59 @@ class ProcessorCache:
         self._had_a_turn(key, processor)
 
     def each(self, keys: UInt64) -> Iterator[tuple[int, GroupProcessor]]:
-        """The processors of these groups, fresh where there are none; those found empty afterwards are let go."""
+        """The processors of these groups, fresh where there are none. See `some`."""
+        for group_keys, processors in self.some(keys):
+            yield from zip(group_keys, processors, strict=True)
+
+    def some(self, keys: UInt64) -> Iterator[tuple[list[int], list[GroupProcessor]]]:
+        """The processors of these groups, fresh where there are none, some at a time for a turn of all of them.
+
+        Those that are empty afterwards are let go.
+        """
         turn = set(keys.tolist())
         for key in [key for key in self._active if key in turn]:
             self._active.move_to_end(key)
         for start in range(0, len(keys), _AT_ONCE):
-            some = keys[start : start + _AT_ONCE]
-            inactive = some[self._inactive.has(some)]
+            activated = keys[start : start + _AT_ONCE]
+            inactive = activated[self._inactive.has(activated)]
             states = dict(zip(inactive.tolist(), self._inactive.take(inactive), strict=True))
             resting: list[_Resting] = []
-            for key in some.tolist():
-                processor = self._active.get(key)
-                if processor is None:
-                    processor = self._activated(key, states.pop(key)) if key in states else self._make(key)
-                    self._active[key] = processor
-                else:
-                    self._active.move_to_end(key)
-                yield key, processor
-                if processor.empty:
-                    self._leave(key)
-                else:
-                    self._had_a_turn(key, processor)
-                while self._too_many():
-                    # Where more have a turn than may be active, those that are stay so: else none would be at its turn.
-                    used_longest_ago = next(iter(self._active))
-                    if used_longest_ago not in turn:
-                        resting.append(_at_rest(used_longest_ago, self._leave(used_longest_ago)))
-                    elif key in self._active:
-                        resting.append(_at_rest(key, self._leave(key)))
-                    else:
-                        break
+            for begin in range(0, len(activated), _A_TURN):
+                group_keys = activated[begin : begin + _A_TURN].tolist()
+                fresh = [key for key in group_keys if key not in self._active]
+                for key in fresh:
+                    self._active[key] = self._activated(key, states.pop(key)) if key in states else self._make(key)
+                processors = [self._active[key] for key in group_keys]
+                yield group_keys, processors
+                self._had_turns(group_keys, processors)
+                resting += self._resting_after(group_keys, fresh, turn)
             self._inactive.put(resting)
+
+    def _had_turns(self, keys: list[int], processors: list[GroupProcessor]) -> None:
+        for key, processor in zip(keys, processors, strict=True):
+            if processor.empty:
+                self._leave(key)
+            else:
+                self._active.move_to_end(key)
+                self._had_a_turn(key, processor)
+
+    def _resting_after(self, keys: list[int], fresh: list[int], turn: set[int]) -> "list[_Resting]":
+        """Those that are put to sleep after a turn of these groups; turn: all that have one now.
+
+        Where more have a turn than may be active, those that were active stay so: else none would be at its turn.
+        """
+        resting = []
+        latest = [key for key in (*keys, *fresh) if key in self._active]
+        while self._too_many():
+            used_longest_ago = next(iter(self._active))
+            if used_longest_ago in turn:
+                while latest and latest[-1] not in self._active:
+                    latest.pop()
+                if not latest:
+                    break
+                used_longest_ago = latest.pop()
+            resting.append(_at_rest(used_longest_ago, self._leave(used_longest_ago)))
+        return resting
 
     def rest(self) -> None:
         """Put to sleep the groups that were used longest ago, where too many are active."""

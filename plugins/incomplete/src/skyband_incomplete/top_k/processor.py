@@ -75,22 +75,31 @@ class RankingProcessor(BatchedProcessor):
         self.resume_after(last)
         return self
 
+    @property
+    def columns_suffice(self) -> bool:
+        return not self._carry and self._names.tells_itself
+
+    def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
+        return times, rows["stream"], rows["object"], 0.0 - rows["value"] if self._mirrored else rows["value"]
+
     def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
-        marks = due - (self._ranker.by == "time")
-        values = 0.0 - rows["value"] if self._mirrored else rows["value"]
-        offsets, objects, scores = self._ranker.answers(times, rows["stream"], rows["object"], values, marks)
-        self._repeated += self._ranker.repeated - self._counted
-        self._counted = self._ranker.repeated
         if len(times):
             self._names.update(times, rows)
             self._ranked_rows.update(times, rows, rows["value"])
+        return self.feed_columns(self.backend_columns(times, rows), due)
+
+    def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
+        ranker, (times, streams, ids, values) = self._ranker, columns
+        offsets, objects, scores = ranker.answers(times, streams, ids, values, due - (ranker.by == "time"))
+        self._repeated += ranker.repeated - self._counted
+        self._counted = ranker.repeated
         if not len(due):
             return None
         return self._answers(due, offsets, objects, 0.0 - scores if self._mirrored else scores)
 
     def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known; ids that are names are rows as well later."""
-        if not self._carry and self._names.tells_itself:
+        if self.columns_suffice:
             return RawAnswers(self._schema, _columns_of, (moments, offsets, objects, scores), len(objects))
         sizes = np.diff(offsets)
         answer, until = np.repeat(np.arange(len(moments)), sizes), np.repeat(moments, sizes)

@@ -59,19 +59,31 @@ class QuantilesProcessor(BatchedProcessor):
         self._sketch.load_state(arrays)
         self.resume_at(at, state.latest)
 
+    @property
+    def columns_suffice(self) -> bool:
+        return not self._calendar and self.needs_answers
+
+    def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
+        return times, rows["value"]
+
     def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
+        if self.columns_suffice:
+            return self.feed_columns((times, rows["value"]), due)
         times, values = self._in_order(times, rows["value"])
         if not self.needs_answers:  # time passes as if they were
             self._sketch.answers(times, values, moments=due, windows=_NO_WINDOWS, at=(), above=())
             return None
-        if self._calendar:
-            answers = self._since_starts(times, values, due)
-        else:
-            answers = self._sketch.answers(
-                times, values, moments=due, windows=self._windows, at=self._at, above=self._above
-            )
-        if not len(due):
-            return None
+        answers = self._since_starts(times, values, due)
+        return self._answers(due, answers) if len(due) else None
+
+    def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
+        times, values = self._in_order(*columns)
+        answers = self._sketch.answers(
+            times, values, moments=due, windows=self._windows, at=self._at, above=self._above
+        )
+        return self._answers(due, answers) if len(due) else None
+
+    def _answers(self, due: Int64, answers: Answers) -> RawAnswers:
         count = int(np.count_nonzero(answers.rows)) * (len(self._at) + len(self._above))
         return RawAnswers(self._schema, _columns_of, (due, answers, len(self._labels)), count, self._labels)
 

@@ -59,6 +59,8 @@ class TotalsProcessor(BatchedProcessor):
         """Whether answers have no columns but those of their windows, objects and numbers."""
         self._carried = len(query.carry)
         self._row_columns = ("object", *query.row_columns)
+        self._amounts = [f"{name}s" for name in query.row_columns]
+        """What a ranker calls the columns besides objects."""
         columns = {name: np.empty(0, _COLUMNS[name]) for name in self._row_columns}
         self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
         schedule = query.schedule
@@ -112,6 +114,24 @@ class TotalsProcessor(BatchedProcessor):
             columns = [last, names.column("id"), names.column("name")]
             self._names.load_state(pa.RecordBatch.from_arrays(columns, ["last", "id", "name"]))
         self.resume_at(at, state.latest)
+
+    @property
+    def columns_suffice(self) -> bool:
+        return self._answers_alone and not self._calendar and not self._ranker.order_matters
+
+    @property
+    def _answers_alone(self) -> bool:
+        """Whether answers are what the ranker says, and no more."""
+        return self._tops_alone and self._plain and self._names.tells_itself
+
+    def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
+        return times - self._phase, *(rows[name] for name in self._row_columns)
+
+    def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
+        times, objects, *amounts = columns
+        named = dict(zip(self._amounts, amounts, strict=True))
+        tops = self._ranker.answers(times, objects, **named, moments=due - self._phase)
+        return self._answers(due, tops) if len(due) else None
 
     def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         if len(times):
@@ -176,7 +196,7 @@ class TotalsProcessor(BatchedProcessor):
     def _answers(self, due: Int64, found: Tops) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known."""
         windows = len(self._labels["window"])
-        if self._tops_alone and self._plain and self._names.tells_itself:
+        if self._answers_alone:
             return RawAnswers(self._schema, columns_of_tops, (due, windows, found), len(found.objects), self._labels)
         return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], found)
 
