@@ -142,16 +142,17 @@ class Groups:
         turning = distinct(keys[has_processor], self._due(until.moment))
         own = np.zeros((len(turning), 2), np.int64)
         own[np.searchsorted(turning, keys[has_processor])] = spans[has_processor]
-        remaining, begin = np.ones(len(rows), bool), 0
+        sizes, begin = own[:, 1] - own[:, 0], 0
         for some, processors in self._processors.some(turning):
             own_spans = own[begin : begin + len(some)]
-            begin += len(some)
             plain = until.plain_turns(processors, rows.times, own_spans)
             turn.advance_plain(some, processors, rows, own_spans, plain)
-            for key, processor, (start, stop), at_once in zip(some, processors, own_spans.tolist(), plain, strict=True):
-                count = stop - start if at_once else self._feed(turn, key, processor, rows.slice(start, stop))
-                remaining[start : start + count] = False
+            for place in [place for place, at_once in enumerate(plain) if at_once is None]:
+                part = rows.slice(*own_spans[place].tolist())
+                sizes[begin + place] = self._feed(turn, some[place], processors[place], part)
+            begin += len(some)
         if small is not None:
+            remaining = _outside(own[:, 0], sizes, len(rows))
             small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[remaining], rows.pick(remaining))
 
     def _feed(self, turn: "_MicroBatch", key: int, processor: GroupProcessor, rows: Rows) -> int:
@@ -337,8 +338,8 @@ class _MicroBatch:
 
     def write_one(self, key: int, processor: GroupProcessor, answers: ProcessorAnswers | None) -> None:
         """Write down what a processor has answered, and left out."""
-        for reason, count in processor.take_dropped().items():
-            if count:
+        if type(processor).take_dropped is not GroupProcessor.take_dropped:
+            for reason, count in processor.take_dropped().items():
                 self.dropped[reason] += count
         if answers is not None and len(answers):
             self.answers.append(answers)
@@ -362,3 +363,12 @@ class _MicroBatch:
         """Tell of processors whose each row is, of all of them at once."""
         self._owners.append(np.repeat(np.array(self._keys, np.uint64), self._counts))
         self._keys, self._counts = [], []
+
+
+def _outside(starts: Int64, counts: Int64, rows: int) -> Array:
+    """bool[rows]: those in none of these spans, which do not overlap."""
+    edges = np.zeros(rows + 1, np.int64)
+    np.add.at(edges, starts, 1)
+    np.subtract.at(edges, starts + counts, 1)
+    outside: Array = np.cumsum(edges[:-1]) == 0
+    return outside
