@@ -127,6 +127,21 @@ def test_a_query_without_roles_says_that_it_has_none(site, tmp_path):
     assert "acme-sum has no role sketch; it has none, so that there is nothing to compare" in ran.stderr
 
 
+def test_a_job_chooses_between_two_that_claim_its_kind(site, tmp_path):
+    code = "from skyband_specs.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    site.module("acme_query", code)
+    for name in ("acme-one", "acme-two"):
+        site.install(name, HOOKS.format(api=1))
+    job = tmp_path / "job.toml"
+    job.write_text(NO_ROLES.format(backends=""))
+    (tmp_path / "rows.csv").write_text("ts,n\n2026-11-22 10:00:00,1\n")
+    check = ("check", "--engine", "local", str(job))
+    assert 'choose one with distribution = "acme-one" in a job' in site.run(*check).stdout
+    assert site.run(*check, "--set", "query.distribution=acme-two").returncode == 0
+    refused = site.run(*check, "--set", "query.distribution=nobody").stdout
+    assert "query.distribution: acme-sum is not in nobody; it is in acme-one, acme-two" in refused
+
+
 @pytest.mark.parametrize(
     ("examples", "said"),
     [

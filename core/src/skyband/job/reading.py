@@ -183,9 +183,12 @@ def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
     return instance
 
 
-def _without_misplaced(table: Mapping[str, Any], cls: type) -> tuple[dict[str, Any], list[Problem]]:
-    """A table without the keys that stand elsewhere in a job, and of each where it does."""
-    mine = _names(cls) | {*getattr(cls, "renamed", {}), *getattr(cls, "refused_keys", {})}
+def _without_misplaced(table: Mapping[str, Any], cls: type, *own: str) -> tuple[dict[str, Any], list[Problem]]:
+    """A table without the keys that stand elsewhere in a job, and of each where it does.
+
+    own: keys that it has besides the fields of its class.
+    """
+    mine = _names(cls) | {*own, *getattr(cls, "renamed", {}), *getattr(cls, "refused_keys", {})}
     problems = []
     for key in table:
         if key in mine:
@@ -214,7 +217,7 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
         cls = load_query(keys["kind"], keys.get("distribution"))
         keys |= {key: absolute(keys[key], folder) for key in cls.files if isinstance(keys.get(key), str)}
         keys = {key: value for key, value in keys.items() if key != cls.broadcast}
-        keys, problems = _without_misplaced(keys, cls)
+        keys, problems = _without_misplaced(keys, cls, "kind", "distribution")
     query = _tried(problems, "", lambda: make_query(keys))
     if problems or query is None:
         raise ConfigError(*map(bad_rows.with_places, problems))

@@ -63,7 +63,7 @@ def job_page() -> str:
         section("Tables", table(["table", "says"], [[code(f"[{name}]"), text] for name, text in TABLES.items()])),
         section("At the top", _top()),
         section("`[source]`", parameters(parameters_of(Source))),
-        section("`[query]`", "`kind`, and the keys of that kind:", _kinds()),
+        section("`[query]`", _KIND, _kinds()),
         section("`[backends]`", _backends()),
         section("`[sink]`", parameters(parameters_of(Sink))),
         section("`[spark]`", _spark()),
@@ -73,6 +73,10 @@ def job_page() -> str:
     )
 
 
+_KIND = (
+    "`kind`, and the keys of that kind; where two installed distributions bring one of this name, `distribution` says "
+    "whose:"
+)
 _ENVIRONMENT = (
     "`${NAME}` in any text of a job is what the environment has under that name, so that a password need not "
     "stand in a file; `${NAME:-default}` has a default, and a name that is not set is an error of `skyband "
