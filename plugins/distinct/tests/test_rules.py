@@ -137,11 +137,6 @@ def test_limits_and_the_other_keys_fit_each_other(keys, why):
         make_query({**KEYS, **LIMITS, **keys})
 
 
-def test_a_backend_that_keeps_panes_says_why_it_takes_no_rules():
-    with pytest.raises(ConfigError, match="hll-panes lacks any-since, which the query needs: a pane is one HLL"):
-        started(backend="hll-panes")
-
-
 def longer(self, moments, place):
     return ANSWERS(self, moments._replace(since=moments.since - SECOND), place)
 

@@ -278,7 +278,6 @@ def test_states_of_values_that_cannot_be_added_up_are_no_beginning(tmp_path):
     ("changes", "backend", "field", "said"),
     [
         ({}, "pcsa-ml", "backends.sketch", "it counts items, and keeps no values to add up: choose exact, or k-skb"),
-        ({}, "hll-panes", "backends.sketch", "hll-panes has no parameter 'values'"),
         ({}, "se-fm", "backends.sketch", "choose exact, or k-skb with `upper`"),
         ({}, "se-pcsa", "backends.sketch", "choose exact, or k-skb with `upper`"),
         ({}, "k-skb", "query.upper", "is required with k-skb, whose bounds of a sum need to know what the largest"),
