@@ -15,7 +15,7 @@ from skyband.cli.commands import group
 from skyband.columns import keyed_frames
 from skyband.engines import local
 from skyband.engines.spark.checkpoint import read_shards
-from skyband.engines.spark.first_state import write_checkpoint
+from skyband.engines.spark.checkpoint_from_states import write_checkpoint
 from skyband.engines.spark.state_store import CHUNK
 from skyband.job.savepoints.stream_lock import in_use
 from skyband.queries import make_query

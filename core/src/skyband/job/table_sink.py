@@ -79,7 +79,7 @@ def _says_numbers(sink: Sink) -> bool:
 
 def _before_the_first(checkpoint: Path) -> int:
     """The last micro-batch of a checkpoint without answers to write: a savepoint was put in by the first ones."""
-    from skyband.engines.spark.first_state import SEEDS
+    from skyband.engines.spark.checkpoint_from_states import SEEDS
     from skyband.job.savepoints.start import MARK
 
     return max(SEEDS) if (checkpoint / MARK).is_file() else -1

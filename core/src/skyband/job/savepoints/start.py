@@ -38,7 +38,7 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
     Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
     Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
     """
-    from skyband.engines.spark.first_state import SEEDS
+    from skyband.engines.spark.checkpoint_from_states import SEEDS
 
     contents = savepoint.read(folder)
     checkpoint = checkpoint_of(job)
@@ -102,7 +102,7 @@ def _write(
     second: bool,
 ) -> Path:
     """The checkpoint, complete but for its place; second: whether the stream has a second source, of rules."""
-    from skyband.engines.spark.first_state import set_place, set_position, write_checkpoint
+    from skyband.engines.spark.checkpoint_from_states import set_place, set_position, write_checkpoint
 
     for starts in range(1, _STARTS + 1):
         folder = partial / str(starts)

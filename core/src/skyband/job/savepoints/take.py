@@ -36,7 +36,7 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
         raise EngineError(f"the checkpoint {str(checkpoint)!r} is not there: run the job first")
     with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband.engines.spark.checkpoint import read_shards
-        from skyband.engines.spark.first_state import offset_of
+        from skyband.engines.spark.checkpoint_from_states import offset_of
         from skyband.job.spark.source import plan_for, source_frame
 
         batch = _ended(checkpoint)
