@@ -17,7 +17,7 @@ MOST = {
     "given": 32,
     "grown": 30,
     "had": 0,
-    "held": 62,
+    "held": 54,
     "kept": 75,
     "known": 31,
     "left": 72,
@@ -29,7 +29,7 @@ MOST = {
     "seen": 52,
     "shown": 3,
     "taken": 22,
-    "told": 11,
+    "told": 10,
     "wanted": 38,
     "written": 34,
 }

@@ -15,7 +15,7 @@ from skyband.state_validation import StateReader
 
 
 @frozen
-class Held:
+class WindowSet:
     """A set of the window."""
 
     number: int
@@ -63,7 +63,7 @@ class MinePairRanker(PairRanker):
 
     name: ClassVar[str] = "mine"
 
-    _held: list[Held] = field(factory=list, init=False)
+    _sets: list[WindowSet] = field(factory=list, init=False)
     _pairs: dict[int, list[tuple[float, int, int]]] = field(factory=dict, init=False)
     """(similarity, left, right), by the number of the older set, with which they expire."""
 
@@ -72,24 +72,24 @@ class MinePairRanker(PairRanker):
         for row, (time, (begin, end)) in enumerate(zip(times.tolist(), pairwise(offsets.tolist()), strict=True)):
             self._advance(time + (self.by == "rows"))
             chosen = frozenset(words[begin:end])
-            self._take(Held(self._seen + row, time, int(sides[row]), int(parts[row]), chosen))
+            self._take(WindowSet(self._seen + row, time, int(sides[row]), int(parts[row]), chosen))
 
-    def _take(self, newer: Held) -> None:
-        for older in self._held if newer.part & PROBE else ():
+    def _take(self, newer: WindowSet) -> None:
+        for older in self._sets if newer.part & PROBE else ():
             apart = older.part & BUILD and (self.sides == 1 or newer.side != older.side)
             if apart and newer.tokens & older.tokens:
                 self._pairs.setdefault(older.number, []).append(self._pair(older, newer))
-        self._held.append(newer)
+        self._sets.append(newer)
 
-    def _pair(self, older: Held, newer: Held) -> tuple[float, int, int]:
+    def _pair(self, older: WindowSet, newer: WindowSet) -> tuple[float, int, int]:
         function = NAMED[self.similarity] if isinstance(self.similarity, str) else self.similarity
         alike = float(function(len(older.tokens & newer.tokens), len(older.tokens), len(newer.tokens)))
         left, right = (newer, older) if older.side == 1 and self.sides == 2 else (older, newer)
         return alike, left.number, right.number
 
     def _advance(self, now: int) -> None:
-        while self._held and self._held[0].time < now - self.window:
-            self._pairs.pop(self._held.pop(0).number, None)
+        while self._sets and self._sets[0].time < now - self.window:
+            self._pairs.pop(self._sets.pop(0).number, None)
 
     def top(self) -> tuple[Int64, Int64, Float64]:
         pairs = chain.from_iterable(self._pairs.values())
@@ -102,16 +102,16 @@ class MinePairRanker(PairRanker):
 
     @property
     def nbytes(self) -> int:
-        return 24 * len(self) + sum(24 + 8 * len(held.tokens) for held in self._held)
+        return 24 * len(self) + sum(24 + 8 * len(one.tokens) for one in self._sets)
 
     def _state(self) -> dict[str, Array]:
-        tokens = [sorted(held.tokens) for held in self._held]
+        tokens = [sorted(one.tokens) for one in self._sets]
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "seen": np.array([self._seen], np.int64),
-            "times": np.array([held.time for held in self._held], np.int64),
-            "sides": np.array([held.side for held in self._held], np.int64),
-            "parts": np.array([held.part for held in self._held], np.int64),
+            "times": np.array([one.time for one in self._sets], np.int64),
+            "sides": np.array([one.side for one in self._sets], np.int64),
+            "parts": np.array([one.part for one in self._sets], np.int64),
             "offsets": np.cumsum([0, *map(len, tokens)], dtype=np.int64),
             "tokens": np.array([token for chosen in tokens for token in chosen], np.int64),
         }
@@ -125,4 +125,4 @@ class MinePairRanker(PairRanker):
         rows = zip(*columns, pairwise(state["offsets"].tolist()), strict=True)
         first, words = self._seen - len(state["times"]), state["tokens"].tolist()
         for number, (time, side, part, (begin, end)) in enumerate(rows, first):
-            self._take(Held(number, time, side, part, frozenset(words[begin:end])))
+            self._take(WindowSet(number, time, side, part, frozenset(words[begin:end])))

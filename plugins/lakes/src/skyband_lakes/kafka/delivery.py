@@ -59,13 +59,13 @@ class Delivery:
     def _put(
         self, producer: Any, key: str | bytes, value: str | None, headers: Mapping[str, str], failed: list[str]
     ) -> None:
-        def told(error: Any, _: Any) -> None:
+        def note_failure(error: Any, _: Any) -> None:
             if error is not None:
                 failed.append(str(error))
 
         while True:
             try:
-                producer.produce(self.topic, value=value, key=key, headers=dict(headers), on_delivery=told)
+                producer.produce(self.topic, value=value, key=key, headers=dict(headers), on_delivery=note_failure)
                 producer.poll(0)
                 return
             except BufferError:  # the queue is full: wait for some of it to go
