@@ -12,7 +12,8 @@ FIELDS = [pa.field("text", pa.string()), pa.field("number", pa.int16())]
 
 def columns(keys, version):
     texts = [None if key % 7 == 0 else f"{key} of {version}" for key in keys.tolist()]
-    return [pa.array(texts, pa.string()), pa.array([version % 1000] * len(keys), pa.int16())]
+    numbers = [None if key % 5 == 0 else version % 1000 for key in keys.tolist()]
+    return [pa.array(texts, pa.string()), pa.array(numbers, pa.int16())]
 
 
 def rows_of(arrays):
@@ -97,12 +98,24 @@ def test_few_rows_that_come_and_go_beside_many_leave_these_alone(monkeypatch):
     assert known._runs[0].columns is stored
 
 
+@pytest.mark.parametrize("count", [1, 2, 100])
+def test_there_are_few_runs_however_many_rows_come_at_a_time(count):
+    """A look-up goes through each of them."""
+    known = KeyedColumns(np.int64, FIELDS)
+    for start in range(0, 300 * count, count):
+        new = np.arange(start, start + count)
+        known.learn(new, columns(new, 0))
+        assert len(known._runs) <= 1 + np.log2(start + count)
+
+
 def test_what_is_forgotten_takes_no_memory_once_it_is_most():
     known, allocated = KeyedColumns(np.int64, FIELDS), pa.total_allocated_bytes()
     many = np.arange(100_000)
     known.learn(many, columns(many, 0))
     assert pa.total_allocated_bytes() - allocated > 1_000_000
+    whole = pa.total_allocated_bytes() - allocated
     for start in range(0, 99_000, 1000):
         known.forget(many[start : start + 1000])
+        assert pa.total_allocated_bytes() - allocated < 2.2 * whole * len(known) / 100_000 + 50_000
     assert len(known) == 1000
     assert pa.total_allocated_bytes() - allocated < 100_000

@@ -11,8 +11,8 @@ FIELDS = [pa.field("code", pa.int64()), pa.field("text", pa.string()), pa.field(
 
 def columns(rng, count):
     texts = [None if number % 7 == 0 else f"text {number}" for number in rng.integers(0, 99, count)]
-    codes = rng.integers(-9, 9, count), rng.integers(0, 9, count)
-    return [pa.array(codes[0]), pa.array(texts, pa.string()), pa.array(codes[1], pa.uint8())]
+    codes = [None if code == 0 else code for code in rng.integers(-9, 9, count).tolist()]
+    return [pa.array(codes, pa.int64()), pa.array(texts, pa.string()), pa.array(rng.integers(0, 9, count), pa.uint8())]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -58,6 +58,23 @@ def test_a_row_is_copied_a_few_times_however_many_there_are(monkeypatch):
     for number in range(20_000):
         store.update(np.array([number]), [pa.array([number])])
     assert sum(copied) < 20_000 * 50
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 100])
+def test_there_are_few_runs_however_many_rows_come_at_a_time(count):
+    """A look-up goes through each of them."""
+    store = RowStore(FIELDS[:1])
+    for number in range(300):
+        store.update(np.full(count, number), [pa.array(np.arange(count))])
+        assert len(store._runs) <= 2 + np.log2((number + 1) * count)
+
+
+@pytest.mark.parametrize(("times", "seen"), [([1, 2, 3], 2), ([1, 3, 2], 3), ([1, None, 2], 3)])
+def test_a_state_of_more_rows_than_came_or_of_others_than_in_time_order_is_refused(times, seen):
+    columns_of = [pa.array(times, pa.int64()), pa.array([1, 2, 3])]
+    frame = pa.RecordBatch.from_arrays(columns_of, names=["time", "code"])
+    with pytest.raises(SnapshotError, match=f"3 names, not all in time order, of {seen} rows"):
+        RowStore(FIELDS[:1]).load_state(frame, seen)
 
 
 @pytest.mark.parametrize("before", [0, 100])

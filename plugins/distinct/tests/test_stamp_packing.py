@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skyband import SnapshotError
 from skyband.arrays import TIME_MIN
+from skyband.state_validation import StateReader
 from skyband_distinct.stamp_packing import pack_ages, pack_cells, unpack_ages, unpack_cells
+from skyband_distinct.stamp_table import StampTable
 
 times = st.lists(st.integers(TIME_MIN + 1, 2**63 - 1), max_size=50)
 
@@ -34,3 +37,23 @@ def test_ages_take_as_many_bytes_as_the_oldest(times, spare):
     assert unpack_ages(planes).tolist() == ages
     wider = np.concatenate([planes, np.zeros((min(spare, 8 - len(planes)), len(times)), np.uint8)])
     assert unpack_ages(wider).tolist() == ages
+
+
+@pytest.mark.parametrize("begin_small", [False, True])
+@pytest.mark.parametrize("now", [0, 7, -(2**62), 2**62])
+def test_an_age_goes_back_to_the_first_time_there_is_and_no_further(now, begin_small):
+    """The time before it stands for a cell that no key has reached."""
+    for age, fits in ((now - TIME_MIN - 1, True), (now - TIME_MIN, False)):
+        state = {
+            "levels": np.array([1, 8]),
+            "filled": np.array([0b00100000], np.uint8),
+            "ages": np.frombuffer(age.to_bytes(8, "little"), np.uint8),
+        }
+        table = StampTable(8, begin_small)
+        if fits:
+            table.load(StateReader(state), now)
+            assert table.filled_since(TIME_MIN + 1)[0] == len(table) == 1
+            np.testing.assert_equal(table.state(now), state)
+        else:
+            with pytest.raises(SnapshotError, match="must not go back beyond time"):
+                table.load(StateReader(state), now)
