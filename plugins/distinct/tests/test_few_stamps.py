@@ -61,6 +61,17 @@ def test_few_and_many_merge_as_one_stream(mine, theirs):
     assert fed(merged, *later, 5).snapshot() == fed(whole, *later, 1).snapshot()
 
 
+@pytest.mark.parametrize("mine", [20, 90, 130, 2000])
+@pytest.mark.parametrize("theirs", [0, 1, 20])
+def test_a_union_with_a_few_takes_the_room_of_one_stream(mine, theirs):
+    one, other = stream(1, mine, 3 * mine), (np.full(theirs, 499), np.arange(theirs, dtype=np.uint64))
+    merged = fed(sketch(**COARSE), *one, 1)
+    merged.merge(fed(sketch(**COARSE), *other, 1))
+    whole = fed(sketch(**COARSE), *map(np.concatenate, zip(one, other, strict=True)), 1)
+    assert (merged._table.few is None) == (whole._table.few is None)
+    assert merged._table.nbytes == whole._table.nbytes
+
+
 @pytest.mark.parametrize("distinct", [500, 1000, 3500, 8000, 31_000])
 def test_it_takes_about_as_much_as_exact_counting_or_less(distinct):
     keys = np.arange(distinct, dtype=np.uint64)
