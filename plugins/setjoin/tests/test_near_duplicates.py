@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from in_process_shards import on_shards
 from skyband.columns.ids import to_ids
@@ -394,21 +395,29 @@ def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_w
         assert len(states) == len(told) == 1, (seed, gaps)
 
 
+@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("between", ["nothing", "a row", "the clock"])
 @pytest.mark.parametrize("beside", [-1, 0, 1])
-def test_a_large_group_whose_next_row_comes_just_a_window_later_is_small_again(beside, monkeypatch):
-    """By its rows alone: also where that row and the last before it came together."""
+def test_a_large_group_whose_next_row_comes_just_a_window_later_begins_again(beside, between, by, monkeypatch):
+    """By its rows alone, and is small: also where that row and the last before it came together.
+
+    between: what tells before it that no other comes beside the last, of another group where there are groups.
+    """
     monkeypatch.setattr(small_sets, "MOST_SETS", 2)
-    seconds = np.array([0, 1, 2, 3, 13, 14]) * SECOND
-    seconds[4] += beside
+    seconds = np.array([0, 1, 2, 3, 5 if by else 3, 13, 14]) * SECOND
+    seconds[5] += beside
     columns = {
         "ts": pa.array(seconds, pa.timestamp("us", "UTC")),
-        "who": range(6),
-        "words": [[row] for row in range(6)],
+        "who": range(7),
+        "words": [[row] for row in range(7)],
     }
-    table, states = pa.table({**columns, "place": ["a"] * 5 + ["b"]}), set()
-    for cut in range(6):
-        run = local.LocalRun.start(query(by="place"), table.schema)
+    table, states = pa.table({**columns, "place": list("aaaabab")}), set()
+    table = table if between == "a row" else table.filter(pc.not_equal(table["who"], 4))
+    for cut in range(len(table)):
+        run = local.LocalRun.start(query(by=by), table.schema)
         for part in (table.slice(0, cut), table.slice(cut)):
             run.push(pa.RecordBatch.from_pylist(part.to_pylist(), table.schema))
+            if between == "the clock" and run.operator.progress.newest == 3 * SECOND:
+                run.operator.advance(5 * SECOND)
         states.add(run.operator.snapshot())
     assert len(states) == 1
