@@ -5,6 +5,7 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skyband import SnapshotError
 from skyband.arrays import TIME_MIN
 from skyband_distinct.first_gap import PHI, first_gaps
 from skyband_distinct.key_hashing import salt
@@ -13,6 +14,7 @@ from skyband_distinct.likelihood import LEVELS, filled_since, likeliest
 MASK, GAMMA = 2**64 - 1, 0x9E3779B97F4A7C15
 SMALL = {"epsilon": 0.9, "delta": 0.9, "seed": 3}
 NAMES = ["pcsa-ml", "se-pcsa", "se-fm"]
+RECENT = ("recent_times", "recent_keys")
 
 
 def small(name, **options):
@@ -159,3 +161,15 @@ def test_fewer_arrays_than_a_key_usually_stamps_are_all_stamped():
     assert usual.estimate(0) == all_of_them.estimate(0) > 64
     wide, as_set = (skyband.create("sketch", "se-pcsa", **zeta) for zeta in ({}, {"zeta": 100}))
     assert wide.exact_up_to == as_set.exact_up_to
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_state_has_a_time_where_it_has_keys_and_nowhere_else(name):
+    made, nothing = small(name), small(name).dump_state()
+    made.update(np.array([5, 7]), np.array([1, 2], np.uint64))
+    state, now = made.dump_state(), {"now": np.array([7])}
+    for some in (nothing, state):
+        small(name).load_state(some)
+    for torn in (nothing | now, state | {"now": nothing["now"]}, state | {key: nothing[key] for key in RECENT}):
+        with pytest.raises(SnapshotError):
+            small(name).load_state(torn)
