@@ -64,6 +64,57 @@ def test_a_finished_stream_has_the_answers_of_a_batch(frame):
     assert sum(compare(frame, seed) for seed in range(3)) > 0
 
 
+def compare_logs(frame, seed, idle):
+    """The changes of a stream that is finished and goes on are those of a batch, first of a part, then of all.
+
+    idle: time went on with the clock before it was finished, past its last row and in the same turn too.
+    """
+    random = np.random.default_rng(seed)
+    by = [] if seed % 2 else ["place"]
+    first, second = events(frame, random), events(frame, random, PAUSE)
+    rules = random_rules(random, 0, set(), set(), MOST, 3 if by else None)
+    rules += [Rule("quick", 9, slide=1), Rule("slow", 12, slide=10)]
+    query = make_query({**frame.keys, **frame.limits, "by": by, "answers": "changes"})
+
+    def begun(state=None):
+        run = LocalRun.start(query, first.schema)
+        if state is None:
+            run.broadcast(rules_table(rules, k="most" in frame.limits))
+        else:
+            run.operator.restore(state)
+        return run
+
+    def log_of_batch(*tables):
+        run = begun()
+        return lines([*(run.push(part) for table in tables for part in table.to_batches()), run.finish()])
+
+    def step(run, seconds, ends):
+        progress = EventTimeProgress.nowhere(1)
+        progress.tick = seconds * SECOND
+        return run.operator.step(progress, Ticking(finish=ends, idle_after=2 * SECOND if idle else None))
+
+    stream = begun()
+    log = [*map(stream.push, first.to_batches()), *([step(stream, 0, False), step(stream, 3, False)] if idle else [])]
+    log.append(step(stream, 9, True))
+    if not idle:  # idle, it may have told more of moments that a batch does not come to
+        assert lines(log) == log_of_batch(first)
+    again = begun(stream.operator.snapshot())
+    assert len(step(again, 9, True)) == 0, "an end is told once"
+    log += [*map(again.push, second.to_batches()), step(again, 10, True)]
+    assert lines(log) == log_of_batch(first, second)
+    return len(log[-1]) + len(stream.operator._state.withheld)
+
+
+def lines(log):
+    return sorted(str(change) for part in log for change in part.to_pylist())
+
+
+@pytest.mark.parametrize("idle", [False, True])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_the_changes_of_a_finished_stream_are_those_of_a_batch(frame, idle):
+    assert sum(compare_logs(frame, seed, idle) for seed in range(3)) > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("frame", FRAMES)
 def test_thousands_of_finished_streams(frame):

@@ -69,6 +69,9 @@ class BroadcastState(ABC):
     def pass_to(self, watermark: int) -> None:
         """Every group has had its turn up to here: no moment so far is answered any more."""
 
+    def report_from(self, moment: int) -> None:  # noqa: B027 - where no changes are told, or all that was said stays
+        """`next_due` is asked of times from this moment on, also where every group has passed later ones."""
+
     @abstractmethod
     def dump_state(self) -> Mapping[str, Array]:
         """Flat arrays, from which `load_state` makes an equal one: the same for the same rows, however they came."""

@@ -125,6 +125,7 @@ class Operator:
             raise InputError(
                 self.query.broadcast or "rules", f"{self.query.kind}, as it was asked, takes no second table"
             )
+        self._state.pass_broadcast()
         with attributed(self.query):
             return self._state.broadcast.take(rows, self.watermark)
 
@@ -168,7 +169,7 @@ class Operator:
         if finishing and newest is not None:
             answers = self._state.withheld.at_the_end(answers, newest)
             self._finished = count + len(self._state.withheld) > 0 or self._state.changes is not None
-            return self._as_given(answers, lambda: self._answered_at_the_end(newest))
+            return self._as_given_at_the_end(answers, newest, before)
         if not self._goes_on(before):
             return self._as_given(answers, lambda: TIME_MIN)
         answers = self._state.withheld.given_with(answers) if count else answers
@@ -237,16 +238,24 @@ class Operator:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
         answers = self._run(Bound(None, latest))
         answers = self._state.withheld.at_the_end(answers, latest) if len(self._state.withheld) else answers
-        goes_further = self.watermark is None or self.watermark <= latest
+        return self._as_given_at_the_end(answers, latest, self.watermark)
+
+    def _as_given_at_the_end(self, answers: pa.RecordBatch, latest: int, before: int | None) -> pa.RecordBatch:
+        """Answers as the end of an input with this latest time gives them; before: the watermark without that end."""
+        goes_further = before is None or before <= latest
         ended = latest if goes_further and self._state.broadcast is not None else None
         return self._as_given(
             answers, lambda: self._answered_at_the_end(latest) if latest > TIME_MIN else TIME_MIN, ended
         )
 
     def _answered_at_the_end(self, latest: int) -> int | Int64:
-        """Up to which moment all answers are given once an input with this latest time has ended."""
+        """Up to which moment all answers are given once an input with this latest time has ended.
+
+        Where time had gone on further, what is later was told then. Rules have ends of their own, and a stream that is
+        finished withholds answers later than those.
+        """
         if self._state.broadcast is not None:
-            return max(latest, TIME_MIN if self.watermark is None else self.watermark)
+            return latest
         following: int | Int64 = self.execution.query.schedule.each_after(latest)
         return following
 

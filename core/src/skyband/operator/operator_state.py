@@ -120,6 +120,7 @@ class OperatorState:
         arrays |= withheld
         arrays |= {} if self.changes is None else self.changes.dump_state()
         if self.broadcast is not None:
+            self.pass_broadcast()
             arrays |= state_arrays.with_prefix(_BROADCAST, self.broadcast.dump_state())
         if len(self.whole_table):
             arrays[_WHOLE] = self.whole_table
@@ -158,7 +159,7 @@ class OperatorState:
         changed = {*joined_at} != {*query.subqueries}
         if self.broadcast is not None:
             self.broadcast.load_state(state_arrays.without_prefix(_BROADCAST, state.arrays))
-            self._pass_broadcast()
+            self.pass_broadcast()
             if _WHOLE in state.arrays:
                 self.whole_table = StateReader(state.arrays).ascending(_WHOLE, dtype=np.uint64)
         self.groups.start_from(self._joined)
@@ -181,7 +182,7 @@ class OperatorState:
         """On a new one: begin with these groups, at a moment up to which all is answered; `latest`: of any row."""
         self.clock.add(EventTimeProgress([latest] * self.bound.query.source_count, latest))
         self.watermark = at
-        self._pass_broadcast()
+        self.pass_broadcast()
         assert isinstance(self.groups, Groups)  # states of groups with zones of their own are refused
         self.groups.begin(keys, values, processors)
 
@@ -191,7 +192,7 @@ class OperatorState:
         self.clock.load_state(other.clock.to_list())
         if self.broadcast is not None and other.broadcast is not None:
             self.broadcast.load_state(other.broadcast.dump_state())
-            self._pass_broadcast()
+            self.pass_broadcast()
             self.whole_table = other.whole_table
         self.groups.start_from(self._joined)
 
@@ -204,9 +205,12 @@ class OperatorState:
         if self.changes is not None and other.changes is not None:
             self.changes.absorb(other.changes, select)
 
-    def _pass_broadcast(self) -> None:
+    def pass_broadcast(self) -> None:
         if self.broadcast is not None and self.watermark is not None:
             self.broadcast.pass_to(self.watermark)
+        newest = self.clock.progress.newest
+        if self.broadcast is not None and self.changes is not None and newest is not None:
+            self.broadcast.report_from(newest)  # of a stream that is finished the watermark is later
 
     def merge(self, other: "OperatorState") -> None:
         """Take over all of another shard's, where there are no groups."""

@@ -199,7 +199,7 @@ class Rules(BroadcastState):
         self._fixed = fixed
         self._limits = limits
         self._versions: dict[tuple[str, int], Version] = {}
-        self._answered = TIME_MIN
+        self._answered, self._reported = TIME_MIN, TIME_MAX
         self._by = pa.schema([])
         self._in_force: _Table | None = None
         self._next: int | None = None
@@ -251,6 +251,14 @@ class Rules(BroadcastState):
         self._answered = max(self._answered, watermark)
         if self._next is not None and self._next <= self._answered:
             self._next = None
+
+    def report_from(self, moment: int) -> None:
+        self._reported = moment
+
+    @property
+    def _needed(self) -> int:
+        """Versions that hold for moments later than this are needed."""
+        return min(self._answered, self._reported)
 
     def take(self, rows: pa.Table, watermark: int | None) -> RefusedRows:
         self.pass_to(TIME_MIN if watermark is None else watermark)
@@ -320,7 +328,7 @@ class Rules(BroadcastState):
         return Moments(*(column[due] for column in moments))
 
     def dump_state(self) -> Mapping[str, Array]:
-        remaining = [one for one, end in _with_ends(self._versions.values()) if end > self._answered]
+        remaining = [one for one, end in _with_ends(self._versions.values()) if end > self._needed]
         names = pa.array([one.name for one in remaining], pa.string())
         numbers = [pa.array([getattr(one, name) for one in remaining], pa.int64()) for name in _NUMBERS]
         groups = pa.array([one.group for one in remaining], GROUP_TYPE)
@@ -365,10 +373,10 @@ class Rules(BroadcastState):
     def _active(self) -> _Table:
         """As of now: a version whose moments have passed goes when rules come."""
         if self._in_force is None:
-            remaining = {one.key: one for one, end in _with_ends(self._versions.values()) if end > self._answered}
+            remaining = {one.key: one for one, end in _with_ends(self._versions.values()) if end > self._needed}
             self._versions = remaining
             both = [*((one, TIME_MAX) for one in self._fixed), *_with_ends(remaining.values())]
-            self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by, self._answered)
+            self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by, self._needed)
         return self._in_force
 
 
