@@ -323,7 +323,11 @@ class Operator:
 
     def logged_batch(self, pieces: Sequence[bytes]) -> bytes:
         """The turn just done, in which it was given these frames, for another to `replay` with."""
-        return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._finished).encode(pieces)
+        return self.last_turn().encode(pieces)
+
+    def last_turn(self) -> LoggedBatch:
+        """Where the turn just done left time, without its frames."""
+        return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._finished)
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""

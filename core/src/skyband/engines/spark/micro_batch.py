@@ -1,12 +1,15 @@
 """What the operator of one shard does in one micro-batch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from skyband.columns import keyed_frames, record_batch_bytes
 from skyband.engines.spark import broadcast_rows, results_and_metrics
+from skyband.engines.spark.neighbours import NeighbourGoneError, RemoteOperator
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore
@@ -25,20 +28,25 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     each trigger more.
     """
     load_and_freeze(plan)
-    shard = number_of(key, plan.shards)
-    operator = store.load(plan, shard)
-    end, log_pieces, late = TaskEnds(plan.query), [], list[pa.RecordBatch]()
-    second = list[bytes]()
+    shard, pieces, second, end = number_of(key, plan.shards), list[Any](), list[bytes](), TaskEnds(plan.query)
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
-                log_pieces.append(row.frame)
-                frame = keyed_frames.from_bytes(row.frame)
-                late += late_rows_of(operator, frame, row.source)
-                operator.add(frame)
+                pieces.append(row)
             if row.broadcast is not None:
                 second.append(row.broadcast)
             end.add(row.progress, row.dropped, row.rows)
+    frames = [piece.frame for piece in pieces]
+    remote = store.borrow(plan) if plan.late_rows is None and plan.broadcast is None and not second else None
+    if remote is not None:
+        with suppress(NeighbourGoneError):  # then it is done again, here
+            remote.add(frames)
+            return _finished(plan, store, remote, frames, end)
+    operator, late = store.load(plan, shard), list[pa.RecordBatch]()
+    for piece in pieces:
+        frame = keyed_frames.from_bytes(piece.frame)
+        late += late_rows_of(operator, frame, piece.source)
+        operator.add(frame)
     fresh = plan.broadcast is not None and not operator.has_whole(plan.broadcast)
     refused = list[tuple[InputError, str]]()
     if plan.broadcast is not None and fresh:
@@ -50,17 +58,28 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
         plan.refused_rows(shard, unreadable_rows(plan.query, plan.schema, refused) if refused else None)
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
+    return _finished(plan, store, operator, frames, end, late, whole=fresh or bool(second))
+
+
+def _finished(
+    plan: ShardedPlan,
+    store: StateStore,
+    operator: Operator | RemoteOperator,
+    frames: Sequence[bytes],
+    end: TaskEnds,
+    late: Sequence[pa.RecordBatch] = (),
+    whole: bool = False,
+) -> pd.DataFrame:
+    """Answers and metrics of an operator that has its rows; its state is written."""
     answers = operator.step(end.progress, plan.ticking)
-    size = store.commit(operator, log_pieces, whole=fresh or bool(second))
     operator.count_dropped(end.dropped)
-    metrics = operator.take_metrics()
+    watermark, metrics = operator.watermark, operator.take_metrics()
     end.check(metrics.rows_in)
+    size = store.commit(operator, frames, whole)  # the last of all: until then it can be done again here
     if plan.late_rows is not None:
         check_sum(metrics.rows_late, sum(map(len, late)), "late rows were written to their place")
     warn_of_broken_promises(plan, metrics.dropped)
-    row = results_and_metrics.metrics_row(
-        plan, results_and_metrics.with_metrics(plan, metrics, size, operator.watermark)
-    )
+    row = results_and_metrics.metrics_row(plan, results_and_metrics.with_metrics(plan, metrics, size, watermark))
     both = [results_and_metrics.answer_rows(plan, answers), row]
     return in_pandas(pa.concat_batches(both))
 

@@ -10,7 +10,11 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from skyband.engines.spark.neighbours import Neighbours
 from skyband.engines.spark.state_store import StateStore
+
+_NEIGHBOURS = Neighbours()
+"""Of this worker."""
 
 
 class ShardProcessor(StatefulProcessor):  # type: ignore[misc]
@@ -20,7 +24,7 @@ class ShardProcessor(StatefulProcessor):  # type: ignore[misc]
         self._pickled_plan = cloudpickle.dumps(plan)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._store = StateStore(handle)
+        self._store = StateStore(handle, _NEIGHBOURS)
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803, ARG002
         from skyband.engines.spark.micro_batch import process_micro_batch

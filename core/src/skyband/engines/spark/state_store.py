@@ -9,7 +9,8 @@ not do: a backend whose state is compact changes most of it with every batch.)
 Each step has a random token, written with it. An operator left in this worker is used again where its token is that of
 the state's last step, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
 moved on leaves a token that the state does not hold. It is used for the same query only: a job that was changed and
-started again loads the state, which says what may change.
+started again loads the state, which says what may change. An operator left in another worker of this machine is
+borrowed for the micro-batch, where that is at the state's last step (`neighbours`).
 """
 
 import os
@@ -18,6 +19,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from skyband.engines.spark.neighbours import CachedOperator, Neighbours, RemoteOperator
 from skyband.errors import SnapshotError
 
 if TYPE_CHECKING:  # imported by the processor, which must stay light
@@ -66,20 +68,38 @@ _HEAD = (
 class StateStore:
     """Takes the operator of one shard out of its state, and keeps it there again."""
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: Any, neighbours: Neighbours | None = None) -> None:
+        """neighbours: who else may have operators at hand, and use those of here."""
+        self._neighbours = neighbours
         self._state = handle.getValueState("head", _HEAD)
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
         self._log = handle.getMapState("log", "step bigint", "token binary, data binary")
 
+    def borrow(self, plan: "ShardedPlan") -> RemoteOperator | None:
+        """The operator of the shard where a neighbour has it as the last committed micro-batch left it, and this
+        worker has not."""
+        head = self._head = self._read_head(plan.shards)
+        cached = _CACHE.get(head.shard_id)
+        if self._neighbours is None or head.step == 0 or (cached is not None and cached.token == head.token):
+            return None
+        operator = self._neighbours.borrow(plan, head.token)
+        if operator is not None:
+            _forget(head.shard_id, self._neighbours)
+            self._anew, self._work, self._writing = False, operator.work, operator.writing
+            self._began = time.thread_time()
+        return operator
+
     def load(self, plan: "ShardedPlan", number: int) -> "Operator":
         """The operator of the shard of this number, as the last committed micro-batch left it."""
+        if self._neighbours is not None:
+            self._neighbours.working = True
         self._head = self._read_head(plan.shards)
         self._anew = self._head.step == 0
         self._work = self._writing = 0.0
         self._began = time.thread_time()
         if self._anew:
             return plan.operator(number)
-        cached = _CACHE.pop(self._head.shard_id, None)
+        cached = _forget(self._head.shard_id, self._neighbours)
         if cached is not None and plan.made(cached.operator) and self._follows(cached):
             operator, step, self._writing = cached.operator, cached.step, cached.writing
             steps = [*self._steps(step + 1)]
@@ -95,7 +115,7 @@ class StateStore:
             operator.replay(steps)
         return operator
 
-    def commit(self, operator: "Operator", frames: Sequence[bytes], whole: bool = False) -> int:
+    def commit(self, operator: "Operator | RemoteOperator", frames: Sequence[bytes], whole: bool = False) -> int:
         """Write the step that was given these frames, remember the operator here; returns the bytes of state kept.
 
         whole: it was given more than frames, so that the state is written and not the step.
@@ -103,6 +123,7 @@ class StateStore:
         self._anew |= whole
         head, token = self._head, os.urandom(16)
         head = head._replace(step=head.step + 1, token=token)
+        self._work += operator.seconds if isinstance(operator, RemoteOperator) else 0.0
         if self._is_to_be_whole(head, sum(map(len, frames))):
             before = time.perf_counter()
             head = self._write_whole(head, operator.snapshot())
@@ -112,9 +133,13 @@ class StateStore:
             self._log.updateValue((head.step,), (token, entry))
             head = head._replace(logged=head.logged + len(entry))
         self._state.update(tuple(head))
-        _CACHE[head.shard_id] = _CachedOperator(operator, head.step, token, self._work, self._writing)
-        while len(_CACHE) > MOST_CACHED:
-            _CACHE.popitem(last=False)
+        if isinstance(operator, RemoteOperator):
+            operator.keep(head.step, token, self._work, self._writing)
+        else:
+            cached = CachedOperator(operator, head.step, token, self._work, self._writing)
+            _keep(head.shard_id, cached, self._neighbours)
+            if self._neighbours is not None:
+                self._neighbours.working = False
         return head.base_size + head.logged
 
     def _is_to_be_whole(self, head: Head, log_bytes: int) -> bool:
@@ -149,7 +174,7 @@ class StateStore:
             )
         return head
 
-    def _follows(self, cached: "_CachedOperator") -> bool:
+    def _follows(self, cached: CachedOperator) -> bool:
         """Whether the state's last step follows from one that the operator held here has come to."""
         if cached.step == self._head.step:
             return cached.token == self._head.token
@@ -175,15 +200,27 @@ class StateStore:
         return head._replace(base=head.step, base_token=head.token, base_size=len(snapshot), logged=0)
 
 
-class _CachedOperator(NamedTuple):
-    operator: "Operator"
-    step: int
-    token: bytes
-    work: float
-    """Seconds of work in the log up to this step, as this worker knows them."""
-    writing: float
-    """Seconds that the last snapshot took; 0 where another worker wrote it."""
-
-
-_CACHE: OrderedDict[bytes, _CachedOperator] = OrderedDict()
+_CACHE: OrderedDict[bytes, CachedOperator] = OrderedDict()
 """The operators left in this worker, by shard_id: at most one of each shard."""
+
+
+def _keep(shard_id: bytes, operator: CachedOperator, neighbours: Neighbours | None) -> None:
+    """Keep an operator here, for the next micro-batch of its shard."""
+    _CACHE[shard_id] = operator
+    while len(_CACHE) > MOST_CACHED:
+        _forget(next(iter(_CACHE)), neighbours)
+    if neighbours is not None:
+        neighbours.offer(shard_id, operator.token, _take, lambda shard, back: _keep(shard, back, neighbours))
+
+
+def _take(shard_id: bytes, token: bytes) -> CachedOperator | None:
+    """The operator of a shard if it is here at this token, and then no longer."""
+    cached = _CACHE.get(shard_id)
+    return _CACHE.pop(shard_id, None) if cached is not None and cached.token == token else None
+
+
+def _forget(shard_id: bytes, neighbours: Neighbours | None) -> CachedOperator | None:
+    """The operator of a shard that is here, and then no longer."""
+    if neighbours is not None:
+        neighbours.withdraw(shard_id)
+    return _CACHE.pop(shard_id, None)

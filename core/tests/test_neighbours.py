@@ -1,0 +1,214 @@
+"""Workers of one machine lend each other the operators they have in memory: answers, metrics and state stay the same.
+
+Workers are processes here as they are in Spark; each takes the tasks that the test gives it, one after the other.
+"""
+
+import multiprocessing
+import os
+import sys
+import threading
+from collections import OrderedDict
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from skyband.engines.spark import neighbours, state_store
+from skyband.engines.spark.micro_batch import process_micro_batch
+from skyband.engines.spark.neighbours import Neighbours
+from skyband.engines.spark.results_and_metrics import METRICS
+from skyband.engines.spark.shard_keys import keys_of
+from skyband.engines.spark.sharded_plan import ShardedPlan
+from skyband.engines.spark.state_store import StateStore
+from skyband.operator.bind_backends import bind
+from skyband.operator.operator import Operator
+from skyband.queries import make_query
+from task_stores import Store
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers lend on Linux only")
+
+SECOND = 1_000_000
+WINDOWS = {"time": "ts", "by": ["place"], "every": "10 seconds", "delay": "5 seconds"}
+QUERIES = {
+    "counts": WINDOWS | {"kind": "distinct-count", "item": "name", "windows": ["60 seconds"]},
+    "heavy hitters": WINDOWS | {"kind": "heavy-hitters", "object": "name", "windows": ["60 seconds"], "k": 3},
+}
+
+
+def plan_of(name, **changes):
+    query, schema = make_query(QUERIES[name] | changes), rows(0, 1).schema
+    return ShardedPlan(query, bind(query, schema), schema, 1)
+
+
+def rows(begin, count):
+    rng = np.random.default_rng(begin)
+    return pa.table(
+        {
+            "ts": pa.array(np.sort(rng.integers(begin, begin + 20, count)) * SECOND, pa.timestamp("us", "UTC")),
+            "place": [f"place {number}" for number in rng.integers(0, 5, count)],
+            "name": [f"name {number}" for number in rng.integers(0, 300, count)],
+        }
+    )
+
+
+def packed(plan, table):
+    batches = plan.to_shuffle_rows(iter(table.to_batches()))
+    return pd.DataFrame([row for batch in batches for row in batch.to_pylist()])
+
+
+def run(plan, held, given, mine):
+    """A task: its answers, its metrics, and what it left in the state."""
+    store = Store(held)
+    out = process_micro_batch(plan, StateStore(store, mine), keys_of(1)[0], [given])
+    metrics = next(one for one in out[METRICS] if one is not None)
+    answers = out[out[METRICS].isna()].drop(columns=METRICS)
+    return answers.to_dict("list"), {**metrics, "seconds": 0.0}, store.held, store.read
+
+
+def work(tasks, fault):
+    """A worker: tasks come by a pipe."""
+    mine, main = Neighbours(), threading.main_thread()
+    step = Operator.step
+
+    def faulty(operator, *given):
+        if fault and threading.current_thread() is not main:
+            if fault == "dies":
+                os._exit(1)
+            raise ValueError("wrong")
+        return step(operator, *given)
+
+    Operator.step = faulty
+    while True:
+        kind, *arguments = tasks.recv()
+        if kind == "run":
+            tasks.send(run(*arguments, mine))
+        elif kind == "borrow":
+            tasks.send(mine.borrow(*arguments) is not None)
+        else:
+            mine.working = True
+            tasks.send(None)
+
+
+class Worker:
+    def __init__(self, fault=""):
+        context = multiprocessing.get_context("spawn")
+        self.tasks, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(theirs, fault), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def run(self, *task):
+        return self.ask("run", *task)
+
+    def ask(self, *task):
+        self.tasks.send(task)
+        return self.tasks.recv()
+
+    def end(self):
+        self.process.kill()
+        self.process.join()
+
+
+@pytest.fixture
+def workers():
+    """Makes workers that end with the test."""
+    there = []
+
+    def make(*arguments):
+        there.append(Worker(*arguments))
+        return there[-1]
+
+    yield make
+    for worker in there:
+        worker.end()
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Runs tasks here, in one worker that nothing happens to."""
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    return lambda *task: run(*task, None)
+
+
+def snapshot_of(plan, held, monkeypatch):
+    """The operator that a state makes, as bytes."""
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    return StateStore(Store(held)).load(plan, 0).snapshot()
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_shard_that_goes_from_worker_to_worker_is_answered_as_in_one(name, workers, alone, monkeypatch):
+    """Tasks fail after all their work, and workers end: no row is lost or there twice, and hardly a state is read."""
+    plan, rng, team = plan_of(name), np.random.default_rng(3), [workers(), workers()]
+    held, expected_held, borrowed = {}, {}, 0
+    for turn in range(16):
+        given = packed(plan, rows(10 * turn, 400))
+        *expected, expected_held, _ = alone(plan, expected_held, given)
+        if rng.random() < 0.2:  # its work is done, and then it fails
+            team[rng.integers(2)].run(plan, held, given)
+        if rng.random() < 0.1:
+            number = rng.integers(2)
+            team[number].end()
+            team[number] = workers()
+        *answered, held, read = team[turn % 2].run(plan, held, given)
+        assert answered == expected
+        borrowed += read == 0
+    assert borrowed > 6, "the other worker has the operator, so that no state is read"
+    assert snapshot_of(plan, held, monkeypatch) == snapshot_of(plan, expected_held, monkeypatch)
+
+
+@pytest.mark.parametrize("fault", ["dies", "raises"])
+def test_what_a_neighbour_does_not_bring_to_its_end_is_done_again_here(fault, workers, alone):
+    plan, first, second = plan_of("counts"), workers(fault), workers()
+    held, expected_held = {}, {}
+    for turn, worker in enumerate([first, second, second]):
+        given = packed(plan, rows(10 * turn, 400))
+        *expected, expected_held, _ = alone(plan, expected_held, given)
+        *answered, held, read = worker.run(plan, held, given)
+        assert answered == expected
+        assert (read > 0) == (turn == 1), "it loads the state in the turn in which the other fails"
+    assert first.process.is_alive() == (fault == "raises")
+
+
+def test_a_worker_that_works_lends_nothing_and_the_shard_goes(workers):
+    plan, first, second = plan_of("counts"), workers(), workers()
+    held = first.run(plan, {}, packed(plan, rows(0, 400)))[2]
+    first.ask("work")
+    *_, held, read = second.run(plan, held, packed(plan, rows(10, 400)))
+    assert read > 0
+    assert second.run(plan, held, packed(plan, rows(20, 400)))[-1] == 0
+
+
+def test_an_operator_is_lent_at_its_token_and_of_its_query_alone(workers):
+    plan, first, second = plan_of("counts"), workers(), workers()
+    token = first.run(plan, {}, packed(plan, rows(0, 400)))[2]["head"][2]
+    assert not second.ask("borrow", plan, bytes(16))
+    assert not second.ask("borrow", plan_of("counts", every="20 seconds"), token)
+    token = first.run(plan, {}, packed(plan, rows(0, 400)))[2]["head"][2]
+    assert second.ask("borrow", plan, token)
+
+
+def test_nobody_borrows_of_himself_or_of_another_user(monkeypatch):
+    plan, mine = plan_of("counts"), Neighbours()
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    held = run(plan, {}, packed(plan, rows(0, 400)), mine)[2]
+    assert mine.borrow(plan, held["head"][2]) is None
+    monkeypatch.setattr(os, "getpid", lambda: 0)
+    remote = mine.borrow(plan, held["head"][2])
+    assert remote is not None, "as another process it would"
+    remote.add([])
+    remote.keep(2, held["head"][2], 0.0, 0.0)
+    monkeypatch.setattr(os, "getuid", lambda: -1)
+    assert mine.borrow(plan, held["head"][2]) is None
+
+
+def test_a_worker_that_says_nothing_is_not_waited_for(monkeypatch):
+    plan, mine = plan_of("counts"), Neighbours()
+    monkeypatch.setattr(neighbours, "_PATIENCE", 0.01)
+    monkeypatch.setattr(neighbours, "_is_neighbour", lambda other: True)
+    done = threading.Event()
+    mine.offer(b"shard", b"token", lambda shard, token: done.wait() and None, lambda shard, back: None)
+    assert mine.borrow(plan, b"token") is None
+    done.set()
+    mine.withdraw(b"shard")
+    assert mine.borrow(plan, b"token") is None
