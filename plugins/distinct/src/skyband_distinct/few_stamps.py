@@ -15,6 +15,8 @@ from skyband_distinct.recent_keys import BLOCK
 from skyband_distinct.stamping import LAST_LEVEL, bits_set, zeros_below
 
 _FEWEST_SLOTS = 256
+_APART = 4
+"""Slots of a table are a multiple of them."""
 _1, _32, _56, _LOW = np.uint64(1), np.uint64(32), np.uint64(56), np.uint64(0xFFFFFFFF)
 
 
@@ -223,12 +225,19 @@ def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
     """Count the cells of each level stamped at `since` or later; returns how many levels cells have reached.
 
     No step depends on what is in a slot, which a processor would guess wrong every other time: of a free slot the
-    level is anything, and nothing is counted.
+    level is anything, and nothing is counted. Half of all cells are of one level: neighbours count apart, as a number
+    that was just written is waited for.
     """
     reached, share, last = np.int64(-1), (_1 << _56) // arrays + _1, np.uint64(LEVELS - 1)
-    for entry in range(len(slots)):
-        # cell // arrays: a multiplication is exact for cells below 2^30
-        level = np.int64(((np.uint64(slots[entry, 0]) * share) >> _56) & last)
-        counts[level] += slots[entry, 1] >= since
-        reached = max(reached, level if slots[entry, 1] != TIME_MIN else np.int64(-1))
+    apart = np.zeros((_APART, LEVELS), np.int64)
+    for first in range(0, len(slots), _APART):
+        for lane in range(_APART):
+            cell, time = slots[first + lane, 0], slots[first + lane, 1]
+            # cell // arrays: a multiplication is exact for cells below 2^30
+            level = np.int64(((np.uint64(cell) * share) >> _56) & last)
+            apart[lane, level] += time >= since
+            reached = max(reached, level if time != TIME_MIN else np.int64(-1))
+    for lane in range(_APART):
+        for place in range(LEVELS):
+            counts[place] += apart[lane, place]
     return int(reached) + 1
