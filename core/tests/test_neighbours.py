@@ -68,16 +68,17 @@ def run(plan, held, given, mine):
 def work(tasks, fault):
     """A worker: tasks come by a pipe."""
     mine, main = Neighbours(), threading.main_thread()
-    step = Operator.step
+    place = "take_metrics" if fault == "dies at the end" else "step"
+    sound = getattr(Operator, place)
 
     def faulty(operator, *given):
         if fault and threading.current_thread() is not main:
-            if fault == "dies":
-                os._exit(1)
-            raise ValueError("wrong")
-        return step(operator, *given)
+            if fault == "raises":
+                raise ValueError("wrong")
+            os._exit(1)
+        return sound(operator, *given)
 
-    Operator.step = faulty
+    setattr(Operator, place, faulty)
     while True:
         kind, *arguments = tasks.recv()
         if kind == "run":
@@ -157,7 +158,7 @@ def test_a_shard_that_goes_from_worker_to_worker_is_answered_as_in_one(name, wor
     assert snapshot_of(plan, held, monkeypatch) == snapshot_of(plan, expected_held, monkeypatch)
 
 
-@pytest.mark.parametrize("fault", ["dies", "raises"])
+@pytest.mark.parametrize("fault", ["dies", "dies at the end", "raises"])
 def test_what_a_neighbour_does_not_bring_to_its_end_is_done_again_here(fault, workers, alone):
     plan, first, second = plan_of("counts"), workers(fault), workers()
     held, expected_held = {}, {}
