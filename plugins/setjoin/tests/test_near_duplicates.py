@@ -395,6 +395,23 @@ def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_w
         assert len(states) == len(told) == 1, (seed, gaps)
 
 
+@pytest.mark.parametrize("size", [40, 250])
+@pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
+def test_large_groups_that_answer_in_one_turn_are_each_told_their_own(output, size, monkeypatch):
+    """Their answers are made together: some of rows without a match, of groups without any, and of the last too."""
+    monkeypatch.setattr(small_sets, "MOST_SETS", 0)
+    table = stream(3, rows=250).slice(0, size)
+    table = table.set_column(4, "place", pa.array([f"group {i % 7}" for i in range(len(table))]))
+    carried = {"carry": ["note"], "carry_match": ["count", "note"]} if output != "kept" else {"carry": ["note"]}
+    together = local.apply(table, query(by="place", output=output, **carried))
+    assert len(together) > 0
+    for place in range(7):
+        own = table.filter(pc.equal(table["place"], f"group {place}"))
+        mine = together.filter(pc.equal(together["place"], f"group {place}")).drop_columns("place")
+        alone = local.apply(own, query(output=output, **carried))
+        assert sorted(map(str, mine.to_pylist())) == sorted(map(str, alone.to_pylist()))
+
+
 @pytest.mark.parametrize("by", [[], ["place"]])
 @pytest.mark.parametrize("between", ["nothing", "a row", "the clock"])
 @pytest.mark.parametrize("beside", [-1, 0, 1])
