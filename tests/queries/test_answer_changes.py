@@ -320,6 +320,11 @@ def test_a_damaged_state_of_answers_is_refused():
         (QUERIES["heavy-hitters"] | {"answers": "all", "key": ["rank"]}, "key", 'answers = "changes"'),
         (QUERIES["heavy-hitters"] | {"changed": ["ranks"]}, "changed", "did you mean 'rank'"),
         (QUERIES["heavy-hitters"] | {"key": ["objekt"]}, "key", "did you mean 'object'"),
+        (
+            QUERIES["heavy-hitters"] | {"carry": ["words"], "key": ["words"]},
+            "key",
+            "'words' must be a plain value.*list",
+        ),
         (QUERIES["heavy-hitters"] | {"emit": "state"}, "answers", "emit"),
         (QUERIES["heavy-hitters"] | {"every": "5 rows", "windows": ["5 rows"]}, "answers", "windows in time"),
         (

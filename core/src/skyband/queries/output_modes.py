@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 import pyarrow as pa
 
+from skyband.columns.ids import PLAIN, is_plain
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.windows.schedule import Schedule
@@ -49,8 +50,9 @@ def answers_parameter() -> Any:
     )  # fmt: skip
 
 
-def output_problems(query: HasOutput, names: Sequence[str]) -> list[Problem]:
+def output_problems(query: HasOutput, fields: Sequence[pa.Field]) -> list[Problem]:
     """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
+    names = [field.name for field in fields]
     if query.answers == ALL:
         message = f'goes with answers = "{CHANGES}" or "{CURRENT}": add that, or drop this'
         return [Problem(key, message) for key in ("key", "changed") if getattr(query, key)]
@@ -67,7 +69,11 @@ def output_problems(query: HasOutput, names: Sequence[str]) -> list[Problem]:
     if CHANGE.name in names:
         return [Problem("answers", f"adds a column {CHANGE.name!r}, and the answers have one: rename it in the source")]
     unknown = [(key, name) for key in ("key", "changed") for name in getattr(query, key) if name not in names]
-    return [Problem(key, f"the answers have no column {name!r}; {suggest(name, names)}") for key, name in unknown]
+    problems = [Problem(key, f"the answers have no column {name!r}; {suggest(name, names)}") for key, name in unknown]
+    several = [field for field in fields if field.name in query.key and not is_plain(field.type)]
+    return problems + [
+        Problem("key", f"column {field.name!r} must be {PLAIN} (it is {field.type})") for field in several
+    ]
 
 
 def for_a_program(query: AnyQuery) -> AnyQuery:

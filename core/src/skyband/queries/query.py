@@ -341,9 +341,9 @@ class Query(ABC):
                 message = f"column {column.column!r} must be {column.what} (it is {kind})"
                 problems.append(Problem(column.key, message, _code_of(kind)))
         if not problems:
-            names = [field.name for field in self.answer_fields(schema)]
-            problems += output_problems(self, names)
-            answers = {*names, *([] if self.answers == ALL else [CHANGE.name])}
+            fields = self.answer_fields(schema)
+            problems += output_problems(self, fields)
+            answers = {*(field.name for field in fields), *([] if self.answers == ALL else [CHANGE.name])}
             clash = "is also what a column of the answers is called: rename it in the source"
             problems += [Problem("by", f"{name!r} {clash}") for name in self.by if name in answers]
         return problems
