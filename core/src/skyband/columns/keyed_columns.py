@@ -44,20 +44,22 @@ class _Run:
         together = [pa.concat_arrays(pair) for pair in zip(mine.columns, theirs.columns, strict=True)]
         return _Run(keys, together).take(np.argsort(keys, kind="stable"))
 
-    def has(self, keys: Array) -> Array:
-        """bool[m]: which of these keys are here."""
-        there = among(keys, self.keys)
-        if self.gone is not None and there.any():
-            there[there] = ~self.gone[np.searchsorted(self.keys, keys[there])]
-        return there
+    def find(self, keys: Array) -> tuple[Array, Array]:
+        """int64[m], bool[m]: the places of these keys, and which of them are here: of others the place is any."""
+        if not len(self.keys):
+            return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
+        places = np.searchsorted(self.keys, keys)
+        places[places == len(self.keys)] = 0
+        there = self.keys[places] == keys
+        return places, there if self.gone is None else there & ~self.gone[places]
 
     def without(self, keys: Array) -> "_Run":
         """Without the rows of these keys; once most are gone without their memory, too. O(n) bytes."""
-        there = self.has(keys)
+        places, there = self.find(keys)
         if not there.any():
             return self
         gone = np.zeros(len(self.keys), bool) if self.gone is None else self.gone.copy()
-        gone[np.searchsorted(self.keys, keys[there])] = True
+        gone[places[there]] = True
         rest = _Run(self.keys, self.columns, gone)
         return rest.whole() if 2 * len(rest) < len(self.keys) else rest
 
@@ -92,20 +94,21 @@ class KeyedColumns:
         self._unite_for(len(keys))
         there = np.zeros(len(keys), bool)
         for run in self._runs:
-            there |= run.has(keys)
+            there |= run.find(keys)[1]
         return there
 
     def lookup(self, keys: Array) -> list[pa.Array]:
         """The columns of the rows of these keys. Raises KeyError where one is not known."""
         self._unite_for(len(keys))
-        run_of, places = np.full(len(keys), -1), np.empty(len(keys), np.int64)
-        for number, run in enumerate(self._runs):
-            there = run.has(keys)
-            run_of[there], places[there] = number, np.searchsorted(run.keys, keys[there])
-        if (run_of < 0).any():
-            raise KeyError(keys[run_of < 0][0])
         if not len(keys):
             return [column.slice(0, 0) for column in self._runs[0].columns]
+        places, there = self._runs[0].find(keys)
+        run_of = np.zeros(len(keys), np.int64)
+        for number, run in enumerate(self._runs[1:], 1):
+            other, here = run.find(keys)
+            places, run_of, there = np.where(here, other, places), np.where(here, number, run_of), there | here
+        if not there.all():
+            raise KeyError(keys[~there][0])
         return take_from_runs([run.columns for run in self._runs], run_of, places)
 
     def forget(self, keys: Array) -> None:

@@ -21,6 +21,8 @@ def take_from_runs(runs: Sequence[Sequence[pa.Array]], run: Int64, places: Int64
 
     runs: the columns of each run, the same in all of them. There is one place at least.
     """
+    if len(runs) == 1:
+        return [take(column, places) for column in runs[0]]
     parts = [(number, np.flatnonzero(run == number)) for number in np.unique(run).tolist()]
     columns = [[take(column, places[own]) for column in runs[number]] for number, own in parts]
     if len(parts) == 1:
