@@ -9,6 +9,7 @@ from skyband.arrays import Array, Int64, UInt64
 
 _FEW_ROWS = 4096
 """Rows that are sorted sooner than their groups are numbered."""
+_SAMPLE = 4096
 _TWO_BYTES = 1 << 16
 """Groups that numbers of two bytes tell apart."""
 
@@ -33,6 +34,8 @@ def row_order(groups: UInt64, times: Int64, ties: Sequence[Array] = ()) -> Int64
 
 
 def _stable_order(groups: UInt64) -> Int64:
+    if _are_many(groups):
+        return np.argsort(groups, kind="stable")
     encoded = pa.array(groups).dictionary_encode()
     distinct = encoded.dictionary.to_numpy()
     if len(distinct) > _TWO_BYTES:
@@ -40,3 +43,14 @@ def _stable_order(groups: UInt64) -> Int64:
     rank = np.empty(len(distinct), np.uint16)
     rank[np.argsort(distinct)] = np.arange(len(distinct))
     return np.argsort(rank[encoded.indices.to_numpy()], kind="stable")  # O(n) where numbers have two bytes
+
+
+def _are_many(groups: UInt64) -> bool:
+    """Whether there seem to be more groups than numbers of two bytes tell apart: of a sample hardly any come again.
+
+    Of s rows among g groups about s² / 2g come again.
+    """
+    if len(groups) <= _TWO_BYTES:
+        return False
+    sample = groups[:: len(groups) // _SAMPLE][:_SAMPLE]
+    return 2 * _TWO_BYTES * (_SAMPLE - len(np.unique(sample))) < _SAMPLE**2
