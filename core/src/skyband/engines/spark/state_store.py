@@ -215,8 +215,11 @@ def _keep(shard_id: bytes, operator: CachedOperator, neighbours: Neighbours | No
 
 def _take(shard_id: bytes, token: bytes) -> CachedOperator | None:
     """The operator of a shard if it is here at this token, and then no longer."""
-    cached = _CACHE.get(shard_id)
-    return _CACHE.pop(shard_id, None) if cached is not None and cached.token == token else None
+    cached = _CACHE.pop(shard_id, None)  # at once: the task of this worker may come for it, too
+    if cached is None or cached.token == token:
+        return cached
+    _CACHE.setdefault(shard_id, cached)
+    return None
 
 
 def _forget(shard_id: bytes, neighbours: Neighbours | None) -> CachedOperator | None:
