@@ -171,6 +171,15 @@ def test_what_a_neighbour_does_not_bring_to_its_end_is_done_again_here(fault, wo
     assert first.process.is_alive() == (fault == "raises")
 
 
+def test_where_rows_are_many_more_than_the_state_it_is_loaded(workers):
+    few = {"every": "10 seconds", "windows": ["10 seconds"]}
+    plan, first, second = plan_of("counts", **few), workers(), workers()
+    held = first.run(plan, {}, packed(plan, rows(0, 10)))[2]
+    *_, held, read = second.run(plan, held, packed(plan, rows(40, 20_000)))
+    assert read > 0
+    assert first.run(plan, held, packed(plan, rows(80, 10)))[-1] == 0
+
+
 def test_a_worker_that_works_lends_nothing_and_the_shard_goes(workers):
     plan, first, second = plan_of("counts"), workers(), workers()
     held = first.run(plan, {}, packed(plan, rows(0, 400)))[2]

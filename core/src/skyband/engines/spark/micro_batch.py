@@ -37,7 +37,8 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
                 second.append(row.broadcast)
             end.add(row.progress, row.dropped, row.rows)
     frames = [piece.frame for piece in pieces]
-    remote = store.borrow(plan) if plan.late_rows is None and plan.broadcast is None and not second else None
+    alone = plan.late_rows is not None or plan.broadcast is not None or bool(second)
+    remote = None if alone else store.borrow(plan, sum(map(len, frames)))
     if remote is not None:
         with suppress(NeighbourGoneError):  # then it is done again, here
             remote.add(frames)

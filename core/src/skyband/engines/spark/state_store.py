@@ -39,6 +39,10 @@ MOST_TO_CATCH_UP = 2.0
 writing the state takes longer than that. A worker knows what its own steps cost, and those of others from catching up.
 """
 
+_MOST_SENT = 4
+"""Bytes of rows that are sent to the worker that has an operator, for each byte of its state: to load one byte takes as
+long as to send some."""
+
 MOST_CACHED = 256
 """Shards remembered in a worker, each with its newest operator only: others would be copies of the whole state."""
 
@@ -75,12 +79,17 @@ class StateStore:
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
         self._log = handle.getMapState("log", "step bigint", "token binary, data binary")
 
-    def borrow(self, plan: "ShardedPlan") -> RemoteOperator | None:
+    def borrow(self, plan: "ShardedPlan", row_bytes: int) -> RemoteOperator | None:
         """The operator of the shard where a neighbour has it as the last committed micro-batch left it, and this
-        worker has not."""
+        worker has not.
+
+        None as well where there are many more bytes of rows to send than of state to load.
+        """
         head = self._head = self._read_head(plan.shards)
         cached = _CACHE.get(head.shard_id)
         if self._neighbours is None or head.step == 0 or (cached is not None and cached.token == head.token):
+            return None
+        if row_bytes > _MOST_SENT * (head.base_size + head.logged):
             return None
         operator = self._neighbours.borrow(plan, head.token)
         if operator is not None:
