@@ -3,7 +3,6 @@
 Workers are processes here as they are in Spark; each takes the tasks that the test gives it, one after the other.
 """
 
-import multiprocessing
 import os
 import sys
 import threading
@@ -13,15 +12,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from lending_workers import Worker, run
 from skyband.engines.spark import neighbours, state_store
-from skyband.engines.spark.micro_batch import process_micro_batch
 from skyband.engines.spark.neighbours import Neighbours
-from skyband.engines.spark.results_and_metrics import METRICS
-from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
-from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from task_stores import Store
 
@@ -54,60 +50,6 @@ def rows(begin, count):
 def packed(plan, table):
     batches = plan.to_shuffle_rows(iter(table.to_batches()))
     return pd.DataFrame([row for batch in batches for row in batch.to_pylist()])
-
-
-def run(plan, held, given, mine):
-    """A task: its answers, its metrics, and what it left in the state."""
-    store = Store(held)
-    out = process_micro_batch(plan, StateStore(store, mine), keys_of(1)[0], [given])
-    metrics = next(one for one in out[METRICS] if one is not None)
-    answers = out[out[METRICS].isna()].drop(columns=METRICS)
-    return answers.to_dict("list"), {**metrics, "seconds": 0.0}, store.held, store.read
-
-
-def work(tasks, fault):
-    """A worker: tasks come by a pipe."""
-    mine, main = Neighbours(), threading.main_thread()
-    place = "take_metrics" if fault == "dies at the end" else "step"
-    sound = getattr(Operator, place)
-
-    def faulty(operator, *given):
-        if fault and threading.current_thread() is not main:
-            if fault == "raises":
-                raise ValueError("wrong")
-            os._exit(1)
-        return sound(operator, *given)
-
-    setattr(Operator, place, faulty)
-    while True:
-        kind, *arguments = tasks.recv()
-        if kind == "run":
-            tasks.send(run(*arguments, mine))
-        elif kind == "borrow":
-            tasks.send(mine.borrow(*arguments) is not None)
-        else:
-            mine.working = True
-            tasks.send(None)
-
-
-class Worker:
-    def __init__(self, fault=""):
-        context = multiprocessing.get_context("spawn")
-        self.tasks, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(theirs, fault), daemon=True)
-        self.process.start()
-        theirs.close()
-
-    def run(self, *task):
-        return self.ask("run", *task)
-
-    def ask(self, *task):
-        self.tasks.send(task)
-        return self.tasks.recv()
-
-    def end(self):
-        self.process.kill()
-        self.process.join()
 
 
 @pytest.fixture

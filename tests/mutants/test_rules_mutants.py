@@ -61,7 +61,7 @@ MUTANTS = {
         Rules, "at_the_end", "<= latest", "<= latest + 1", MOMENTS,
     ),
     "a state has versions that have just ended": (
-        Rules, "dump_state", "end > self._answered", "end >= self._answered", STATE,
+        Rules, "dump_state", "end > self._needed", "end >= self._needed", STATE,
     ),
     "a state has all versions up to their `until`": (
         Rules, "dump_state", "_with_ends(self._versions.values())",
