@@ -46,9 +46,8 @@ def load_and_freeze(plan: ShardedPlan) -> None:
     """
     if not _settled.is_set():  # asking the collector whether it is frozen would count all that is
         read_schema = pa.schema([plan.schema.field(name) for name in plan.query.columns])
-        for _ in plan.to_shuffle_rows(
-            iter([no_rows(read_schema)])
-        ):  # loads the kernels, and with the first of them most of numba
+        nothing = no_rows(read_schema)
+        for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
             continue
         gc.freeze()
         _settled.set()
