@@ -118,6 +118,23 @@ def test_a_turn_looked_up_for_all_is_what_each_would_have_found(seed, kind, monk
     assert plain > 100
 
 
+class Doubled(AtOnce):
+    """Feeds rows in a way of its own."""
+
+    def feed(self, times, rows, due):
+        return self.feed_columns((times, 2 * rows["value"]), due)
+
+
+def test_what_feeds_rows_in_its_own_way_is_not_fed_columns_instead():
+    many, rows = [Doubled() for _ in range(20)], Rows(np.full(20, 3), {"value": np.full(20, 5)})
+    for one in many:
+        one.advance(Rows(np.array([2]), {"value": np.array([1])}), 3)
+    spans = np.stack([np.arange(20), np.arange(20) + 1], axis=1)
+    turns = plain_turns(many, rows.times, spans, 4)
+    Doubled.turns(many, rows, spans, turns)
+    assert [one.values.tolist() for one in many] == [[2, 10]] * 20
+
+
 class Changed(AtOnce):
     """Looks at each of its turns itself."""
 

@@ -178,3 +178,22 @@ def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
         == places * 2
         == len({*zip(answers["place"].to_pylist(), answers["rank"].to_pylist(), strict=True)})
     )
+
+
+STATES = {
+    "distinct-count": {"item": "number", "windows": ["20 seconds"], "every": "5 seconds"},
+    "heavy-hitters": {"object": "number", "windows": ["20 seconds"], "every": "5 seconds", "k": 3},
+    "quantiles": {"value": "value", "windows": ["20 seconds"], "every": "5 seconds", "at": [0.5]},
+}
+
+
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+@pytest.mark.parametrize("kind", STATES)
+def test_states_of_many_groups_are_given_turn_by_turn_as_of_all_rows(kind, emit):
+    table = stream(7, groups=30)
+    keys = {"kind": kind, "time": "ts", "by": ["place"], "emit": emit, **STATES[kind]}
+    whole = local.apply(table, make_query(keys))
+    run = local.LocalRun.start(make_query(keys), table.schema)
+    pieces = [run.push(batch) for batch in table.to_batches(max_chunksize=40)]
+    assert rows_of(pa.Table.from_batches([*pieces, run.finish()])) == rows_of(whole)
+    assert len(whole) > 100

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cache
 from typing import ClassVar, Self
 
 from skyband.arrays import Array, Int64
@@ -62,7 +63,7 @@ class BatchedProcessor(DueMomentsProcessor):
     def turns(
         cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]
     ) -> Sequence[ProcessorAnswers | None]:
-        if not len(rows) or not processors[0].columns_suffice:
+        if not len(rows) or not _feeds_columns(cls) or not processors[0].columns_suffice:
             return super().turns(processors, rows, spans, turns)
         columns, answers = processors[0].backend_columns(rows.times, rows), list[ProcessorAnswers | None]()
         for one, (start, stop), (due, last, following) in zip(processors, spans.tolist(), turns, strict=True):
@@ -81,3 +82,10 @@ class BatchedProcessor(DueMomentsProcessor):
 
     def clear(self) -> None:
         self.begin()
+
+
+@cache
+def _feeds_columns(kind: type[BatchedProcessor]) -> bool:
+    """Whether a class that says how rows are fed says it of columns, too: not one that changes `feed` alone."""
+    says = next(cls for cls in kind.__mro__ if "feed" in vars(cls) or "feed_columns" in vars(cls))
+    return "feed_columns" in vars(says)

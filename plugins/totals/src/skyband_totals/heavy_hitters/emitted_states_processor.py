@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class StatesProcessor(TotalsProcessor):
     """Gives the ranker itself at each moment, or at those before which rows came since the last."""
 
+    _tops_alone = False
+
     def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
         self._changed = query.emit == emitted_states.CHANGED
         super().__init__(query, ranker, answers)
