@@ -220,7 +220,7 @@ def _work(connection: Connection, operator: "Operator") -> CachedOperator | None
         else:
             try:
                 answer = _call(operator, name, arguments)
-            except Exception:
+            except Exception:  # whoever borrows does the work again, and raises it where Spark sees it
                 return None
         connection.send((answer, time.thread_time() - began))
 
