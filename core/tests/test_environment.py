@@ -4,7 +4,7 @@ import pytest
 from skyband.config.redaction import redact
 from skyband.errors import ConfigError
 from skyband.job.environment import expand
-from skyband.job.reading import read_job
+from skyband.job.parsing import read_job
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from skyband.job.model import Source
 from skyband.job.sources import text_blocks
 from skyband.job.sources.source_files import open_files
 from skyband.job.sources.text_files import text_option_problems
-from skyband.kernels.text_records import csv_records, json_elements
+from skyband.kernels.record_boundaries import csv_records, json_elements
 
 
 def rows(path, together=False, **keys):

@@ -18,7 +18,7 @@ from skyband.job.sources import json_files, text_blocks
 from skyband.job.sources.csv_dialect import Dialect
 from skyband.job.sources.csv_files import CsvFile
 from skyband.job.sources.source_files import open_files
-from skyband.kernels.text_records import FINE, GOES_ON, NO_OBJECT, SECOND_VALUE, TOO_DEEP, csv_records, json_lines
+from skyband.kernels.record_boundaries import FINE, GOES_ON, NO_OBJECT, SECOND_VALUE, TOO_DEEP, csv_records, json_lines
 from skyband.tables.json_rows import json_rows
 
 HEADER = {"header": True}

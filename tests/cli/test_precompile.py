@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from skyband.job.reading import read_job
+from skyband.job.parsing import read_job
 from skyband.job.spark import compiled_kernels_marker
 from skyband.job.spark.precompile import Warming
 from skyband.job.spark.rehearsal import rehearse

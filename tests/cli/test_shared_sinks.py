@@ -13,8 +13,8 @@ import pytest
 from skyband.job.engines import engine_named
 from skyband.job.local import sink_manifest as local_sink_manifest
 from skyband.job.local.sink import open_writer
+from skyband.job.parsing import JobError, read_job
 from skyband.job.progress import Progress
-from skyband.job.reading import JobError, read_job
 
 SCHEMA = pa.schema([("number", pa.int64())])
 

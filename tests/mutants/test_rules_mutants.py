@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from skyband.errors import SkybandError
-from skyband.rules import json_rules, rule_limits, rule_rows, rules_in_force
+from skyband.rules import json_rules, longest_window, rule_rows, rules_in_force
 from skyband.rules.rules_in_force import Rules, _InForce, _Table
 
 PROPERTIES = Path(__file__).parents[2] / "core" / "tests" / "test_rules_in_force.py"
@@ -92,10 +92,10 @@ MUTANTS = {
         json_rules._READERS, "a list of texts", "and one is not None", "and isinstance(one, list)", TYPES,
     ),
     "a window above the longest passes": (
-        rule_limits, "limit_problems", "length.length > longest.length", "length.length < 0", LONGEST,
+        longest_window, "limit_problems", "length.length > longest.length", "length.length < 0", LONGEST,
     ),
-    "`every` is bound by the longest": (rule_limits, "limit_problems", 'key != "every" and ', "", LONGEST),
-    "a key that is false is not there": (rule_limits, "limit_problems", "value is not None", "value", LONGEST),
+    "`every` is bound by the longest": (longest_window, "limit_problems", 'key != "every" and ', "", LONGEST),
+    "a key that is false is not there": (longest_window, "limit_problems", "value is not None", "value", LONGEST),
 }  # fmt: skip
 
 

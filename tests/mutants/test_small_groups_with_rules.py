@@ -14,7 +14,7 @@ WORKLOADS, TOTALS, COUNTS, NUMBERS = (
     "skyband_quantiles/quantiles/small_groups",
 )
 TABLE, RULES, PROCESSOR = (
-    f"skyband/rules/{name}.py" for name in ("small_groups_with_rules", "rules_in_force", "answering_rules")
+    f"skyband/rules/{name}.py" for name in ("small_groups_with_rules", "rules_in_force", "rules_processor")
 )
 MUTANTS = {
     "a window that holds the last row only is empty": (

@@ -12,8 +12,8 @@ from skyband.errors import SkybandError
 from skyband.groups.small_groups.windows_in_time import SmallTimeWindows
 from skyband.operator.operator import Operator
 from skyband.rules import small_groups_with_rules
-from skyband.rules.answering_rules import AnsweringRules
 from skyband.rules.rules_in_force import Rules
+from skyband.rules.rules_processor import AnsweringRules
 from small_group_queries import at_most
 
 PLACES = (None, "", "a", "b", "c")

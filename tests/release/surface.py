@@ -15,7 +15,7 @@ from skyband import roles, spark, spark_states, states
 from skyband.cli.commands import group
 from skyband.config.parameters import parameters_of
 from skyband.job.model import Sink, Source
-from skyband.job.reading import KEYS
+from skyband.job.parsing import KEYS
 from skyband.queries import kinds, load_query
 from skyband.registry import hookspecs, installed, load_class
 from skyband.registry.backend_loading import load_interface

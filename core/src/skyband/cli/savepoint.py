@@ -35,7 +35,7 @@ def command(
     a stream that has had all rows that a table of states counted, up to its newest moment. Needs Spark.
     """
     from skyband import text_tables
-    from skyband.job.reading import read_job
+    from skyband.job.parsing import read_job
     from skyband.job.savepoints.take import save_history, save_states, save_stream
 
     checked_job = read_job(job, sets)

@@ -23,7 +23,7 @@ def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> Non
     import attrs
 
     from skyband import text_tables
-    from skyband.job.reading import read_job
+    from skyband.job.parsing import read_job
     from skyband.job.savepoints.checkpoint_summary import checkpoint_state
 
     checked = read_job(job, sets)

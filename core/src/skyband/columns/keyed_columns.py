@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import frozen
 
 from skyband.arrays import Array
-from skyband.columns.runs import take_from_runs
+from skyband.columns.chunked_take import take_from_runs
 from skyband.kernels.sorted_arrays import among, distinct
 
 _FEW = 8

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Int64
-from skyband.columns.runs import take_from_runs
+from skyband.columns.chunked_take import take_from_runs
 from skyband.errors import SnapshotError
 
 _SHORT = 64

@@ -2,6 +2,6 @@
 
 from skyband.job.job_error import JobError
 from skyband.job.model import ENGINES, Job, Sink, Source
-from skyband.job.reading import read_job
+from skyband.job.parsing import read_job
 
 __all__ = ["ENGINES", "Job", "JobError", "Sink", "Source", "read_job"]

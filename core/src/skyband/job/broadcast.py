@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from skyband.config.parameters import build
-from skyband.data_files import data_files
 from skyband.errors import ConfigError, InputError, PluginError, Problem
+from skyband.file_listing import data_files
 from skyband.job.checking import open_checked
 from skyband.job.engine import Engine
 from skyband.job.model import Source, local_path

@@ -8,8 +8,8 @@ from typing import Any
 
 from skyband.config.literals import MOST_DIGITS, is_huge, literal
 from skyband.config.redaction import learn, redacted_line
-from skyband.data_files import format_by_name
 from skyband.errors import ConfigError, Problem, suggest
+from skyband.file_listing import format_by_name
 from skyband.job.environment import expand
 from skyband.job.job_error import JobError
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from skyband.data_files import is_pattern
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.file_listing import is_pattern
 from skyband.job.model import Source, file_path
 from skyband.job.sources.source_files import Files, open_all_columns
 from skyband.job.sources.table_source import Table

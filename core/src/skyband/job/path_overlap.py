@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
+from skyband.file_listing import data_files, is_pattern
 from skyband.job.model import Sink, Source, local_path
 
 _REMEDY = "choose a folder of its own"

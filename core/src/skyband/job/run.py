@@ -13,9 +13,9 @@ from skyband.job.job_file import assignments
 from skyband.job.memory_limit import too_little, used_up
 from skyband.job.metrics.export import exported
 from skyband.job.model import Job
+from skyband.job.parsing import read_job
 from skyband.job.plugin_metrics import hand_to_plugins
 from skyband.job.progress import Progress, Totals
-from skyband.job.reading import read_job
 
 
 @secrets_hidden()

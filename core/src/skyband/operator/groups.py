@@ -21,7 +21,7 @@ from skyband.groups.plain_turns import plain_turns
 from skyband.groups.processor import DueMomentsProcessor, GroupProcessor, PlainTurn
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
-from skyband.operator.group_keys_of_before import with_keys_of_now
+from skyband.operator.group_key_migration import with_keys_of_now
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.state_validation import StateReader
 

@@ -11,7 +11,7 @@ from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.state_frame_checks import check_numbers, refused_as_damage
 from skyband.config.durations import MOST
 from skyband.errors import SnapshotError
-from skyband.operator.group_keys_of_before import frame_with_keys_of_now
+from skyband.operator.group_key_migration import frame_with_keys_of_now
 from skyband.operator.row_encoding import check_years, encode
 from skyband.operator.shard import Shard
 from skyband.queries.error_attribution import attributed

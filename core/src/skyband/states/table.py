@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from attrs import frozen
 
 from skyband.arrays import Int64
-from skyband.data_files import data_files
 from skyband.errors import InputError, SnapshotError, suggest
+from skyband.file_listing import data_files
 from skyband.states.coverage import Coverage
 from skyband.states.state import State, read_state
 

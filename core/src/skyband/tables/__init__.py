@@ -10,7 +10,7 @@ from skyband.tables.batch_sink import BatchSink
 from skyband.tables.format import Format
 from skyband.tables.formats import format_at, format_named, names_of_formats, open_sink, open_table
 from skyband.tables.installed_format import InstalledFormat
-from skyband.tables.keys import TableKeys
+from skyband.tables.job_keys import TableKeys
 from skyband.tables.net_changes import NetChanges
 from skyband.tables.table_rows import Refuse, TablePart, TableRows
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from skyband.errors import PluginError, Problem
 from skyband.tables.batch_sink import BatchSink
-from skyband.tables.keys import TableKeys
+from skyband.tables.job_keys import TableKeys
 from skyband.tables.table_rows import TableRows
 
 

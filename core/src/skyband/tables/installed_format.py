@@ -15,7 +15,7 @@ from skyband.registry.name_claims import Listed
 from skyband.tables.batch_sink import BatchSink
 from skyband.tables.current_sink import CurrentSink
 from skyband.tables.format import Format
-from skyband.tables.keys import TableKeys
+from skyband.tables.job_keys import TableKeys
 from skyband.tables.net_changes import NetChanges
 from skyband.tables.table_rows import Refuse, TablePart, TableRows
 

@@ -101,7 +101,7 @@ def _rankers() -> list[BackendInfo]:
         BackendInfo(
             role="pair-ranker",
             name="base",
-            factory="skyband_setjoin.base:Base",
+            factory="skyband_setjoin.baseline:Base",
             summary="compares each set with the whole window and keeps every pair",
             guarantee="exact",
             reference=f"{_PAPER}, section 3",

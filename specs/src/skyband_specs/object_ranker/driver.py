@@ -8,11 +8,11 @@ from attrs import evolve
 from skyband import BackendInfo
 
 from skyband_specs.driver import Case, Driver, Trial, advances
+from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.object_ranker import trials
 from skyband_specs.object_ranker.oracle import ObjectOracle
 from skyband_specs.object_ranker.streams import ObjectStream, bursts, steady, tiny
 from skyband_specs.odd_streams import NAMES, moved, neighbours, numbered, stretched
-from skyband_specs.oracle_memory import answer_once
 
 STEADY_ROWS = 24_000
 ODD_ROWS = 90

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from skyband.roles.sharding import BUILD, PROBE
 
-from skyband_specs.oracle_memory import answer_once
+from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.pair_ranker.streams import PairStream
 
 Similarity = Callable[[int, int, int], float]

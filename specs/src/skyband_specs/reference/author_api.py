@@ -93,14 +93,14 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
         "skyband.windows.empty_windows", "skyband.queries.pair_columns", "skyband.windows.previous_windows",
         "skyband.windows.half_lives",
-        "skyband.windows.window_parameters", "skyband.rules.query_with_rules", "skyband.rules.rule_limits",
+        "skyband.windows.window_parameters", "skyband.rules.query_with_rules", "skyband.rules.longest_window",
         "skyband.expressions.expression", "skyband.expressions.syntax",
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",
         "skyband.groups.small_groups.entries", "skyband.groups.small_groups.passes",
         "skyband.groups.small_groups.kernels", "skyband.groups.small_groups.per_row",
-        "skyband.rules.answering_rules", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",
+        "skyband.rules.rules_processor", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",
         "skyband.rules.small_groups_with_rules",
     ),
     "what families share: kernels and roles": (
@@ -113,9 +113,9 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.cli.paths", "skyband.config.redaction",
-        "skyband.data_files", "skyband.instants", "skyband.job.checked_job", "skyband.job.compilation_notice",
+        "skyband.file_listing", "skyband.instants", "skyband.job.checked_job", "skyband.job.compilation_notice",
         "skyband.job.engines", "skyband.job.job_error", "skyband.job.job_file", "skyband.job.local.run",
-        "skyband.job.model", "skyband.job.progress", "skyband.job.reading", "skyband.job.run",
+        "skyband.job.model", "skyband.job.progress", "skyband.job.parsing", "skyband.job.run",
         "skyband.job.spark.session",
         "skyband.job.sources.source_files", "skyband.job.sources.text_files",
         "skyband.job.sources.text_values",
@@ -126,7 +126,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "for formats": ("skyband.job.sources.json_files", "skyband.tables.extras", "skyband.tables.json_rows"),
     "for conformance": (
-        "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.oracle_memory",
+        "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.memoized_oracle",
         "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",
         "skyband_specs.pair_ranker.trials",
     ),

@@ -5,7 +5,7 @@ from skyband.expressions.functions import FUNCTIONS, SYNTAX
 from skyband.expressions.sql_parser import MOST_DEPTH, MOST_TERMS
 from skyband.job.local.engine import WRITABLE
 from skyband.job.model import ENGINES, Sink, Source
-from skyband.job.reading import TABLES
+from skyband.job.parsing import TABLES
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.text_files import OPTIONS
 from skyband.job.spark.session import COMPILED_ONCE, LOCAL, SMALL

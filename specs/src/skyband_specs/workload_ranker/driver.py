@@ -10,8 +10,8 @@ from skyband import BackendInfo
 from skyband.roles import Answer, TopKQuery
 
 from skyband_specs.driver import Case, Driver, Trial, advances
+from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.odd_streams import NAMES, moved, neighbours, numbered
-from skyband_specs.oracle_memory import answer_once
 from skyband_specs.workload_ranker import trials
 from skyband_specs.workload_ranker.oracle import Row, SmallGroupAnswers, Workload, answers
 from skyband_specs.workload_ranker.streams import WorkloadStream, bursts, steady, tiny

@@ -62,7 +62,7 @@ def first_job(path: str | Path) -> FirstJob:
 def _writer(path: Path, raw: RawFiles) -> "_Writer | None":
     """What writes the job; None where no time is known in these rows."""
     if raw.source.format == "text":
-        from skyband.job.first_job.lines import lines_of
+        from skyband.job.first_job.log_lines import lines_of
 
         lines = lines_of(raw.rows)
         if lines is None:

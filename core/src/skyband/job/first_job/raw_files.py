@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
-from skyband.data_files import SUFFIXES, data_files, format_by_name
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.file_listing import SUFFIXES, data_files, format_by_name
 from skyband.job.first_job.csv_form import csv_options, encoding_in, marks_of_null, marks_of_numbers
 from skyband.job.first_job.first_rows import first_rows, with_folders, with_times
 from skyband.job.model import Source
@@ -134,7 +134,7 @@ def _is_one_object(text: bytes) -> bool:
     """Whether text begins with an object of JSON that goes on beyond it."""
     import numpy as np
 
-    from skyband.kernels.text_records import FINE, json_elements, json_lines
+    from skyband.kernels.record_boundaries import FINE, json_elements, json_lines
 
     first = np.frombuffer(text.lstrip().partition(b"\n")[0], np.uint8)
     if text.lstrip()[:1] != b"{" or json_lines(first)[0] == FINE:

@@ -11,7 +11,7 @@ from skyband.job.broadcast import read_broadcast
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
-from skyband.job.local.bad_rows import with_rows_aside
+from skyband.job.local.atomic_outputs import with_rows_aside
 from skyband.job.local.sink import open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals

@@ -18,7 +18,7 @@ from skyband.job.sources.spark_ddl import ZONE
 from skyband.job.sources.text_blocks import MARK, SIZE, Block, ByteRange, blocks, is_utf8
 from skyband.job.sources.text_values import as_read, typed
 from skyband.job.sources.utf8 import check_utf8
-from skyband.kernels.text_records import csv_records
+from skyband.kernels.record_boundaries import csv_records
 
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
 _ALL = 1 << 62

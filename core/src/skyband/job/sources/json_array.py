@@ -8,7 +8,7 @@ from attrs import define
 
 from skyband.errors import InputError
 from skyband.job.sources.text_blocks import SIZE, Block, blocks
-from skyband.kernels.text_records import json_elements
+from skyband.kernels.record_boundaries import json_elements
 
 
 def object_blocks(path: Path, encoding: str | None, size: int = SIZE) -> Iterator[Block]:

@@ -20,7 +20,7 @@ from skyband.job.sources.text_encodings import ENCODING_OPTIONS, encoding_of
 from skyband.job.sources.text_values import as_read, typed
 from skyband.job.sources.utf8 import check_utf8
 from skyband.job.sources.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
-from skyband.kernels.text_records import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
+from skyband.kernels.record_boundaries import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
 
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")

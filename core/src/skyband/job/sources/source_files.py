@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from skyband.data_files import data_files, is_pattern
 from skyband.errors import ConfigError, Problem
+from skyband.file_listing import data_files, is_pattern
 from skyband.job.model import Source, file_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skyband.data_files import data_files
 from skyband.errors import Problem
+from skyband.file_listing import data_files
 from skyband.job.model import Source, local_path
 from skyband.job.sources.spark_ddl import parse_ddl
 

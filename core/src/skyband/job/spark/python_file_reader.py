@@ -12,9 +12,9 @@ import pyarrow as pa
 from attrs import evolve, frozen
 
 from skyband.config.parameters import build
-from skyband.data_files import data_files, is_pattern
 from skyband.engines.spark.file_rows import FileRows
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.file_listing import data_files, is_pattern
 from skyband.job.model import SHAPING, Source, absolute, file_path, local_path, option_text
 from skyband.job.sources.columnar_files import Layout
 from skyband.job.sources.file_parts import FilePart, share_of, stamp_of, tasks_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from skyband.job.bad_rows import unread
 from skyband.job.checked_job import CheckedJob
-from skyband.job.reading import read_job
+from skyband.job.parsing import read_job
 from skyband.job.spark import compiled_kernels_marker
 
 _ROWS, _PUSHES = 5_000, 5

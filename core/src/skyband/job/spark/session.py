@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from skyband import spark
-from skyband.data_files import data_files
 from skyband.engines.spark.java_check import require_classic, require_java
 from skyband.engines.spark.spill_folder import PREFIX, remove_old_leftovers
 from skyband.errors import ConfigError, EngineError
+from skyband.file_listing import data_files
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.progress import Progress
 from skyband.job.spark.errors import is_gone

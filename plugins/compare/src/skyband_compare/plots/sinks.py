@@ -6,11 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 from attrs import frozen
 from skyband.config.literals import literal
-from skyband.data_files import data_files
 from skyband.errors import ConfigError, Problem
+from skyband.file_listing import data_files
 from skyband.job.job_error import JobError
 from skyband.job.model import Sink, Source, local_path, option_text
-from skyband.job.reading import read_sink
+from skyband.job.parsing import read_sink
 from skyband.job.sources.source_files import READABLE, open_files
 from skyband.job.sources.text_files import beyond_readers
 from skyband.job.table_location import in_process, keys_of, location_problems

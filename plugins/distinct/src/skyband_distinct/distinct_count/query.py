@@ -25,8 +25,8 @@ from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
+from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.rules.query_with_rules import QueryWithRules
-from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
 from skyband.windows.previous_windows import against_parameter, previous_problems, with_previous

@@ -9,9 +9,9 @@ from skyband.errors import ConfigError, Problem
 from skyband.tables import TableRows
 
 from skyband_lakes.libraries import SQL
+from skyband_lakes.sql.batch_numbers import MicroBatchNumbers
 from skyband_lakes.sql.columns import arrow_type, from_sqlite
 from skyband_lakes.sql.database import Database, has_table
-from skyband_lakes.sql.numbers import MicroBatchNumbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,9 +9,9 @@ from skyband.errors import ConfigError, Problem
 from skyband.tables import BatchSink, NetChanges
 
 from skyband_lakes.libraries import SQL
+from skyband_lakes.sql.batch_numbers import MicroBatchNumbers
 from skyband_lakes.sql.columns import check_digits, table_of, values_of, wants_value
 from skyband_lakes.sql.database import Database, has_table
-from skyband_lakes.sql.numbers import MicroBatchNumbers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,8 +2,8 @@
 
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
-from skyband.rules.answering_rules import AnsweringRules
 from skyband.rules.rules_in_force import Moments
+from skyband.rules.rules_processor import AnsweringRules
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, answer_columns
 from skyband_quantiles.sketch_answers import Answers

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from skyband import BackendInfo
 from skyband_specs.driver import Case, Driver, Trial, advances
-from skyband_specs.oracle_memory import answer_once
+from skyband_specs.memoized_oracle import answer_once
 
 from skyband_setjoin.conformance import oracle, trials
 from skyband_setjoin.conformance.oracle import Match

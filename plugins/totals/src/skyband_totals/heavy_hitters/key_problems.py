@@ -8,7 +8,7 @@ from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
 from skyband.queries.composite_ids import Columns, several
-from skyband.rules.rule_limits import limit_problems
+from skyband.rules.longest_window import limit_problems
 from skyband.windows.half_lives import half_life_problems
 from skyband.windows.previous_windows import only_with_against, previous_problems
 

@@ -32,8 +32,8 @@ from skyband.queries.output_modes import ALL
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.roles import Backend
+from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
 from skyband.rules.query_with_rules import QueryWithRules
-from skyband.rules.rule_limits import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
 from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
 from skyband.windows.half_lives import half_life_parameter

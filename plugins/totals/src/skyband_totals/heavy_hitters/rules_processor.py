@@ -4,8 +4,8 @@ import numpy as np
 from attrs import evolve
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
-from skyband.rules.answering_rules import AnsweringRules
 from skyband.rules.rules_in_force import Moments
+from skyband.rules.rules_processor import AnsweringRules
 
 from skyband_totals.heavy_hitters.processor import TotalsProcessor, arguments_of
 from skyband_totals.top import Top, Tops

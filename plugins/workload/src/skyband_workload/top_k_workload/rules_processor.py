@@ -4,8 +4,8 @@ import numpy as np
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import AnswerColumns
-from skyband.rules.answering_rules import AnsweringRules
 from skyband.rules.rules_in_force import Moments
+from skyband.rules.rules_processor import AnsweringRules
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor
 from skyband_workload.top_k_workload.query import RULE_K

@@ -7,7 +7,7 @@ from skyband_specs.batching import random_cuts, seeded
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.oracle_memory import answer_once
+from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.pair_ranker.checks import squared_cosine
 from skyband_specs.pair_ranker.oracle import SIMILARITIES
 

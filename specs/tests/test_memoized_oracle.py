@@ -2,8 +2,8 @@
 
 import attrs
 import numpy as np
-from skyband_specs import oracle_memory
-from skyband_specs.oracle_memory import answer_once
+from skyband_specs import memoized_oracle
+from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.pair_ranker.streams import stream_of
 
 STREAM = stream_of([0, 1, 2], [0, 1, 0], [[1, 2], [3], []])
@@ -51,7 +51,7 @@ def test_what_has_no_name_is_asked_each_time():
 
 
 def test_memory_ends(monkeypatch):
-    monkeypatch.setattr(oracle_memory, "MOST", 3)
+    monkeypatch.setattr(memoized_oracle, "MOST", 3)
     definition, questions = watched()
     for question in (1, 2, 3, 4, 4, 3, 2, 1):
         definition(question)
