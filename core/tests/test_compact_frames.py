@@ -145,5 +145,5 @@ def test_rows_that_wait_keep_no_words_of_rows_that_went():
         waiting.add(
             pa.RecordBatch.from_pydict({"time": np.arange(50), "group": np.zeros(50, np.uint64), "name": names})
         )
-        waiting.release(49, ())
+        waiting.release(49)
         assert max(len(frame["name"].dictionary) for frame in waiting._frames) <= turn + 1

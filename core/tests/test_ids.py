@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband.columns import ids as ids_module
 from skyband.columns import keyed_frames
+from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.ids import ValuesByArrival, ValuesById, ValuesInUse, id_values, to_ids
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
@@ -75,10 +76,11 @@ def test_arrivals_are_known_by_their_number(batches, before):
 def test_values_of_any_type_are_spelled_as_they_were(column):
     codes, names = to_ids(column)
     assert len(codes) == len(column)
-    frame = pa.RecordBatch.from_pydict({"time": codes, "group": codes, "code": codes})
+    times = np.arange(len(codes))
+    frame = pa.RecordBatch.from_pydict({"time": times, "group": times * 0, "code": codes})
     frame = frame if names is None else frame.append_column("name", names)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    values = id_values(Rows(*keyed_frames.payload(frame)), kind)
+    values = id_values(GroupedRows([frame]).rows, kind)
     assert (values.type, values.to_pylist()) == (kind, column.to_pylist())
 
 

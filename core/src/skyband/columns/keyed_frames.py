@@ -1,14 +1,12 @@
 """Frames: record batches with a time and a group for each row, in the form operators take and engines ship."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import Array
 from skyband.columns import compact_frames, dictionaries, record_batch_bytes
-from skyband.columns.row_order import row_order
 from skyband.roles.sharding import BOTH
 
 TIME = "time"
@@ -33,15 +31,24 @@ def concatenated(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
     return plain[0] if len(plain) == 1 else pa.concat_batches(plain)
 
 
-def joined(frames: list[pa.RecordBatch]) -> pa.RecordBatch:
+def joined(frames: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """One frame of several, not empty, in which the texts that name groups and objects may stay dictionaries."""
-    schema = frames[0].schema
-    columns = []
-    for place, name in enumerate(schema.names):
-        pieces = [frame.column(place) for frame in frames]
-        named = name == NAME or name.startswith(_BY)
-        columns.append(dictionaries.joined(pieces if named else [decoded(piece) for piece in pieces]))
-    return pa.RecordBatch.from_arrays(columns, names=schema.names)
+    names = frames[0].schema.names
+    pieces = zip(*(frame.columns for frame in frames), strict=True)
+    return pa.RecordBatch.from_arrays(
+        [joined_column(name, own) for name, own in zip(names, pieces, strict=True)], names
+    )
+
+
+def joined_column(name: str, pieces: Sequence[pa.Array]) -> pa.Array:
+    """One column of this name of those of several frames, as `joined` has it."""
+    named = name == NAME or name.startswith(_BY)
+    return dictionaries.joined(pieces if named else [decoded(piece) for piece in pieces])
+
+
+def is_of_the_query(name: str) -> bool:
+    """Whether a column of this name is the query's own: not time, group, what names that, or which copy a row is."""
+    return name not in (TIME, GROUP, COPY) and not name.startswith(_BY)
 
 
 def with_columns(frame: pa.RecordBatch, make: Callable[[pa.Array], pa.Array]) -> pa.RecordBatch:
@@ -95,33 +102,6 @@ def parted(frame: pa.RecordBatch, mask: Array) -> tuple[pa.RecordBatch, pa.Recor
     if mask[:count].all():
         return frame.slice(0, count), frame.slice(count)
     return frame.filter(pa.array(mask)), frame.filter(pa.array(~mask))
-
-
-def ordered(frame: pa.RecordBatch, ties: tuple[str, ...]) -> pa.RecordBatch:
-    """The frame by group, then time, then the columns `ties`: one order, however its rows arrived. O(n log n)."""
-    keys = [frame.column(name).to_numpy() for name in (GROUP, TIME, *ties)]
-    group, times = keys[0], keys[1]
-    rising = times[1:] > times[:-1] if ties else times[1:] >= times[:-1]
-    if (group[1:] == group[:-1]).all() and rising.all():
-        return frame
-    return frame.take(pa.array(row_order(group, times, keys[2:])))
-
-
-def group_spans(frame: pa.RecordBatch) -> tuple[UInt64, Int64]:
-    """The groups of an ordered frame, uint64[g], and the rows [start, stop) of each, int64[g, 2]."""
-    groups = frame.column(GROUP).to_numpy()
-    starts = np.append(0, np.flatnonzero(groups[1:] != groups[:-1]) + 1)[: len(groups)]
-    return groups[starts], np.stack([starts, np.append(starts[1:], len(groups))[: len(starts)]], axis=1)
-
-
-def payload(frame: pa.RecordBatch) -> tuple[Int64, dict[str, Any]]:
-    """A frame's times and its query's columns: numbers as numpy, lists and ids of any type as Arrow arrays."""
-    columns = {}
-    for name, column in zip(frame.schema.names, frame.columns, strict=True):
-        if name not in (TIME, GROUP, COPY) and not name.startswith(_BY):
-            number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
-            columns[name] = column.to_numpy() if number and not column.null_count else column
-    return frame.column(TIME).to_numpy(), columns
 
 
 def own(frame: pa.RecordBatch) -> Array:

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
 
-_FEW_ROWS = 4096
-"""Rows that are sorted sooner than their groups are numbered."""
+_FEW_ROWS = 1 << 14
+"""Rows that are sorted sooner than compiled code is loaded."""
 _SAMPLE = 4096
-_TWO_BYTES = 1 << 16
-"""Groups that numbers of two bytes tell apart."""
+_MANY = 1 << 18
+"""Groups of which a table is no longer near the processor."""
 
 
 def row_order(groups: UInt64, times: Int64, ties: Sequence[Array] = ()) -> Int64:
-    """`numpy.lexsort` by group, then time, then each of `ties`, in a third of its time. O(n log n).
+    """`numpy.lexsort` by group, then time, then each of `ties`, in a tenth of its time. O(n log n), or O(n).
 
     Rows mostly come in order of time, and few of a group at one time.
     """
@@ -23,8 +22,7 @@ def row_order(groups: UInt64, times: Int64, ties: Sequence[Array] = ()) -> Int64
     if len(groups) < _FEW_ROWS:
         return np.lexsort(columns[::-1])
     by_time = None if (times[1:] >= times[:-1]).all() else np.argsort(times, kind="stable")
-    order: Int64 = _stable_order(groups if by_time is None else groups[by_time])
-    order = order if by_time is None else by_time[order]
+    order = _by_group(groups, by_time)
     if ties:
         alike = (np.diff(groups[order]) == 0) & (np.diff(times[order]) == 0)
         tied = np.append(alike, False) | np.append(False, alike)
@@ -33,24 +31,25 @@ def row_order(groups: UInt64, times: Int64, ties: Sequence[Array] = ()) -> Int64
     return order
 
 
-def _stable_order(groups: UInt64) -> Int64:
+def _by_group(groups: UInt64, rows: Int64 | None) -> Int64:
+    """The order by group, of a group's rows as `rows` has them, or as they come."""
     if _are_many(groups):
-        return np.argsort(groups, kind="stable")
-    encoded = pa.array(groups).dictionary_encode()
-    distinct = encoded.dictionary.to_numpy()
-    if len(distinct) > _TWO_BYTES:
-        return np.argsort(groups, kind="stable")
-    rank = np.empty(len(distinct), np.uint16)
-    rank[np.argsort(distinct)] = np.arange(len(distinct))
-    return np.argsort(rank[encoded.indices.to_numpy()], kind="stable")  # O(n) where numbers have two bytes
+        order: Int64 = np.argsort(groups if rows is None else groups[rows], kind="stable")
+        return order if rows is None else rows[order]
+    from skyband.kernels.group_numbers import NO_ROWS, number_groups, place_rows  # on use, because it loads numba
+
+    numbers, distinct, counts = number_groups(groups)
+    ascending, firsts = np.argsort(distinct), np.empty(len(distinct), np.int64)
+    firsts[ascending] = np.cumsum(counts[ascending]) - counts[ascending]
+    return place_rows(numbers, firsts, NO_ROWS if rows is None else rows)
 
 
 def _are_many(groups: UInt64) -> bool:
-    """Whether there seem to be more groups than numbers of two bytes tell apart: of a sample hardly any come again.
+    """Whether there seem to be more groups than are numbered sooner than sorted: of a sample hardly any come again.
 
     Of s rows among g groups about s² / 2g come again.
     """
-    if len(groups) <= _TWO_BYTES:
+    if len(groups) <= _MANY:
         return False
     sample = groups[:: len(groups) // _SAMPLE][:_SAMPLE]
-    return 2 * _TWO_BYTES * (_SAMPLE - len(np.unique(sample))) < _SAMPLE**2
+    return 2 * _MANY * (_SAMPLE - len(np.unique(sample))) < _SAMPLE**2

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
+from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.keyed_columns import KeyedColumns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
@@ -109,14 +110,13 @@ class Groups:
             dropped.update(self._small_groups.take_dropped())
         return dropped
 
-    def run(self, ready: pa.RecordBatch | None, until: Bound) -> pa.RecordBatch | None:
-        """The answers to rows (in the order of `frames.ordered`) and at the moments due, after their groups' values."""
+    def run(self, ready: GroupedRows | None, until: Bound) -> pa.RecordBatch | None:
+        """The answers to rows and at the moments due, after their groups' values."""
         self._until = until
         keys, spans, rows = _NOBODY, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
         if ready is not None:
-            keys, spans = keyed_frames.group_spans(ready)
-            rows = Rows(*keyed_frames.payload(ready))
-            self._enroll(keys, ready, spans[:, 0])
+            keys, spans, rows = ready.keys, ready.spans, ready.rows
+            self._enroll(ready)
         turn = _MicroBatch(until)
         self._feed_processors(turn, keys, spans, rows)
         if (small := self._small_groups) is not None:
@@ -184,18 +184,13 @@ class Groups:
         self._names.forget(distinct(_NOBODY, *turn.emptied))
         return answers
 
-    def _enroll(self, keys: UInt64, ready: pa.RecordBatch, firsts: Int64) -> None:
+    def _enroll(self, ready: GroupedRows) -> None:
         """Learn the values that groups not known yet are named by, from the first row of each."""
-        new = ~self._names.knows(keys)
+        new = ~self._names.knows(ready.keys)
         if not new.any():
             return
-        rows = pa.array(firsts[new])
-        columns = [
-            keyed_frames.decoded(ready.column(keyed_frames.by_column(number)).take(rows))
-            for number in range(len(self._by))
-        ]
-        named = zip(columns, self._plain.types, strict=True)
-        self._names.learn(keys[new], [column.cast(kind) for column, kind in named])
+        named = zip(ready.names(len(self._by), new), self._plain.types, strict=True)
+        self._names.learn(ready.keys[new], [column.cast(kind) for column, kind in named])
 
     def _values_of(self, keys: UInt64) -> pa.RecordBatch:
         """The grouping columns of these groups, of which there is one at least."""

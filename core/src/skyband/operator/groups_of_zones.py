@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, UInt64
-from skyband.columns import keyed_frames
+from skyband.columns.grouped_rows import GroupedRows
 from skyband.groups import state_arrays
 from skyband.kernels.sorted_arrays import distinct
 from skyband.operator.bound_query import BoundQuery
@@ -65,7 +65,7 @@ class GroupsOfZones:
             dropped.update(groups.take_dropped())
         return dropped
 
-    def run(self, ready: pa.RecordBatch | None, until: Bound) -> pa.RecordBatch | None:
+    def run(self, ready: GroupedRows | None, until: Bound) -> pa.RecordBatch | None:
         """As `Groups.run`: the answers zone by zone, in the order of their names."""
         rows_of = {} if ready is None else self._by_zone(ready)
         for zone in rows_of.keys() - self._of.keys():
@@ -77,12 +77,10 @@ class GroupsOfZones:
             return there[0] if there else None
         return pa.Table.from_batches(there).unify_dictionaries().combine_chunks().to_batches()[0]
 
-    def _by_zone(self, ready: pa.RecordBatch) -> dict[str, pa.RecordBatch]:
-        column = ready.column(keyed_frames.by_column(self._place))
-        codes = keyed_frames.decoded(column).dictionary_encode()
-        numbers = codes.indices.to_numpy(zero_copy_only=False)
-        names = codes.dictionary.to_pylist()
-        return {name: ready.take(pa.array(np.flatnonzero(numbers == number))) for number, name in enumerate(names)}
+    def _by_zone(self, ready: GroupedRows) -> dict[str, GroupedRows]:
+        zones = ready.names(len(self._by), np.ones(len(ready.keys), bool))[self._place].dictionary_encode()
+        numbers = zones.indices.to_numpy(zero_copy_only=False)
+        return {name: ready.of_groups(numbers == number) for number, name in enumerate(zones.dictionary.to_pylist())}
 
     def _begin(self, zone: str) -> Groups:
         bound = self._bound_in(zone)

@@ -16,6 +16,7 @@ from attrs import define, field
 from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
+from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.state_frame_checks import refused_as_damage
 from skyband.errors import BrokenError, ConfigError, InputError, PluginError, SnapshotError
 from skyband.groups.broadcast_state import RefusedRows
@@ -302,9 +303,9 @@ class Operator:
         self._check_whole()
         self._whole = False  # until it comes to its end
         with attributed(self.query, self.bindings):
-            ready = self._state.waiting.release(until.watermark, self.query.ties)
-            self._counters.released += 0 if ready is None else keyed_frames.own_count(ready)
-            answers = self._groups.run(ready, until)
+            ready = self._state.waiting.release(until.watermark)
+            self._counters.released += sum(map(keyed_frames.own_count, ready))
+            answers = self._groups.run(GroupedRows(ready, self.query.ties) if ready else None, until)
         self._whole = True
         self._counters.seconds += clock.perf_counter() - started
         if answers is None:

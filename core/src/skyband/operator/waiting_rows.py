@@ -11,6 +11,9 @@ from skyband.columns import keyed_frames
 from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.errors import SnapshotError
 
+_MOST_FRAMES = 64
+"""Frames that wait: of more, each turn would take longer to look at them."""
+
 
 @define(eq=False)
 class WaitingRows:
@@ -42,18 +45,16 @@ class WaitingRows:
         self._frames = [frame for frame in self._frames if len(frame)]
         return dropped
 
-    def release(self, until: int | None, ties: tuple[str, ...]) -> pa.RecordBatch | None:
-        """The rows before `until`, all where that is None, in canonical order: they wait no longer. O(n log n)."""
-        if not self._frames:
-            return None
-        rows = keyed_frames.joined(self._frames)
-        self._frames = []
-        if until is not None:
-            ready = rows.column(keyed_frames.TIME).to_numpy() < until
-            if not ready.all():
-                rows, later = keyed_frames.parted(rows, ready)
-                self._frames = [keyed_frames.with_columns(later, _of_its_own)]
-        return keyed_frames.ordered(rows, ties) if len(rows) else None
+    def release(self, until: int | None) -> list[pa.RecordBatch]:
+        """The rows before `until`, all where that is None, as they came: they wait no longer. O(n)."""
+        frames, self._frames, ready = self._frames, [], list[pa.RecordBatch]()
+        for frame in frames:
+            before, later = (frame, None) if until is None else _cut(frame, until)
+            ready += [] if before is None else [before]
+            self._frames += [] if later is None else [later]
+        if len(self._frames) > _MOST_FRAMES:
+            self._frames = [keyed_frames.with_columns(keyed_frames.joined(self._frames), _of_its_own)]
+        return ready
 
     def absorb(self, other: "WaitingRows", select: Callable[[UInt64], Array]) -> None:
         """Take over another shard's rows of the groups (uint64[n] -> bool[n]) to select."""
@@ -76,6 +77,15 @@ class WaitingRows:
         if watermark is not None and len(times) and times.min() < watermark:
             raise SnapshotError("contradicts itself: rows before its watermark wait for that")
         self.add(rows)
+
+
+def _cut(frame: pa.RecordBatch, until: int) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
+    """The rows before a time, and the others; None where there are none."""
+    early = frame.column(keyed_frames.TIME).to_numpy() < until
+    if early.all() or not early.any():
+        return (frame, None) if early.all() else (None, frame)
+    before, later = keyed_frames.parted(frame, early)
+    return before, keyed_frames.with_columns(later, _of_its_own)
 
 
 def _of_its_own(column: pa.Array) -> pa.Array:

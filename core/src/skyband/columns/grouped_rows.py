@@ -1,0 +1,82 @@
+"""Rows of frames by group and time: only those columns are put in order that somebody asks for."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from skyband.arrays import Array, Int64, UInt64
+from skyband.columns import keyed_frames, numbers_or_lists
+from skyband.columns.row_order import row_order
+from skyband.columns.rows import Rows
+
+
+class GroupedRows:
+    """The rows of frames by group, then time, then the columns `ties`: one order, however they arrived.
+
+    Of a group's rows one is asked for the values that name it: those columns stay as they came.
+    """
+
+    def __init__(self, frames: Sequence[pa.RecordBatch], ties: tuple[str, ...] = ()) -> None:
+        """frames: of the same columns, at least one, none without rows. O(n log n), or O(n) where times ascend."""
+        self._frames, self._ties = frames, ties
+        groups, times, *others = (self._numbers(name) for name in (keyed_frames.GROUP, keyed_frames.TIME, *ties))
+        self._times = times
+        self._order = _order(groups, times, others)
+        groups = groups if self._order is None else groups[self._order]
+        starts = np.append(0, np.flatnonzero(groups[1:] != groups[:-1]) + 1)
+        self.keys: UInt64 = groups[starts]
+        """uint64[g]: the groups, ascending."""
+        self.spans: Int64 = np.stack([starts, np.append(starts[1:], len(groups))], axis=1)
+        """int64[g, 2]: the rows [start, stop) of each."""
+
+    @cached_property
+    def rows(self) -> Rows:
+        """Times and the query's own columns, in order: numbers as numpy, lists and ids of any type as Arrow arrays."""
+        return Rows(
+            self._in_order(self._times),
+            {
+                name: self._in_order(_as_numpy(self._joined(name)))
+                for name in self._frames[0].schema.names
+                if keyed_frames.is_of_the_query(name)
+            },
+        )
+
+    def names(self, count: int, groups: Array) -> list[pa.Array]:
+        """The first `count` grouping columns, plain, of the first row of each of these groups: bool[g]."""
+        firsts = self.spans[groups, 0]
+        places = pa.array(firsts if self._order is None else self._order[firsts])
+        columns = (self._joined(keyed_frames.by_column(number)) for number in range(count))
+        return [keyed_frames.decoded(column.take(places)) for column in columns]
+
+    def of_groups(self, groups: Array) -> "GroupedRows":
+        """The rows of these groups, bool[g], of which there is one at least."""
+        rows = np.flatnonzero(np.repeat(groups, self.spans[:, 1] - self.spans[:, 0]))
+        rows = rows if self._order is None else self._order[rows]
+        return GroupedRows([keyed_frames.joined(self._frames).take(pa.array(rows))], self._ties)
+
+    def _joined(self, name: str) -> pa.Array:
+        return keyed_frames.joined_column(name, [frame.column(name) for frame in self._frames])
+
+    def _numbers(self, name: str) -> Array:
+        values: Array = self._joined(name).to_numpy()
+        return values
+
+    def _in_order(self, column: Any) -> Any:
+        return column if self._order is None else numbers_or_lists.pick(column, self._order)
+
+
+def _as_numpy(column: pa.Array) -> Any:
+    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    return column.to_numpy() if is_number and not column.null_count else column
+
+
+def _order(groups: UInt64, times: Int64, ties: list[Array]) -> Int64 | None:
+    """Of rows by group, time and `ties`; None where they stand so."""
+    if (groups[1:] == groups[:-1]).all():
+        rising = times[1:] > times[:-1] if ties else times[1:] >= times[:-1]
+        if rising.all():
+            return None
+    return row_order(groups, times, ties)
