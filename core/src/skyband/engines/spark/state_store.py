@@ -1,10 +1,10 @@
 """Where an operator rests between micro-batches: in Spark's state store, as a snapshot and a log, and in this worker.
 
 A micro-batch writes what it was given, not what it made of it: its frames go to a log, from which an operator that is
-behind catches up. When the log is as large as the last snapshot, or long, or dear to catch up with, the whole state is
-written anew and the log begins afresh. So a micro-batch costs its own bytes, and a whole state once in as many bytes of
-rows; a state smaller than its rows is written whole every time. (Writing only the changed pieces of a snapshot would
-not do: a backend whose state is compact changes most of it with every batch.)
+behind catches up. When the log is twice as large as the last snapshot, or long, or dear to catch up with, the whole
+state is written anew and the log begins afresh. So a micro-batch costs its own bytes, and a whole state once in twice
+as many bytes of rows; a state much smaller than its rows is written whole every time. (Writing only the changed pieces
+of a snapshot would not do: a backend whose state is compact changes most of it with every batch.)
 
 Each step has a random token, written with it. An operator left in this worker is used again where its token is that of
 the state's last step, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
@@ -33,6 +33,10 @@ CHUNK = 256 * 1024
 
 MOST_LOGGED = 1000
 """Steps in a log: what an operator that begins from the snapshot has to catch up with, at most."""
+
+LOG_PER_BASE = 2
+"""Bytes of a log for each byte of the snapshot it follows, at most. To write a whole state takes a third of a large
+micro-batch, as it has to be made first: with a log no larger than the snapshot, every other one did so."""
 
 MOST_TO_CATCH_UP = 2.0
 """Seconds of work that a log may hold, so that a shard that moves to another worker answers soon: more only where
@@ -154,7 +158,7 @@ class StateStore:
     def _is_to_be_whole(self, head: Head, log_bytes: int) -> bool:
         """Whether the state is written rather than the step that was given so many bytes, whose work is added."""
         self._work += time.thread_time() - self._began
-        if self._anew or head.logged + log_bytes > head.base_size or head.step - head.base > MOST_LOGGED:
+        if self._anew or head.logged + log_bytes > LOG_PER_BASE * head.base_size or head.step - head.base > MOST_LOGGED:
             return True
         return self._work > max(MOST_TO_CATCH_UP, self._writing)
 
