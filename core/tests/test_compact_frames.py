@@ -113,8 +113,54 @@ def test_whoever_reads_the_text_the_bytes_are_the_same():
     assert compact_frames.to_bytes(coded) == compact_frames.to_bytes(frame)
 
 
-def test_damaged_bytes_are_refused_or_whole():
-    data = compact_frames.to_bytes(visits(300, 20))
+def numbered(rows, groups, ascending=False):
+    """A frame of rows of groups that a number names: its hash stands before it, another one behind."""
+    rng = np.random.default_rng(groups)
+    numbers = rng.integers(0, groups, rows)
+    numbers[:2] = 0, groups - 1
+    numbers = np.sort(numbers) if ascending else numbers
+    hashes = rng.integers(0, 2**64, groups, dtype=np.uint64)
+    return pa.RecordBatch.from_pydict(
+        {
+            "time": np.cumsum(rng.integers(0, 60_000, rows)),
+            "group": hashes[numbers],
+            "item": rng.integers(0, 2**64, rows, dtype=np.uint64),
+            "by.0": numbers - 5,
+            "again": hashes[::-1][numbers].view(np.int64),
+        }
+    )
+
+
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize("groups", [2, 3, 256, 257, 65_536, 65_537])
+def test_a_hash_is_told_by_its_number_wherever_that_stands(groups, ascending):
+    frame = numbered(200_000, groups, ascending)
+    data = compact_frames.to_bytes(frame)
+    assert compact_frames.from_bytes(data).equals(frame)
+    size = 1 if groups <= 256 or ascending else 2 if groups <= 65_536 else 4
+    hashes, words = (0, 16 * groups) if groups <= 65_536 else (16, 0)  # as they are
+    assert 10 + size + hashes <= (len(data) - words) / len(frame) < 10.1 + size + hashes
+
+
+@pytest.mark.parametrize("apart", [1, 3276, 3449, 3450, 2**17, 2**40])
+def test_numbers_far_apart_tell_a_hash_too_or_are_not_looked_at(apart):
+    frame = numbered(900, 20)
+    frame = frame.set_column(3, "by.0", pa.array(frame["by.0"].to_numpy() * apart))
+    assert compact_frames.from_bytes(compact_frames.to_bytes(frame)).equals(frame)
+
+
+def test_a_number_that_tells_a_hash_but_once_does_not_tell_it():
+    for other in (300, 899, 5):
+        frame = numbered(900, 20)
+        hashes = frame["group"].to_numpy().copy()
+        hashes[other] += np.uint64(1)
+        frame = frame.set_column(1, "group", pa.array(hashes))
+        assert compact_frames.from_bytes(compact_frames.to_bytes(frame)).equals(frame)
+
+
+@pytest.mark.parametrize("made", [lambda: visits(300, 20), lambda: numbered(300, 20), lambda: numbered(300, 20, True)])
+def test_damaged_bytes_are_refused_or_whole(made):
+    data = compact_frames.to_bytes(made())
     rng, refused = np.random.default_rng(3), 0
     places = [*range(700), *rng.integers(0, len(data), 300).tolist()]
     for place in places:
@@ -127,7 +173,7 @@ def test_damaged_bytes_are_refused_or_whole():
     assert refused > 100
 
 
-@pytest.mark.parametrize("way", [[1, 0], [5, 0], [6, 0], [6, 3], [7, 0], [4, 0]])
+@pytest.mark.parametrize("way", [[1, 0], [5, 0], [6, 0], [6, 3], [7, 0], [7, 1], [8, 0], [4, 0]])
 def test_the_number_of_rows_is_that_of_numbers_that_are_there(way):
     from skyband import snapshot
 

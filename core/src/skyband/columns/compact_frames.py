@@ -2,11 +2,13 @@
 
 On Spark a byte of a frame costs 7 ns on its way through Java, a row of three numbers 170. Columns of numbers are
 written as column stores do it: one value, steps between values that ascend, distances from the smallest, or codes of a
-dictionary. A column that another one tells, as a text does its hash, has no codes of its own.
+dictionary. A column that another one tells, as a text or a number does its hash, has no codes of its own.
 
 Source: Abadi, Madden and Ferreira, Integrating compression and execution in column-oriented database systems, SIGMOD
 2006, section 4.
 """
+
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +20,15 @@ from skyband.columns import record_batch_bytes
 from skyband.columns.dictionaries import compact, is_dictionary_of_text, repeats
 from skyband.errors import SnapshotError
 
-PLAIN, CONSTANT, STEPS, DISTANCES, CODES, WORDS_OF, SAME_AS = range(7)
+PLAIN, CONSTANT, STEPS, DISTANCES, CODES, WORDS_OF, SAME_AS, OF_DISTANCES = range(8)
 """How a column is written: as it is; one value; the first value and steps, or the smallest and distances; codes, and a
-value for each; a value for each code of another column, or nothing, as it is that column."""
+value for each; a value for each code of another column, or nothing, as it is that column; a value for each distance of
+another column."""
 
 _FEWEST = 256
 """Rows of a frame for which it is worth while: of fewer there are many where there are many shards."""
+_FEW_DISTANCES = 1 << 16
+"""The range of a column of which it is tried whether it tells another."""
 _WIDE = (pa.int64(), pa.uint64(), pa.float64())
 """Types that are written as 64 bits of any meaning."""
 
@@ -73,6 +78,12 @@ class _Writer:
             for place, column in enumerate(columns)
             if pa.types.is_dictionary(column.type) and not column.null_count
         }
+        self._numbers = {
+            place: column.to_numpy().view(np.int64)
+            for place, column in enumerate(columns)
+            if column.type in _WIDE and not column.null_count
+        }
+        self._ranges = {place: (int(values.min()), int(values.max())) for place, values in self._numbers.items()}
 
     def write(self, place: int) -> list[int]:
         """How the column of this place was written, with the number that some ways need."""
@@ -82,13 +93,13 @@ class _Writer:
             record_batch_bytes.take_apart(column.dictionary, f"{name} words", self.arrays)
             self.arrays[f"{name} length"] = np.array([len(column.dictionary)])
             return [CODES, 0]
-        if column.type in _WIDE and not column.null_count:
-            return self._write_numbers(place, name, column.to_numpy().view(np.int64))
+        if place in self._numbers:
+            return self._write_numbers(place, name, self._numbers[place])
         record_batch_bytes.take_apart(column, name, self.arrays)
         return [PLAIN, 0]
 
     def _write_numbers(self, place: int, name: str, values: Int64) -> list[int]:
-        least, most = int(values.min()), int(values.max())
+        least, most = self._ranges[place]
         if least == most and place > 0:  # the first one tells how many rows there are
             self.arrays[f"{name} data"] = values[:1]
             return [CONSTANT, 0]
@@ -115,6 +126,11 @@ class _Writer:
             if np.array_equal(words[codes], values):
                 self.arrays[f"{name} words"] = words
                 return [WORDS_OF, other]
+        for other, distances in self._distances.items():
+            by_distance = _values_by_distance(distances, values)
+            if by_distance is not None:
+                self.arrays[f"{name} words"] = by_distance
+                return [OF_DISTANCES, other]
         column = pa.array(values)
         if repeats(column):
             coded = column.dictionary_encode()
@@ -124,8 +140,27 @@ class _Writer:
         record_batch_bytes.take_apart(column, name, self.arrays)
         return [PLAIN, 0]
 
+    @cached_property
+    def _distances(self) -> dict[int, Array]:
+        """By place, the distances of columns that have few of them, and are written so, or as steps."""
+        return {
+            place: (self._numbers[place] - least).astype(np.uint16)
+            for place, (least, most) in self._ranges.items()
+            if 0 < most - least < _FEW_DISTANCES
+        }
+
     def _write_codes(self, name: str, codes: Array, count: int) -> None:
         self.arrays[f"{name} codes"] = _narrow(codes, count - 1)
+
+
+def _values_by_distance(distances: Array, values: Int64) -> Int64 | None:
+    """int64[m]: of each distance its value, where one tells the other; None where there are two values at one."""
+    for some in (slice(_FEWEST), slice(None)):  # a few rows mostly tell that it is not so
+        words = np.zeros(int(distances[some].max()) + 1, np.int64)
+        words[distances[some]] = values[some]
+        if not np.array_equal(words[distances[some]], values[some]):
+            return None
+    return words
 
 
 class _Reader:
@@ -133,7 +168,7 @@ class _Reader:
 
     def __init__(self, ways: list[tuple[int, int]], rows: int, arrays: dict[str, Array]) -> None:
         self._ways, self._rows, self._arrays = ways, rows, arrays
-        self._codes: dict[int, Array] = {}
+        self._narrow_arrays: dict[str, Array] = {}
         self._columns: list[pa.Array] = []
 
     def column_at(self, place: int, kind: pa.DataType) -> pa.Array:
@@ -161,7 +196,7 @@ class _Reader:
     def _numbers(self, place: int, name: str, way: int, number: int) -> Array:
         """int64[rows], or as many numbers of 64 bits of another type."""
         if way == STEPS:
-            return np.cumsum(self._narrow(f"{name} data"), dtype=np.int64) + np.int64(number)
+            return self._from_steps(name) + np.int64(number)
         if way == DISTANCES:
             return self._narrow(f"{name} data").astype(np.int64) + np.int64(number)
         if way == CODES:
@@ -170,21 +205,31 @@ class _Reader:
             return np.full(self._rows, self._wide(f"{name} data")[0])
         if way == WORDS_OF:
             return self._wide(f"{name} words")[self._codes_of(number)]
+        if way == OF_DISTANCES:
+            return self._wide(f"{name} words")[self._distances_of(number)]
         if way == SAME_AS:
             return self._columns[number].to_numpy().view(np.int64)
         raise SnapshotError(f"holds rows that contradict themselves: {name} is written in the way {way}")
 
     def _codes_of(self, place: int) -> Array:
-        if place not in self._codes:
-            self._codes[place] = self._narrow(f"column {place} codes")
-        return self._codes[place]
+        return self._narrow(f"column {place} codes")
+
+    def _distances_of(self, place: int) -> Array:
+        """Of a column that is written as distances or steps, how far each value is from the smallest."""
+        name = f"column {place}"
+        return self._from_steps(name) if self._ways[place][0] == STEPS else self._narrow(f"{name} data")
+
+    def _from_steps(self, name: str) -> Int64:
+        return np.cumsum(self._narrow(f"{name} data"), dtype=np.int64)
 
     def _narrow(self, name: str) -> Array:
-        """unsigned[rows], of 8 to 64 bits."""
-        values = self._arrays.pop(name)
-        if values.dtype.kind != "u" or len(values) != self._rows:
-            raise SnapshotError(f"holds rows that contradict themselves: {name} must be {self._rows} whole numbers")
-        return values
+        """unsigned[rows], of 8 to 64 bits, as often as it is asked for."""
+        if name not in self._narrow_arrays:
+            values = self._arrays.pop(name)
+            if values.dtype.kind != "u" or len(values) != self._rows:
+                raise SnapshotError(f"holds rows that contradict themselves: {name} must be {self._rows} whole numbers")
+            self._narrow_arrays[name] = values
+        return self._narrow_arrays[name]
 
     def _wide(self, name: str) -> Int64:
         values = self._arrays.pop(name)
