@@ -55,7 +55,11 @@ class GroupedRows:
         """The rows of these groups, bool[g], of which there is one at least."""
         rows = np.flatnonzero(np.repeat(groups, self.spans[:, 1] - self.spans[:, 0]))
         rows = rows if self._order is None else self._order[rows]
-        return GroupedRows([keyed_frames.joined(self._frames).take(pa.array(rows))], self._ties)
+        return GroupedRows([self._frame.take(pa.array(rows))], self._ties)
+
+    @cached_property
+    def _frame(self) -> pa.RecordBatch:
+        return keyed_frames.joined(self._frames)
 
     def _joined(self, name: str) -> pa.Array:
         return keyed_frames.joined_column(name, [frame.column(name) for frame in self._frames])
