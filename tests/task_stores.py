@@ -29,6 +29,9 @@ class Map:
         self.store.read += 1
         return self.held[key]
 
+    def containsKey(self, key):
+        return key in self.held
+
     def updateValue(self, key, value):
         self.store.written += sum(len(part) for part in value)
         self.held[key] = value

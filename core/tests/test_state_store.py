@@ -173,7 +173,8 @@ def test_a_log_holds_no_more_work_than_may_be_waited_for(monkeypatch, workers):
             }
             frame = encode(plan.query, pa.table(given).to_batches()[0]).frame
             cluster.run(plan, frame, int(seconds[-1]) * SECOND, turn % workers)
-            longest[most] = max(longest[most], len(cluster.committed["log"]))
+            steps = [key for (key,) in cluster.committed["log"] if key > 0]
+            longest[most] = max(longest[most], len(steps))
     assert longest[1e9] == 59, "by its bytes the log could hold them all"
     assert 0 < longest[0.02] < 40, longest
 
@@ -224,5 +225,5 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     with pytest.raises(SnapshotError, match="damaged: its checksum does not match"):
         cluster.run(ship(query, table.schema), frame, latest, 0)
     cluster.committed["head"] = (1, *cluster.committed["head"][1:])
-    with pytest.raises(SnapshotError, match="format 1, this Skyband reads 2"):
+    with pytest.raises(SnapshotError, match="format 1, this Skyband reads up to 3"):
         cluster.run(ship(query, table.schema), frame, latest, 0)

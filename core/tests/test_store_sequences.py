@@ -5,19 +5,21 @@ The operator is a dictionary too, so that hundreds of random histories take a se
 
 import itertools
 import json
+import sys
 from collections import OrderedDict
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.columns import record_batch_bytes
-from skyband.engines.spark import checkpoint, state_store
+from skyband.engines.spark import checkpoint, state_store, step_log
 from skyband.engines.spark.state_store import Head, StateStore
+from skyband.engines.spark.step_log import StepLog
 from skyband.errors import SnapshotError
 from skyband.operator.logged_batch import LoggedBatch
 from task_stores import Store
 
-CHUNK, LOGGED, CACHED = 64, 6, 3
+CHUNK, LOGGED, CACHED, PIECE = 64, 6, 3, 500
 
 
 class Entries:
@@ -123,8 +125,14 @@ def check(stream, nbytes, query):
     head = Head._make(stream.held["head"])
     chunks, log = stream.held["chunks"], stream.held["log"]
     assert sorted(chunks) == [(number,) for number in range(-(-head.base_size // CHUNK))]
-    assert sorted(log) == [(step,) for step in range(head.base + 1, head.step + 1)]
-    assert len(log) <= LOGGED
+    steps = range(head.base + 1, head.step + 1)
+    assert [key for (key,) in sorted(log) if key > 0] == [*steps]
+    assert len(steps) <= LOGGED
+    pieces = [(-key >> 20, -key % 2**20) for (key,) in log if key < 0]
+    assert {step for step, _ in pieces} == {step for step in steps if not log[step,][1]}
+    assert all((step, number - 1) in pieces for step, number in pieces if number)
+    assert max((len(data) for _, data in log.values()), default=0) <= PIECE
+    assert head.format == state_store.FORMAT
     assert head.step > head.base or head.token == head.base_token
     sizes = sum(len(data) for (data,) in chunks.values()), sum(len(data) for _, data in log.values())
     assert sizes == (head.base_size, head.logged) and nbytes == sum(sizes)
@@ -140,6 +148,7 @@ def check(stream, nbytes, query):
 def small(monkeypatch):
     monkeypatch.setattr(state_store, "CHUNK", CHUNK)
     monkeypatch.setattr(state_store, "MOST_LOGGED", LOGGED)
+    monkeypatch.setattr(step_log, "PIECE", PIECE)
     monkeypatch.setattr(state_store, "MOST_CACHED", CACHED)
     monkeypatch.setattr(state_store, "MOST_TO_CATCH_UP", 1e9)  # what a step costs is another test's
 
@@ -223,6 +232,43 @@ def test_a_log_goes_on_until_it_is_as_long_or_as_large_as_it_may_be_and_no_step_
         assert after.base == (before.base if may_log else after.step)
     longest = max(head.step - head.base for head in heads)
     assert longest == LOGGED if given < 1000 else 1 < longest < LOGGED
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_state_whose_steps_are_one_entry_each_goes_on_in_pieces(seed, monkeypatch):
+    """As Skyband 0.1 wrote them, in format 2."""
+    with monkeypatch.context() as before:
+        before.setattr(step_log, "PIECE", 10**9)
+        before.setattr(state_store, "FORMAT", 2)
+        stream, cluster = Stream(), Cluster(np.random.default_rng(seed), monkeypatch)
+        before.setattr(sys.modules[__name__], "PIECE", 10**9)
+        for _ in range(4 + seed):
+            cluster.task(stream, fails=False)
+    assert stream.held["head"][0] == 2
+    for cache in cluster.caches:
+        cache.clear()
+    for _ in range(20):
+        cluster.task(stream, fails=False)
+
+
+@pytest.mark.parametrize("size", [1, 499, 500, 501, 999, 1000, 1001, 2500])
+def test_a_step_is_read_as_it_was_written_whatever_its_bytes(size):
+    store, data = Store(), np.random.default_rng(size).bytes(size)
+    log = StepLog(store.getMapState("log", "", ""))
+    for step, own in ((1, b"before"), (2, data), (3, data[::-1])):
+        log.write(step, bytes([step]) * 16, own)
+    held = store.held["log"]
+    assert len(held) == 3 + 2 * (0 if size <= PIECE else -(-size // PIECE))
+    entries = {key: own for (key,), (_, own) in held.items()}
+    for step, own in ((1, b"before"), (2, data), (3, data[::-1])):
+        assert log.token(step) == bytes([step]) * 16
+        assert log.read(step) == step_log.bytes_of(entries, step) == own
+    with pytest.raises(SnapshotError, match="lacks step 4"):
+        step_log.bytes_of(entries, 4)
+    log.remove([2])
+    assert {key for (key,) in held if key in (1, 2) or -key >> 20 == 2} == {1}
+    log.remove([1, 3])
+    assert not held
 
 
 def test_a_worker_keeps_the_shards_that_it_had_last(monkeypatch):

@@ -11,9 +11,10 @@ from urllib.parse import quote
 from attrs import frozen
 
 from skyband import snapshot
+from skyband.engines.spark import step_log
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.state_store import FORMAT, Head
+from skyband.engines.spark.state_store import FORMAT, READ_FORMATS, Head
 from skyband.errors import EngineError, SnapshotError
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
@@ -102,10 +103,7 @@ def _whole(head: Head, chunks: dict[int, bytes]) -> bytes:
 
 
 def _logged(head: Head, log: dict[int, bytes]) -> Iterator[LoggedBatch]:
-    for step in range(head.base + 1, head.step + 1):
-        if step not in log:
-            raise SnapshotError(f"damaged: the log lacks step {step} of {head.step}")
-        yield LoggedBatch.decode(log[step])
+    return (LoggedBatch.decode(step_log.bytes_of(log, step)) for step in range(head.base + 1, head.step + 1))
 
 
 @frozen
@@ -121,11 +119,11 @@ class _States:
         reader = self._reader("head")
         names = tuple(reader.schema["value"].dataType.fieldNames())
         formats = {row[0] for row in reader.select("value.format").collect()} if "format" in names else {"none"}
-        if names != Head._fields or formats - {FORMAT}:
-            other = next(iter(formats - {FORMAT}), "another")
+        if names != Head._fields or formats - {*READ_FORMATS}:
+            other = next(iter(formats - {*READ_FORMATS}), "another")
             raise SnapshotError(
-                f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads {FORMAT}: use the Skyband "
-                "that made it, or give the job a new checkpoint"
+                f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads up to {FORMAT}: use the "
+                "Skyband that made it, or give the job a new checkpoint"
             )
         rows = reader.selectExpr("key.shard AS shard", "value.*").collect()
         return {row[0]: Head._make(bytes(v) if isinstance(v, bytearray) else v for v in row[1:]) for row in rows}

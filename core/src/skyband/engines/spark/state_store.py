@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from skyband.engines.spark.neighbours import CachedOperator, Neighbours, RemoteOperator
+from skyband.engines.spark.step_log import StepLog
 from skyband.errors import SnapshotError
 
 if TYPE_CHECKING:  # imported by the processor, which must stay light
@@ -27,7 +28,10 @@ if TYPE_CHECKING:  # imported by the processor, which must stay light
     from skyband.operator.logged_batch import LoggedBatch
     from skyband.operator.operator import Operator
 
-FORMAT = 2
+FORMAT = 3
+"""How states are written."""
+READ_FORMATS = (2, FORMAT)
+"""How states may be written that are read: in format 2 each step of a log is one entry, however large."""
 CHUNK = 256 * 1024
 """Bytes of a snapshot in one entry of the state."""
 
@@ -81,7 +85,7 @@ class StateStore:
         self._neighbours = neighbours
         self._state = handle.getValueState("head", _HEAD)
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
-        self._log = handle.getMapState("log", "step bigint", "token binary, data binary")
+        self._log = StepLog(handle.getMapState("log", "step bigint", "token binary, data binary"))
 
     def borrow(self, plan: "ShardedPlan", row_bytes: int) -> RemoteOperator | None:
         """The operator of the shard where a neighbour has it as the last committed micro-batch left it, and this
@@ -135,7 +139,7 @@ class StateStore:
         """
         self._anew |= whole
         head, token = self._head, os.urandom(16)
-        head = head._replace(step=head.step + 1, token=token)
+        head = head._replace(format=FORMAT, step=head.step + 1, token=token)
         self._work += operator.seconds if isinstance(operator, RemoteOperator) else 0.0
         if self._is_to_be_whole(head, sum(map(len, frames))):
             before = time.perf_counter()
@@ -143,7 +147,7 @@ class StateStore:
             self._work, self._writing = 0.0, time.perf_counter() - before
         else:
             entry = operator.logged_batch(frames)
-            self._log.updateValue((head.step,), (token, entry))
+            self._log.write(head.step, token, entry)
             head = head._replace(logged=head.logged + len(entry))
         self._state.update(tuple(head))
         if isinstance(operator, RemoteOperator):
@@ -177,8 +181,8 @@ class StateStore:
             return Head(FORMAT, os.urandom(16), b"", b"", 0, 0, 0, 0, shards)
         rows: Iterable[Any] = self._state.get()
         head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in rows)
-        if head.format != FORMAT:
-            message = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
+        if head.format not in READ_FORMATS:
+            message = f"the checkpoint has format {head.format}, this Skyband reads up to {FORMAT}"
             raise SnapshotError(f"{message}: run the Skyband that made it, or give the job a new checkpoint")
         if head.shards != shards:
             raise SnapshotError(
@@ -193,23 +197,20 @@ class StateStore:
             return cached.token == self._head.token
         if cached.step == self._head.base:
             return cached.token == self._head.base_token
-        return self._head.base < cached.step < self._head.step and cached.token == bytes(
-            self._log.getValue((cached.step,))[0]
-        )
+        return self._head.base < cached.step < self._head.step and cached.token == self._log.token(cached.step)
 
     def _steps(self, first: int) -> Iterator["LoggedBatch"]:
         from skyband.operator.logged_batch import LoggedBatch
 
         for step in range(first, self._head.step + 1):
-            yield LoggedBatch.decode(bytes(self._log.getValue((step,))[1]))
+            yield LoggedBatch.decode(self._log.read(step))
 
     def _write_whole(self, head: Head, snapshot: bytes) -> Head:
         for number, start in enumerate(range(0, len(snapshot), CHUNK)):
             self._chunks.updateValue((number,), (snapshot[start : start + CHUNK],))
         for number in range(-(-len(snapshot) // CHUNK), -(-head.base_size // CHUNK)):
             self._chunks.removeKey((number,))
-        for step in range(head.base + 1, head.step):
-            self._log.removeKey((step,))
+        self._log.remove(range(head.base + 1, head.step))
         return head._replace(base=head.step, base_token=head.token, base_size=len(snapshot), logged=0)
 
 
