@@ -6,7 +6,7 @@ import numpy as np
 
 from skyband.arrays import Array, Int64, UInt64
 
-_FEW_ROWS = 1 << 14
+_FEW_ROWS = 4096
 """Rows that are sorted sooner than compiled code is loaded."""
 _SAMPLE = 4096
 _MANY = 1 << 18
