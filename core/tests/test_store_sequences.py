@@ -262,7 +262,7 @@ def test_a_step_is_read_as_it_was_written_whatever_its_bytes(size):
     entries = {key: own for (key,), (_, own) in held.items()}
     for step, own in ((1, b"before"), (2, data), (3, data[::-1])):
         assert log.token(step) == bytes([step]) * 16
-        assert log.read(step) == step_log.bytes_of(entries, step) == own
+        assert log.load(step) == step_log.bytes_of(entries, step) == own
     with pytest.raises(SnapshotError, match="lacks step 4"):
         step_log.bytes_of(entries, 4)
     log.remove([2])

@@ -203,7 +203,7 @@ class StateStore:
         from skyband.operator.logged_batch import LoggedBatch
 
         for step in range(first, self._head.step + 1):
-            yield LoggedBatch.decode(self._log.read(step))
+            yield LoggedBatch.decode(self._log.load(step))
 
     def _write_whole(self, head: Head, snapshot: bytes) -> Head:
         for number, start in enumerate(range(0, len(snapshot), CHUNK)):

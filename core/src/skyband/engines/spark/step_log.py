@@ -25,7 +25,7 @@ class StepLog:
         """The token of a step that is there."""
         return bytes(self._entries.getValue((step,))[0])
 
-    def read(self, step: int) -> bytes:
+    def load(self, step: int) -> bytes:
         """The bytes of a step that is there."""
         data = bytes(self._entries.getValue((step,))[1])
         return data or b"".join(bytes(self._entries.getValue((key,))[1]) for key in self._pieces(step))
