@@ -39,11 +39,13 @@ def by_hand(given, ties):
     return sorted(rows, key=lambda row: (row["group"], row["time"], *(row[name] for name in ties)))
 
 
+@pytest.mark.parametrize("groups", [1, 5])
 @pytest.mark.parametrize("ties", [(), ("tie",), ("tie", "number")])
 @pytest.mark.parametrize("counts", [[1], [7], [30, 1, 45], [9000, 9001, 40]])
-def test_all_columns_stand_in_one_order(counts, ties):
+def test_all_columns_stand_in_one_order(counts, ties, groups):
     rng = np.random.default_rng([*counts, len(ties)])
-    given = [frames(rng, counts)[place] for place in rng.permutation(len(counts))]
+    made = frames(rng, counts, groups)
+    given = [made[place] for place in rng.permutation(len(counts))]
     grouped, wanted = GroupedRows(given, ties), by_hand(given, ties)
     assert grouped.rows.times.tolist() == [row["time"] for row in wanted]
     for name in ("tie", "number", "name", "terms"):
@@ -74,6 +76,12 @@ def test_some_groups_are_as_they_were_among_all(ties):
     wanted = [row for row in by_hand(given, ties) if row["group"] in some.keys]
     assert some.keys.tolist() == GroupedRows(given).keys[chosen].tolist()
     assert some.rows["number"].tolist() == [row["number"] for row in wanted]
+
+
+def test_numbers_beside_nulls_stay_what_they_are():
+    numbers = pa.array([2**63 - 1, None, 5])
+    frame = pa.RecordBatch.from_pydict({"time": [3, 2, 1], "group": np.zeros(3, np.uint64), "number": numbers})
+    assert GroupedRows([frame]).rows["number"].to_pylist() == [5, None, 2**63 - 1]
 
 
 def test_rows_that_stand_in_order_are_not_copied():

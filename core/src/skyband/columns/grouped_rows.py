@@ -21,7 +21,7 @@ class GroupedRows:
 
     def __init__(self, frames: Sequence[pa.RecordBatch], ties: tuple[str, ...] = ()) -> None:
         """frames: of the same columns, at least one, none without rows. O(n log n), or O(n) where times ascend."""
-        self._frames, self._ties = frames, ties
+        self._frames = frames
         groups, times, *others = (self._numbers(name) for name in (keyed_frames.GROUP, keyed_frames.TIME, *ties))
         self._times = times
         self._order = _order(groups, times, others)
@@ -55,7 +55,7 @@ class GroupedRows:
         """The rows of these groups, bool[g], of which there is one at least."""
         rows = np.flatnonzero(np.repeat(groups, self.spans[:, 1] - self.spans[:, 0]))
         rows = rows if self._order is None else self._order[rows]
-        return GroupedRows([self._frame.take(pa.array(rows))], self._ties)
+        return GroupedRows([self._frame.take(pa.array(rows))])  # a stable sort leaves ties as they stand
 
     @cached_property
     def _frame(self) -> pa.RecordBatch:

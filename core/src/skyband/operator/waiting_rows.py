@@ -53,7 +53,7 @@ class WaitingRows:
             ready += [] if before is None else [before]
             self._frames += [] if later is None else [later]
         if len(self._frames) > _MOST_FRAMES:
-            self._frames = [keyed_frames.with_columns(keyed_frames.joined(self._frames), _of_its_own)]
+            self._frames = [keyed_frames.joined(self._frames)]
         return ready
 
     def absorb(self, other: "WaitingRows", select: Callable[[UInt64], Array]) -> None:
