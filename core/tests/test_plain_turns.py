@@ -108,7 +108,11 @@ def test_a_turn_looked_up_for_all_is_what_each_would_have_found(seed, kind, monk
         answers = [None] * groups
         if places:
             some = kind.turns([together[place] for place in places], rows, spans[places], list(filter(None, turns)))
-            for place, own in zip(places, some, strict=True):
+            assert sum(map(len, some.pieces)) == sum(some.counts)
+            pieces = iter(some.pieces)
+            for place, count in zip(places, some.counts, strict=True):
+                own = next(pieces) if count else None
+                assert count == (0 if own is None else len(own))
                 answers[place] = own
         for place in set(range(groups)) - set(places):
             answers[place] = together[place].advance(parts[place], until)

@@ -44,6 +44,37 @@ def test_rows_are_those_of_a_list_after_every_step(seed):
             store.lookup(np.array([len(rows) - 1, beyond]))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_wait_are_those_of_a_list(seed):
+    """Deferred or not, looked up, forgotten and restored at any step, of which most look at nothing."""
+    rng = np.random.default_rng([46, seed])
+    store, rows, times = RowStore(FIELDS), [], []
+    for step in range(400):
+        count = int(rng.choice([1, 2, 30, 100], p=[0.6, 0.3, 0.08, 0.02]))
+        many, start = columns(rng, count + 9), int(rng.integers(0, 9))
+        now, own = np.full(count + 9, step), slice(start, start + count)
+        if rng.random() < 0.7:
+            store.defer(now, many, start, start + count)
+        else:
+            store.update(now[own], [column[own] for column in many])
+        rows += zip(*(column[own].to_pylist() for column in many), strict=True)
+        times += [step] * count
+        store.forget(step - 20)
+        first = int(np.searchsorted(times, step - 20))
+        assert len(store._waiting) < 64
+        if rng.random() < 0.1:
+            numbers = rng.integers(first, len(rows), 20)
+            got = [column.to_pylist() for column in store.lookup(numbers)]
+            assert list(zip(*got, strict=True)) == [rows[number] for number in numbers]
+        if rng.random() < 0.1:
+            frame = store.frame()
+            assert frame.column("time").to_pylist() == times[first:]
+            assert list(zip(*(column.to_pylist() for column in frame.columns[1:]), strict=True)) == rows[first:]
+            if rng.random() < 0.5:
+                store = RowStore(FIELDS)
+                store.load_state(frame, len(rows))
+
+
 def test_a_row_is_copied_a_few_times_however_many_there_are(monkeypatch):
     """One by one into a window of 20,000: copied each time with the whole window they would be 200 million."""
     copied, concat = [], pa.concat_arrays

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Int64
+from skyband.arrays import TIME_MIN, Int64
 from skyband.columns.chunked_take import take_from_runs
 from skyband.errors import SnapshotError
 
@@ -42,7 +42,7 @@ class RowStore:
     """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept.
 
     Rows stand in runs, each at least twice as long as the one after it: a row is copied O(log n) times for n rows, and
-    up to 64 times while it is among the newest.
+    up to 64 times while it is among the newest. Rows that `defer` takes in wait for one another, and are copied once.
     """
 
     def __init__(self, fields: Sequence[pa.Field]) -> None:
@@ -50,6 +50,11 @@ class RowStore:
         self._schema = nothing.schema
         self._nothing = _Run(0, np.empty(0, np.int64), nothing.columns[1:])
         self._runs: list[_Run] = []
+        self._waiting: list[tuple[Int64, Sequence[pa.Array], int, int]] = []
+        """Rows after those of the runs, each in columns of many, from where to where."""
+        self._rows_waiting = 0
+        self._before = TIME_MIN
+        """Rows before this time were forgotten while some waited."""
         self._next = 0
         """The number that the next row gets."""
 
@@ -57,6 +62,7 @@ class RowStore:
         """Take in the columns of the next rows, which came at these times (ascending)."""
         if not columns or not len(times):
             return
+        self._settle()
         before, added = self._nothing._replace(first=self._next), len(times)
         if self._runs and len(self._runs[-1].times) < max(_SHORT, 2 * added):
             before = self._runs.pop()
@@ -68,8 +74,30 @@ class RowStore:
             last = self._runs.pop()
             self._runs[-1] = self._runs[-1].joined(last.times, last.columns)
 
+    def defer(self, times: Int64, columns: Sequence[pa.Array], start: int, stop: int) -> None:
+        """As `update`, of rows start to stop of these, none of them before a time that was forgotten.
+
+        They are copied once there are 64 of them, or one is asked for. All of `times` and `columns` is kept until then.
+        """
+        self._waiting.append((times, columns, start, stop))
+        self._next += stop - start
+        self._rows_waiting += stop - start
+        if self._rows_waiting >= _SHORT:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Rows that wait to a run, and then no rows that are not needed."""
+        if self._waiting:
+            waiting, self._waiting = self._waiting, []
+            self._next, self._rows_waiting = self._next - self._rows_waiting, 0
+            pieces = [[column[start:stop] for column in columns] for _, columns, start, stop in waiting]
+            together = [pa.concat_arrays(some) for some in zip(*pieces, strict=True)]
+            self.update(np.concatenate([times[start:stop] for times, _, start, stop in waiting]), together)
+            self._cut(self._before)
+
     def lookup(self, numbers: Int64) -> list[pa.Array]:
         """The columns of these arrivals. O(m log n) for m of them."""
+        self._settle()
         if len(self._schema) == 1:
             return []
         if not len(numbers):
@@ -85,6 +113,15 @@ class RowStore:
         """Columns of rows before this time are not needed any more."""
         while self._runs and self._runs[0].times[-1] < before:
             del self._runs[0]
+        if self._waiting:
+            self._before = max(self._before, before)
+        else:
+            self._cut(before)
+
+    def _cut(self, before: int) -> None:
+        """`forget`, of rows that no longer wait."""
+        while self._runs and self._runs[0].times[-1] < before:
+            del self._runs[0]
         if self._runs and (gone := int(self._runs[0].times.searchsorted(before))):
             run = self._runs[0].without(gone)
             if run.columns[0].offset > len(run.times):  # most of its memory is of rows that went
@@ -93,6 +130,7 @@ class RowStore:
 
     def frame(self) -> pa.RecordBatch:
         """All that is known, in one form however it came."""
+        self._settle()
         runs = self._runs or [self._nothing]
         times = pa.array(np.concatenate([run.times for run in runs]))
         columns = [pa.concat_arrays(pieces) for pieces in zip(*(run.columns for run in runs), strict=True)]

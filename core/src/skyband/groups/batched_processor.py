@@ -8,7 +8,8 @@ from typing import ClassVar, Self
 from skyband.arrays import Array, Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
-from skyband.groups.processor import DueMomentsProcessor, PlainTurn
+from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
+from skyband.groups.processor import DueMomentsProcessor
 from skyband.windows.schedule import Schedule
 
 
@@ -60,9 +61,7 @@ class BatchedProcessor(DueMomentsProcessor):
         return None
 
     @classmethod
-    def turns(
-        cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]
-    ) -> Sequence[ProcessorAnswers | None]:
+    def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         if not len(rows) or not _feeds_columns(cls) or not processors[0].columns_suffice:
             return super().turns(processors, rows, spans, turns)
         columns, answers = processors[0].backend_columns(rows.times, rows), list[ProcessorAnswers | None]()
@@ -72,7 +71,7 @@ class BatchedProcessor(DueMomentsProcessor):
                 answers.append(one.feed_columns([column[start:stop] for column in columns], due))
             else:
                 answers.append(None)
-        return answers
+        return AnswersOfTurns.of(answers)
 
     def collect(self) -> ProcessorAnswers | None:
         answers, self._pending = self._pending, []

@@ -1,37 +1,65 @@
 """Turns of many groups in which no session ends: what is due is looked up for all of them at once."""
 
 from collections.abc import Sequence
-from functools import cache
-from typing import cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Int64
-from skyband.groups.processor import DueMomentsProcessor, GroupProcessor, PlainTurn
+from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.windows.schedule import Regular
 
 _FEW = 8
 """So few are quicker looked at one by one."""
 
-_SKIPPED = ("advance", "_walk", "rows_in_session", "take", "due", "moment_after")
-"""Methods that a plain turn does without."""
+NO_MOMENTS = np.empty(0, np.int64)
 
 
-def plain_turns(
-    processors: Sequence[GroupProcessor], times: Int64, spans: Int64, until: int
-) -> Sequence[PlainTurn | None]:
-    """Of each processor its turn up to the watermark `until`, its rows being times[start:stop] (spans: int64[g, 2]).
+class PlainTurn(NamedTuple):
+    """What a group's turn brings beside its rows, where its session goes on."""
 
-    None where its session begins or ends, or it does not answer at regular moments: `advance` looks for itself then.
-    O(g), with calls of numpy for all together.
+    due: Int64
+    """The moments to answer."""
+    last: int
+    """The time of the session's last row, those of this turn among them."""
+    following: int
+    """The first moment that is not due yet."""
+
+
+class AnswersOfTurns(NamedTuple):
+    """What several groups answer that have their turns together, one group after the other."""
+
+    pieces: Sequence[ProcessorAnswers]
+    """None of them empty. One may be of many groups."""
+    counts: Sequence[int]
+    """Of each group how many rows are its."""
+
+    @classmethod
+    def of(cls, answers: Sequence[ProcessorAnswers | None]) -> Self:
+        """Those that each group gave by itself."""
+        counts = [0 if own is None else len(own) for own in answers]
+        return cls([own for own in answers if own is not None and len(own)], counts)
+
+
+def plain_turns(processors: Sequence[Any], times: Int64, spans: Int64, until: int) -> Sequence[PlainTurn | None]:
+    """Of each GroupProcessor its turn up to a watermark, its rows being times[start:stop] (spans: int64[g, 2]).
+
+    None where its session begins or ends, or its class does not look turns up together: `advance` looks for itself.
     """
-    first = processors[0]
-    if len(processors) < _FEW or not _has_plain_turns(type(first)) or not _is_regular(cast(DueMomentsProcessor, first)):
+    if len(processors) < _FEW:
         return [None] * len(processors)
-    regular = cast(Sequence[DueMomentsProcessor], processors)
-    schedule = regular[0]._schedule
-    before = np.array([TIME_MIN if one._last is None else one._last for one in regular], np.int64)
-    following = np.array([one._next for one in regular], np.int64)
+    turns: Sequence[PlainTurn | None] = type(processors[0]).plain_turns(processors, times, spans, until)
+    return turns
+
+
+def regular_turns(
+    schedule: Regular, before: Int64, following: Int64, times: Int64, spans: Int64, until: int
+) -> Sequence[PlainTurn | None]:
+    """As `plain_turns`, of groups that answer at regular moments.
+
+    before, following: of each group the time of its last row, TIME_MIN for none, and the next moment, TIME_MAX for
+    none. O(g), with calls of numpy for all together.
+    """
     last, some = before.copy(), spans[:, 1] > spans[:, 0]
     last[some] = times[spans[some, 1] - 1]
     begun = (before > TIME_MIN) & (following < TIME_MAX)
@@ -39,23 +67,9 @@ def plain_turns(
     plain = begun & (last - before <= schedule.horizon) & (schedule.empty_at(last) > until)
     due: dict[int, tuple[Int64, int]] = {}
     for moment in np.unique(following[plain]).tolist():
-        moments = schedule.between(moment - 1, until) if moment <= until else _NONE
+        moments = schedule.between(moment - 1, until) if moment <= until else NO_MOMENTS
         due[moment] = moments, int(schedule.after(moments[-1])) if len(moments) else moment
     return [
         PlainTurn(due[moment][0], time, due[moment][1]) if goes_on else None
         for goes_on, time, moment in zip(plain.tolist(), last.tolist(), following.tolist(), strict=True)
     ]
-
-
-_NONE = np.empty(0, np.int64)
-
-
-@cache
-def _has_plain_turns(kind: type[GroupProcessor]) -> bool:
-    return issubclass(kind, DueMomentsProcessor) and all(
-        getattr(kind, name) is getattr(DueMomentsProcessor, name) for name in _SKIPPED
-    )
-
-
-def _is_regular(processor: DueMomentsProcessor) -> bool:
-    return not processor._rows and type(processor._schedule) is Regular

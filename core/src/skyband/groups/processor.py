@@ -2,15 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self, cast
+from functools import cache
+from typing import Any, Self, cast
 
 import numpy as np
 
-from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.broadcast_state import BroadcastState
+from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn, regular_turns
 from skyband.windows.schedule import Regular, Schedule
 
 _FIRST_LOOKED_AT = 1024
@@ -88,6 +90,22 @@ class GroupProcessor(ABC):
         It becomes what `advance` would make of it. One whose answers cost more than its rows leaves them out.
         """
         return self.advance(rows, until)
+
+    @classmethod
+    def plain_turns(
+        cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
+    ) -> Sequence[PlainTurn | None]:  # fmt: skip
+        """What `turns` needs to know of the turn of each of these. See `skyband.groups.plain_turns`."""
+        del times, spans, until
+        return [None] * len(processors)
+
+    @classmethod
+    def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
+        """The `advance` of each of these, whose rows are those from spans[i, 0] to spans[i, 1]; spans: int64[g, 2].
+
+        Called where `plain_turns` gives a turn for each.
+        """
+        raise NotImplementedError(f"{cls.__name__} gives turns, and takes none")
 
     @abstractmethod
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
@@ -337,17 +355,6 @@ class RegularProcessor(ScheduledProcessor):
         return last < following <= int(self._schedule.empty_at(last))
 
 
-class PlainTurn(NamedTuple):
-    """What a group's turn brings beside its rows, where its session goes on."""
-
-    due: Int64
-    """The moments to answer."""
-    last: int
-    """The time of the session's last row, those of this turn among them."""
-    following: int
-    """The first moment that is not due yet."""
-
-
 class DueMomentsProcessor(RegularProcessor):
     """A regular processor that is given the moments due together with its rows.
 
@@ -368,12 +375,29 @@ class DueMomentsProcessor(RegularProcessor):
         return self.collect()
 
     @classmethod
-    def turns(
-        cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]
-    ) -> Sequence[ProcessorAnswers | None]:
-        """The `turn` of each of these, whose rows are those from spans[i, 0] to spans[i, 1]; spans: int64[g, 2]."""
+    def plain_turns(
+        cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
+    ) -> Sequence[PlainTurn | None]:
+        schedule = processors[0]._schedule
+        if processors[0]._rows or type(schedule) is not Regular or not _walks_plainly(cls):
+            return super().plain_turns(processors, times, spans, until)
+        before = np.array([TIME_MIN if one._last is None else one._last for one in processors], np.int64)
+        following = np.array([one._next for one in processors], np.int64)
+        return regular_turns(schedule, before, following, times, spans, until)
+
+    @classmethod
+    def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         each = zip(processors, spans.tolist(), turns, strict=True)
-        return [one.turn(rows.slice(start, stop), *turn) for one, (start, stop), turn in each]
+        return AnswersOfTurns.of([one.turn(rows.slice(start, stop), *turn) for one, (start, stop), turn in each])
+
+
+_LEFT_OUT = ("advance", "_walk", "rows_in_session", "take", "due", "moment_after")
+"""Methods that a plain turn does without."""
+
+
+@cache
+def _walks_plainly(kind: type[DueMomentsProcessor]) -> bool:
+    return all(getattr(kind, name) is getattr(DueMomentsProcessor, name) for name in _LEFT_OUT)
 
 
 class WindowedProcessor(DueMomentsProcessor):

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,8 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
 from skyband.groups.broadcast_state import BroadcastState
-from skyband.groups.plain_turns import plain_turns
-from skyband.groups.processor import DueMomentsProcessor, GroupProcessor, PlainTurn
+from skyband.groups.plain_turns import PlainTurn, plain_turns
+from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.group_key_migration import with_keys_of_now
@@ -326,20 +326,26 @@ class _MicroBatch:
         places = [place for place, turn in enumerate(turns) if turn]
         if not places:
             return
-        plain = [cast(DueMomentsProcessor, processors[place]) for place in places]
+        plain = [processors[place] for place in places]
         answers = type(plain[0]).turns(plain, rows, spans[places], [turn for turn in turns if turn])
-        for place, processor, own in zip(places, plain, answers, strict=True):
-            self.write_one(keys[place], processor, own)
+        self.answers += answers.pieces
+        self._keys += [keys[place] for place in places]
+        self._counts += answers.counts
+        self._take_dropped(plain)
 
     def write_one(self, key: int, processor: GroupProcessor, answers: ProcessorAnswers | None) -> None:
         """Write down what a processor has answered, and left out."""
-        if type(processor).take_dropped is not GroupProcessor.take_dropped:
-            for reason, count in processor.take_dropped().items():
-                self.dropped[reason] += count
+        self._take_dropped([processor])
         if answers is not None and len(answers):
             self.answers.append(answers)
             self._keys.append(key)
             self._counts.append(len(answers))
+
+    def _take_dropped(self, processors: Sequence[GroupProcessor]) -> None:
+        if type(processors[0]).take_dropped is not GroupProcessor.take_dropped:
+            for processor in processors:
+                for reason, count in processor.take_dropped().items():
+                    self.dropped[reason] += count
 
     def write(self, answers: ProcessorAnswers | None, owners: UInt64) -> None:
         """Write answers of many groups down, with the group of each row."""

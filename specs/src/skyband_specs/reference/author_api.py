@@ -98,6 +98,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",
+        "skyband.groups.plain_turns",
         "skyband.groups.small_groups.entries", "skyband.groups.small_groups.passes",
         "skyband.groups.small_groups.kernels", "skyband.groups.small_groups.per_row",
         "skyband.rules.rules_processor", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",

@@ -1,11 +1,11 @@
 """One group's stream of near-duplicates: each row is answered when it comes, with the matches it finds before it."""
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import TIME_MAX, Array, Float64, Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
@@ -16,16 +16,21 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, RawAnswers
 from skyband.groups.partitioning import PLACES, places_of
 from skyband.groups.per_row_processor import PerRowProcessor
+from skyband.groups.plain_turns import NO_MOMENTS, AnswersOfTurns, PlainTurn
 from skyband.registry import Binding
 from skyband.roles.sharding import PROBE
 
 from skyband_setjoin.near_duplicates.answers import MATCH_TIME, Answered, RowColumns, columns_of
 from skyband_setjoin.near_duplicates.query import KEPT, MATCH_PLACE, PAIRS, PLACE, NearDuplicates
 from skyband_setjoin.set_matcher import Matches, SetMatcher
-from skyband_setjoin.tokens import sets_of_rows
+from skyband_setjoin.tokens import sets_of, sets_of_rows
 
 WHEN = "when"
 """The column that has the time of each row, where row numbers stand in the place of times."""
+
+_FEW_ROWS = 4
+"""Of a group in a turn of many, on average."""
+_NOTHING = np.empty(0)
 
 
 def at_their_times(rows: Rows) -> Rows:
@@ -68,6 +73,64 @@ class NearDuplicatesProcessor(PerRowProcessor):
             self._begin()
         return answers
 
+    @classmethod
+    def plain_turns(
+        cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
+    ) -> Sequence[PlainTurn | None]:
+        """Of each with rows, over windows in time, that has one of before in its window, and one at the end."""
+        query = processors[0]._query
+        if query.rows or cls is not NearDuplicatesProcessor:
+            return super().plain_turns(processors, times, spans, until)
+        before = np.array([TIME_MIN if one._last is None else one._last for one in processors], np.int64)
+        plain, window = (spans[:, 1] > spans[:, 0]) & (before > TIME_MIN), query.window.length
+        last = times[spans[:, 1] - 1] if len(times) else before
+        plain &= (last.view(np.uint64) - before.view(np.uint64) < window) & (last > max(until - window, TIME_MIN))
+        return [
+            PlainTurn(NO_MOMENTS, time, time + window) if goes_on else None
+            for goes_on, time in zip(plain.tolist(), last.tolist(), strict=True)
+        ]
+
+    @classmethod
+    def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
+        """Rows that only these have are copied for all of them, few enough to be kept until each has copied its own."""
+        first, sizes, groups = processors[0], spans[:, 1] - spans[:, 0], np.arange(len(processors))
+        cuts = np.append(0, np.cumsum(sizes))
+        rows = rows.take(np.arange(cuts[-1]) + np.repeat(spans[:, 0] - cuts[:-1], sizes))
+        times, stored, window = rows.times, first._stored(rows), first._matcher.window
+        few = len(rows) <= _FEW_ROWS * len(processors)
+        (offsets, tokens), sides, parts = sets_of(rows["tokens"]), *first._sides_and_parts(rows)
+        # Of each group where its sets begin and end among its own tokens.
+        own_offsets = np.insert(offsets[1:], cuts[:-1], offsets[cuts[:-1]]) - np.repeat(offsets[cuts[:-1]], sizes + 1)
+        bounds = [some.tolist() for some in (cuts[:-1], cuts[1:], cuts[:-1] + groups, offsets[cuts])]
+        counts, similarity, matches = list[Int64](), list[Float64](), list[list[pa.Array]]()
+        each = zip(processors, turns, *bounds[:3], bounds[3][:-1], bounds[3][1:], strict=True)
+        for one, turn, start, stop, place, begin, end in each:
+            store = one._window_rows
+            if few:
+                store.defer(times, stored, start, stop)
+            else:
+                store.update(times[start:stop], [column[start:stop] for column in stored])
+            own_cuts, earlier, alike = one._matcher.update(
+                times[start:stop],
+                own_offsets[place : place + stop - start + 1],
+                tokens[begin:end],
+                None if sides is None else sides[start:stop],
+                None if parts is None else parts[start:stop],
+            )
+            counts.append(own_cuts)
+            if len(earlier):
+                similarity.append(alike)
+                matches.append(store.lookup(earlier))
+            one._last = turn.last
+            store.forget(turn.last - window)
+        within: Int64 = np.delete(np.diff(np.concatenate(counts)), cuts[1:-1] + groups[:-1])
+        together = [pa.concat_arrays(column) for column in zip(*matches, strict=True)]
+        answers = first._answers(rows, within, np.concatenate([_NOTHING, *similarity]), together)
+        if answers is None:
+            return AnswersOfTurns([], [0] * len(processors))
+        arrivals = cast(Answered, answers.parts).arrivals
+        return AnswersOfTurns([answers], np.diff(arrivals.searchsorted(cuts)).tolist())
+
     def finish(self, rows: Rows, latest: int) -> RawAnswers | None:  # noqa: ARG002 - no moment is waited for
         return self.arrive(rows) if len(rows) else None
 
@@ -98,7 +161,9 @@ class NearDuplicatesProcessor(PerRowProcessor):
         if self.next_at <= rows.times[0]:
             self._begin()
         begins = self._begins(rows.times)
-        answers = self._answers(rows, *self._take(rows))
+        cuts, earlier, similarity = self._take(rows)
+        matches = self._window_rows.lookup(earlier) if len(earlier) else []
+        answers = self._answers(rows, cuts[1:] - cuts[:-1], similarity, matches)
         if begins:
             # What came before is too old for what comes next: go on as if it had never been, however it was cut.
             self._begin()
@@ -119,37 +184,40 @@ class NearDuplicatesProcessor(PerRowProcessor):
         """Feed rows to the matcher."""
         seen = self._matcher.seen
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
-        sides = rows["side"] if self._matcher.sides == 2 else None
-        stored = [*self._columns.ids(rows), *self._columns.carried_of_match(rows), numbers_column(rows.times)]
-        self._window_rows.update(when, [*stored, *([_places(rows)] if self._shared else [])])
-        parts = rows[PART] if self._shared else None
-        return self._matcher.update(when, *sets_of_rows(rows), sides, parts)
+        self._window_rows.update(when, self._stored(rows))
+        return self._matcher.update(when, *sets_of_rows(rows), *self._sides_and_parts(rows))
 
-    def _answers(self, rows: Rows, cuts: Int64, earlier: Int64, similarity: Float64) -> RawAnswers | None:
-        if self._query.output == PAIRS and not len(earlier):
+    def _stored(self, rows: Rows) -> list[pa.Array]:
+        """What answers tell of each row where it is a match."""
+        stored = [*self._columns.ids(rows), *self._columns.carried_of_match(rows), numbers_column(rows.times)]
+        return [*stored, _places(rows)] if self._shared else stored
+
+    def _sides_and_parts(self, rows: Rows) -> tuple[Array | None, Array | None]:
+        return rows["side"] if self._matcher.sides == 2 else None, rows[PART] if self._shared else None
+
+    def _answers(
+        self, rows: Rows, counts: Int64, similarity: Float64, matches: Sequence[pa.Array]
+    ) -> RawAnswers | None:
+        """counts: how many matches each row has, of one group or of many; matches: what is stored of them."""
+        if self._query.output == PAIRS and not len(similarity):
             return None
-        arrivals, places = self._answered(rows, cuts, len(earlier))
+        arrivals, places = self._answered(rows, counts)
         if not len(arrivals):
             return None
-        matches = self._window_rows.lookup(earlier) if len(earlier) else []
         own = _places(rows).take(pa.array(arrivals)) if self._shared else None
         parts = Answered(self._columns, self._columns.needed(rows), arrivals, places, similarity, matches, own)
         return RawAnswers(self._schema, columns_of, parts, len(arrivals))
 
-    def _answered(self, rows: Rows, cuts: Int64, matches: int) -> tuple[Int64, Int64]:
+    def _answered(self, rows: Rows, counts: Int64) -> tuple[Int64, Int64]:
         """Of each answer the row that it is of, and which of all matches it tells, -1 for none."""
         if self._query.output == PAIRS:
             least = np.zeros(len(rows), np.int64)
         else:
             least = (rows[PART] & PROBE).astype(np.int64) if self._shared else np.ones(len(rows), np.int64)
-        if not matches:
-            arrivals = np.flatnonzero(least)
-            return arrivals, np.full(len(arrivals), -1)
-        counts = cuts[1:] - cuts[:-1]
         sizes = np.maximum(counts, least)
         arrivals = np.repeat(np.arange(len(rows)), sizes)
         places = np.full(len(arrivals), -1)
-        places[np.repeat(counts > 0, sizes)] = np.arange(matches)
+        places[np.repeat(counts > 0, sizes)] = np.arange(counts.sum())
         if self._query.output == KEPT and not self._shared:
             return arrivals[places < 0], places[places < 0]
         return arrivals, places
