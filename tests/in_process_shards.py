@@ -88,7 +88,7 @@ class ShardedStream:
                 ends.add(row["progress"], row["dropped"])
         return self.step(ends.progress)
 
-    def step(self, progress):
-        """Time goes on, with rows or without."""
-        answers = pa.Table.from_batches([operator.step(progress) for operator in self.operators])
+    def step(self, progress, ticking=None):
+        """Time goes on, with rows or without, and with ticks."""
+        answers = pa.Table.from_batches([operator.step(progress, ticking) for operator in self.operators])
         return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers

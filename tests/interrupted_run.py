@@ -34,6 +34,11 @@ class InterruptedRun:
         progress.tick = seconds * SECOND
         return self._after(self.run.operator.step(progress, Ticking(idle_after=2 * SECOND, finish=ends)), rows)
 
+    def nothing(self) -> pa.RecordBatch:
+        """What it answers where neither rows nor a tick come, though ticks may end it."""
+        ticking = Ticking(idle_after=2 * SECOND, finish=True)
+        return self._after(self.run.operator.step(EventTimeProgress.nowhere(1), ticking), None)
+
     def _after(self, answers: pa.RecordBatch, rows: pa.Table | None) -> pa.RecordBatch:
         run, query = self.run, self._query
         frames = [] if rows is None else [keyed_frames.to_bytes(encode(query, batch_of(rows)).frame)]

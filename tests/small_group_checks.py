@@ -41,6 +41,33 @@ def check_answers(number, most, monkeypatch):
         assert len(whole[1]["processors.key"]) == 0
 
 
+def look_at(groups):
+    """Write the state of groups down and throw it away: they stay as they are, and so do their names."""
+    before = groups.keys.tolist(), groups.values.to_pylist(), len(groups), groups.retained
+    state = groups.dump_state()
+    np.testing.assert_equal(groups.dump_state(), state)
+    groups._check()
+    assert before == (groups.keys.tolist(), groups.values.to_pylist(), len(groups), groups.retained)
+
+
+def check_looks(spec, number, most, monkeypatch):
+    """A look at a state leaves no trace: of groups, names, rows left out, answers or bytes."""
+    at_most(most, monkeypatch)
+    table = stream(number + 60, list(NAMED)[number % 3])
+    calendar = "Paris" in str(spec)
+    table = over_days(table) if calendar else table
+    asked = query(spec, by=["group"], delay="3 hours" if calendar else "2 seconds")
+    cuts = np.sort(np.random.default_rng(number).integers(0, len(table), 12)).tolist()
+    alone, seen = (local.LocalRun.start(asked, table.schema) for _ in range(2))
+    for start, stop in zip([0, *cuts], [*cuts, len(table)], strict=True):
+        for batch in table.slice(start, stop - start).combine_chunks().to_batches():
+            expected, answers = alone.push(batch), seen.push(batch)
+            assert answers.equals(expected)
+            look_at(seen.operator.groups)
+            assert seen.operator.take_metrics().dropped == alone.operator.take_metrics().dropped
+    assert seen.finish().equals(alone.finish())
+
+
 def check_bounded(number, monkeypatch):
     """Small and large groups answer alike, as the ranker is exact for either."""
     spec, name = BOUNDED[number]

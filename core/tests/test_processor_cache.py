@@ -125,7 +125,10 @@ def test_states_laid_by_are_those_of_a_dictionary_and_their_heap_follows_them(se
         here = np.sort(np.array([key for key in keys.tolist() if key in held], np.uint64))
         assert packed.take(here) == [held.pop(key)[2] for key in here.tolist()]
         if step % 3:
-            drawn = ((int(rng.integers(99)), int(rng.integers(9)), rng.bytes(rng.integers(1, 60))) for _ in keys)
+            drawn = (
+                (int(rng.choice([*range(99), TIME_MAX])), int(rng.integers(9)), rng.bytes(rng.integers(1, 60)))
+                for _ in keys
+            )
             new = [*zip(keys.tolist(), drawn, strict=True)]
             packed.put([(key, *group) for key, group in new])
             held |= dict(new)
@@ -135,8 +138,9 @@ def test_states_laid_by_are_those_of_a_dictionary_and_their_heap_follows_them(se
             packed = other
         assert packed.keys.tolist() == sorted(held) and len(packed) == len(held)
         assert packed.retained == sum(retained for _, retained, _ in held.values())
-        until = int(rng.integers(99))
-        assert packed.due(until).tolist() == sorted(key for key, (due, _, _) in held.items() if due <= until)
+        until = int(rng.choice([*range(99), TIME_MAX - 1, TIME_MAX]))
+        due = [key for key, (moment, _, _) in held.items() if moment <= until and moment != TIME_MAX]
+        assert packed.due(until).tolist() == sorted(due), "none that waits for rows alone"
         live = sum(len(state) for _, _, state in held.values())
         assert len(packed._heap) <= 5 * live + 500, "half of what is used belongs to somebody, and room is doubled"
     state, again = packed.dump_state(), PackedStates()

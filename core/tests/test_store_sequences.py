@@ -139,9 +139,14 @@ def check(stream, nbytes, query):
     blob = checkpoint._whole(head, {number: data for (number,), (data,) in chunks.items()})
     with pytest.raises(SnapshotError, match="its head says"):
         checkpoint._whole(head, dict.fromkeys(range(len(blob) + 1), b"x"))
-    batches = checkpoint._logged(head, {step: data for (step,), (_, data) in log.items()})
-    operator = checkpoint.ShardState(0, head, blob, tuple(batches)).restore(Plan(query))
+    operator = checkpoint.ShardState(0, head, blob, tuple(_batches(head, log))).restore(Plan(query))
     assert (operator.texts, operator.watermark) == (stream.texts, head.step)
+    joining = checkpoint.ShardState(0, head, blob, tuple(_batches(head, log))).restore(Plan("another"))
+    assert joining.joined == head.step, "parts that a reader has and the state has not join where its log ends"
+
+
+def _batches(head, log):
+    return checkpoint._logged(head, {step: data for (step,), (_, data) in log.items()})
 
 
 @pytest.fixture(autouse=True)
@@ -279,3 +284,67 @@ def test_a_worker_keeps_the_shards_that_it_had_last(monkeypatch):
         had = [one for one in had if one != place] + [place]
         ids = [Head._make(streams[one].held["head"]).shard_id for one in had[-CACHED:]]
         assert [*cluster.caches[0]] == ids
+
+
+class Asked:
+    """Neighbours who have nothing, and who is asked for what."""
+
+    def __init__(self):
+        self.working, self.tokens = False, []
+
+    def borrow(self, plan, token):
+        self.tokens.append(token)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_neighbours_are_asked_where_the_state_and_its_log_weigh_a_fourth_of_the_rows(seed, monkeypatch):
+    """To the byte, however much of it is log; and never for what this worker has, or for a shard without a state."""
+    cluster, stream = Cluster(np.random.default_rng(seed), monkeypatch, workers=1), Stream()
+    logged = 0
+    for _ in range(20):
+        asked, store = Asked(), Store(stream.held)
+        kept = StateStore(store, asked)
+        assert kept.borrow(Plan("first"), 0) is None and asked.tokens == [], "it is here, or nowhere"
+        cluster.task(stream, fails=False)
+        monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+        head, asked = Head._make(stream.held["head"]), Asked()
+        most = state_store._MOST_SENT * (head.base_size + head.logged)
+        for row_bytes in (0, most, most + 1):
+            assert StateStore(Store(stream.held), asked).borrow(Plan("first"), row_bytes) is None
+        assert asked.tokens == [head.token] * 2
+        logged += head.logged > 0
+        monkeypatch.setattr(state_store, "_CACHE", cluster.caches[0])
+    assert logged
+
+
+def test_an_operator_is_given_away_at_its_token_once_and_stays_at_any_other(monkeypatch):
+    cluster, stream = Cluster(np.random.default_rng(7), monkeypatch, workers=1), Stream()
+    for _ in range(10):
+        before = stream.held.get("head")
+        cluster.task(stream, fails=False)
+        head = Head._make(stream.held["head"])
+        others = [bytes(16), head.shard_id] + ([] if before is None else [Head._make(before).token])
+        assert [state_store._take(head.shard_id, token) for token in others] == [None] * len(others)
+        assert state_store._take(bytes(16), head.token) is None
+        store = Store(stream.held)
+        StateStore(store).load(Plan("first"), 0)
+        assert store.read == 0, "who comes for another step takes nothing away"
+        monkeypatch.setattr(state_store, "_CACHE", cluster.caches[0])
+        cluster.task(stream, fails=False)
+        head = Head._make(stream.held["head"])
+        operator = state_store._take(head.shard_id, head.token)
+        assert (operator.step, operator.token) == (head.step, head.token)
+        assert state_store._take(head.shard_id, head.token) is None
+
+
+@pytest.mark.parametrize("last", [0, 1, 9, 10, 11, 99, 100, 1000])
+def test_the_last_micro_batch_is_that_of_the_largest_number(last, tmp_path):
+    """Whatever else stands beside: what Spark writes of a file system, and a number in other digits than ours."""
+    assert checkpoint.last_committed(tmp_path) == -1
+    (tmp_path / "commits").mkdir()
+    assert checkpoint.last_committed(tmp_path) == -1
+    for number in range(last + 1):
+        (tmp_path / "commits" / str(number)).touch()
+    for name in (f".{last + 1}.crc", f"{last + 1}.tmp", "\u0669" * 5, "metadata"):
+        (tmp_path / "commits" / name).touch()
+    assert checkpoint.last_committed(tmp_path) == last

@@ -1,8 +1,13 @@
 """`source.where` and `source.select` of the local engine: rows as SQL gives them; what is beyond, named."""
 
+import calendar
+import datetime as dt
 import json
+import math
 import tomllib
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
+from itertools import product
+from operator import eq, ge, gt, le, lt, ne
 
 import numpy as np
 import pyarrow as pa
@@ -344,6 +349,113 @@ def test_a_number_is_among_others_as_it_is_equal_to_one_of_them():
     for column in "df":
         assert evaluated(f"{column} IN (0.0D, 2.0D)", rows) == [True, True, False, False, None]
         assert evaluated(f"{column} IN (-0.0D, cast('NaN' AS DOUBLE), 3.0D)", rows) == [True, True, True, False, None]
+
+
+FLOATS = [float("-inf"), -1.5, -0.0, 0.0, 5e-324, 1.5, float("inf"), float("nan"), None]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=str)
+def test_any_two_numbers_are_compared_as_spark_orders_them(kind):
+    """NaN is the largest and its own equal, −0.0 is 0.0; of a null nothing is known but whether it is one."""
+    pairs = [*product(FLOATS, repeat=2)]
+    rows = pa.record_batch(
+        {name: pa.array(column, kind) for name, column in zip("ab", zip(*pairs, strict=True), strict=True)}
+    )
+    ranks = [[None if one is None else (math.isnan(one), 0 if math.isnan(one) else float(np.float32(one)) if
+              kind == pa.float32() else one) for one in pair] for pair in pairs]  # fmt: skip
+    for name, compare in {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}.items():
+        expected = [None if None in pair else compare(*pair) for pair in ranks]
+        assert evaluated(f"a {name} b", rows) == expected, name
+    assert evaluated("a <=> b", rows) == [a == b for a, b in ranks]
+    for name, best in (("greatest", max), ("least", min)):
+        found = evaluated(f"{name}(a, b)", rows)
+        expected = [best([one for one in pair if one is not None], default=None) for pair in ranks]
+        assert [None if one is None else (math.isnan(one), 0 if math.isnan(one) else one) for one in found] == expected
+
+
+def test_parts_of_text_are_those_of_any_position_and_length():
+    """Spark counts from 1, or from the end, and cuts what is before the text off the length."""
+    texts = ["", "a", "Sé𝄞x", "abcdefg", None]
+    rows = pa.record_batch({"t": texts})
+    for position, size in product(range(-6, 7), range(-1, 9)):
+        expected = []
+        for text in texts:
+            start = 0 if text is None else position - 1 if position > 0 else len(text) + position if position else 0
+            expected.append(None if text is None else text[max(start, 0) : max(start + size, start, 0)])
+        if position != 0:
+            assert evaluated(f"substring(t, {position}, {size})", rows) == expected, (position, size)
+    for size in range(9):
+        assert evaluated(f"left(t, {size})", rows) == [text and text[:size] for text in texts]
+        assert evaluated(f"right(t, {size})", rows) == [text and text[max(len(text) - size, 0) :] for text in texts]
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(1, 0), (2, 0), (3, 1), (5, 5), (18, 2), (36, 0)])
+def test_decimals_have_room_up_to_their_last_digit(digits, scale):
+    with localcontext(Context(99)):
+        unit, most = Decimal(1).scaleb(-scale), Decimal(10) ** (digits - scale)
+        last, halfway = most - unit, most - unit / 2
+    kind = f"decimal({digits}, {scale})"
+    fits, beyond = [last, last.copy_negate(), Decimal(0)], [most, most.copy_negate()]
+    wide = pa.record_batch({"d": pa.array([*fits, *beyond], pa.decimal128(digits + 1, scale))})
+    assert evaluated(f"try_cast(d AS {kind})", wide) == [*fits, None, None]
+    half = pa.record_batch({"d": pa.array([halfway, last], pa.decimal128(digits + 2, scale + 1))})
+    assert evaluated(f"try_cast(d AS {kind})", half) == [None, last], "it is rounded first"
+    if digits < 18 and scale == 0:
+        whole = pa.record_batch({"n": [int(one) for one in (*fits, *beyond)]})
+        assert evaluated(f"try_cast(n AS {kind})", whole) == [*fits, None, None]
+
+
+def test_days_are_those_of_the_calendar_in_any_year():
+    years = range(1, 10_000)
+    leap = pa.record_batch({"t": [f"{year:04}-02-29" for year in years]})
+    found = evaluated("try_cast(t AS DATE) IS NOT NULL", leap)
+    assert [year for year, there in zip(years, found, strict=True) if there] == [*filter(calendar.isleap, years)]
+    ends = [(2026, month, day) for month in range(14) for day in range(33)]
+    texts = pa.record_batch({"t": [f"{year}-{month:02}-{day:02}" for year, month, day in ends]})
+    there = [1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1] for year, month, day in ends]
+    for kind in ("DATE", "TIMESTAMP"):
+        assert evaluated(f"try_cast(t AS {kind}) IS NOT NULL", texts) == there
+
+
+def test_times_before_1970_belong_to_the_day_they_are_of():
+    """And to the second: what is rounded is rounded down."""
+    day = 86_400 * 10**6
+    micros = [sign * whole * unit + beside for sign in (1, -1) for whole in (0, 1, 2, 719_000) for unit in (10**6, day)
+              for beside in (-1, 0, 1)]  # fmt: skip
+    rows = pa.record_batch({"n": pa.array(micros, pa.int64())})
+    days = evaluated("cast(timestamp_micros(n) AS DATE)", rows)
+    assert [(one - dt.date(1970, 1, 1)).days for one in days] == [one // day for one in micros]
+    assert evaluated("unix_seconds(timestamp_micros(n))", rows) == [one // 10**6 for one in micros]
+    assert evaluated("cast(timestamp_micros(n) AS BIGINT)", rows) == [one // 10**6 for one in micros]
+    assert evaluated("unix_millis(timestamp_micros(n))", rows) == [one // 1000 for one in micros]
+
+
+@pytest.mark.parametrize("name", ["and", "or"])
+def test_what_is_decided_asks_no_further_and_what_is_not_does(name):
+    """Three values each, of conditions that can fail in a row of their own."""
+    values = [True, False, None]
+    pairs = [*product(values, repeat=2)]
+    decides = name == "or"
+    firsts, seconds = zip(*pairs, strict=True)
+    rows = pa.record_batch({"a": firsts, "n": [None if one is None else int(one) for one in seconds]})
+    expected = [decides if decides in pair else None if None in pair else not decides for pair in pairs]
+    assert evaluated(f"a {name} (10 div 10) * n = 1", rows) == expected
+    assert evaluated(f"a {name} (2 + n) div (n + 1) < 2", rows) == expected
+    zero = pa.record_batch({"a": [decides], "n": [-1]})
+    assert evaluated(f"a {name} 1 div (n + 1) = 1", zero) == [decides]
+    for other in (not decides, None):
+        with pytest.raises(InputError, match="zero"):
+            evaluated(f"a {name} 1 div (n + 1) = 1", pa.record_batch({"a": pa.array([other], pa.bool_()), "n": [-1]}))
+
+
+def test_seconds_with_fractions_end_with_the_last_time_that_there_is():
+    most = 2.0**63
+    edges = [most / 1e6, np.nextafter(most / 1e6, 0), np.nextafter(most / 1e6, np.inf), 1e300]
+    for sign in (1, -1):
+        seconds = [sign * float(one) for one in edges]
+        expected = [min(max(int(one * 1e6), -(2**63)), 2**63 - 1) if abs(one) < 1e299 else
+                    (2**63 - 1 if sign > 0 else -(2**63)) for one in seconds]  # fmt: skip
+        assert evaluated("unix_micros(timestamp_seconds(d))", pa.record_batch({"d": seconds})) == expected
 
 
 def test_an_entry_that_fails_beside_an_exploded_list_is_told_by_its_row_before_where():

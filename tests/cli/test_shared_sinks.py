@@ -13,6 +13,7 @@ import pytest
 from skyband.job.engines import engine_named
 from skyband.job.local import sink_manifest as local_sink_manifest
 from skyband.job.local.sink import open_writer
+from skyband.job.local.sink_manifest import foreign_files
 from skyband.job.parsing import JobError, read_job
 from skyband.job.progress import Progress
 
@@ -68,6 +69,25 @@ def test_a_file_that_somebody_put_there_meanwhile_is_passed_over(folder):
     one.commit()
     assert numbers(folder) == [1, 7]
     assert pq.read_table(mine).equals(rows(7))
+
+
+def test_what_no_reader_takes_for_answers_is_in_nobodys_way(folder):
+    """Names that begin with a dot or an underscore, and files of other formats, stay where a run overwrites."""
+    there = folder.home / "counts"
+    there.mkdir(exist_ok=True)
+    others = {name: there / name for name in (".hidden.parquet", "_odd.parquet", "_SUCCESS")}
+    for path in others.values():
+        path.write_text("mine")
+    assert foreign_files(there, ".parquet") == []
+    for number in (1, 2):
+        run = writer(folder, "overwrite")
+        run.write(rows(number))
+        run.commit()
+        assert numbers(folder) == [number]
+    assert all(path.read_text() == "mine" for path in others.values())
+    (there / "notes.json").write_text("mine")
+    (there / "of others.parquet").write_text("mine")
+    assert foreign_files(there, ".parquet") == [there / "of others.parquet"]
 
 
 def test_of_two_runs_that_overwrite_one_stays(folder):

@@ -1,6 +1,7 @@
 """`answers = "changes"`: the log of what changed, applied to an empty table, gives every answer."""
 
 from collections import defaultdict
+from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
@@ -194,7 +195,7 @@ def test_a_stream_that_was_finished_and_goes_on_has_the_log_of_one_batch(seconds
     assert lines(*logs) == lines(local.apply(pa.concat_tables([table, later]), query))
 
 
-@pytest.mark.parametrize("size", [2**20, 2**21, 2**32, 2**62])
+@pytest.mark.parametrize("size", [2**20, 2**21, 2**28, 2**29, 2**30, 2**31, 2**32, 2**62])
 def test_changes_are_ordered_by_keys_that_fit_into_one_number_or_not(size):
     random = np.random.default_rng(size % 7)
     for _ in range(20):
@@ -311,6 +312,12 @@ def test_a_damaged_state_of_answers_is_refused():
     arrays = dict(held.arrays) | {"last answers rows": np.array([10**9])}
     with pytest.raises(SnapshotError):
         LocalRun.start(query, table.schema).operator.restore(snapshot.encode(held.header, arrays))
+    at = int(pc.max(run.operator._state.changes.rows.column("at").cast(pa.int64())).as_py())
+    for watermark, damaged in ((at, False), (at - 1, True)):
+        changes = run.operator._state.changes
+        other = answer_changes.AnswerChanges(changes.execution, changes.schema)
+        with pytest.raises(SnapshotError, match="at") if damaged else nullcontext():
+            other.load_state(changes.dump_state(), watermark)
 
 
 @pytest.mark.parametrize(

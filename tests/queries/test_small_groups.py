@@ -9,7 +9,14 @@ from skyband.groups import state_arrays
 from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
 from skyband_setjoin import small_sets
-from small_group_checks import check_answers, check_bounded, check_many_entries, check_moves, check_promised
+from small_group_checks import (
+    check_answers,
+    check_bounded,
+    check_looks,
+    check_many_entries,
+    check_moves,
+    check_promised,
+)
 from small_group_queries import (
     BOUNDED,
     BY_ROWS,
@@ -47,6 +54,11 @@ from small_group_queries import (
 )
 def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(number, most, monkeypatch):
     check_answers(number, most, monkeypatch)
+
+
+@pytest.mark.parametrize("number", range(0, OFTEN, 4))
+def test_a_look_at_a_state_leaves_no_trace(number, monkeypatch):
+    check_looks(SPECS[number], number, (1, 3, 12)[number // 4 % 3], monkeypatch)
 
 
 @pytest.mark.parametrize("most", [300, 700, 4096])

@@ -5,15 +5,17 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from rules_frames import DistinctFrame, QuantilesFrame, TotalsFrame, WorkloadFrame
+from rules_frames import KEYS, LIMITS, TOP_LIMITS, DistinctFrame, QuantilesFrame, TotalsFrame, WorkloadFrame
 from rules_oracle import LONGEST, SECOND, Rule, resumed
 from skyband.engines.local import LocalRun
 from skyband.errors import SkybandError
 from skyband.groups.small_groups.windows_in_time import SmallTimeWindows
 from skyband.operator.operator import Operator
+from skyband.queries import make_query
 from skyband.rules import small_groups_with_rules
 from skyband.rules.rules_in_force import Rules
 from skyband.rules.rules_processor import AnsweringRules
+from small_group_checks import look_at
 from small_group_queries import at_most
 
 PLACES = (None, "", "a", "b", "c")
@@ -81,10 +83,11 @@ def even(rules):
     return [rule._replace(window=rule.window and rule.window + rule.window % 2, slide=2 * rule.slide) for rule in rules]
 
 
-def played(case, steps, cuts=(), kills=()):
+def played(case, steps, cuts=(), kills=(), looks=False):
     """The answers in order, and the state of the groups before the last of them.
 
     cuts: of each step the places at which its rows are cut. kills: steps before and after which the run is stopped.
+    looks: after each step its state is written and thrown away.
     """
     frame, backend, changes, _ = CASES[case]
     run, pieces = frame.started(**{"backend": backend, **changes}), []
@@ -95,6 +98,8 @@ def played(case, steps, cuts=(), kills=()):
         ends = [0, *(cuts[number] if cuts else ()), len(rows)]
         pieces += [run.push(frame.batch_of(rows[start:stop])) for start, stop in pairwise(ends) if stop > start]
         run = resumed(run) if number in kills else run
+        if looks:
+            look_at(run.operator.groups)
     state = run.operator.groups.dump_state()
     return sorted(map(repr, frame.plain(pa.Table.from_batches([*pieces, run.finish()])))), state
 
@@ -120,6 +125,34 @@ def compared(case, seed, most, monkeypatch, count=60, size=0):
         assert set(got) == set(map(repr, frame.expected(rows, steps, **options))), f"{case}, seed {seed}"
     assert len(got) == len(set(got)), f"{case}, seed {seed}: twice"
     return len(got)
+
+
+@pytest.mark.parametrize("case", KEYS)
+def test_a_look_at_a_state_leaves_no_trace(case, monkeypatch):
+    """Groups that have run empty, and have not been let go of, among them."""
+    at_most(4, monkeypatch)
+    _, steps = CASES[case][0].scenario(5, 60, filtered=True)
+    found, expected = played(case, steps, looks=True), played(case, steps)
+    assert found[0] == expected[0]
+    np.testing.assert_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_a_look_lets_go_of_no_group_before_its_pass(kind):
+    """Of many groups a pass lets go of those that have run empty once they are some: till then each has its name."""
+    number = np.arange(300)
+    times = pa.array(number * SECOND // 8, pa.timestamp("us"))
+    table = pa.table({"ts": times, "place": [f"place {one}" for one in number]})
+    for name in ("what", "who", "points", "ms"):
+        table = table.append_column(name, pa.array(number % 3, pa.int64() if name[0] == "w" else pa.float64()))
+    limits = TOP_LIMITS if "k" in kind.split("-") or kind == "heavy-hitters" else LIMITS
+    asked = make_query({**KEYS[kind], **limits, "by": ["place"], "delay": "0 seconds"})
+    alone, seen = (LocalRun.start(asked, table.schema) for _ in range(2))
+    for start in range(0, len(table), 3):
+        batch = table.slice(start, 3).combine_chunks().to_batches()[0]
+        assert seen.push(batch).equals(alone.push(batch))
+        look_at(seen.operator.groups)
+        assert seen.operator.groups.keys.tolist() == alone.operator.groups.keys.tolist()
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -13,7 +13,7 @@ from skyband.engines.spark.states_from_history import rows_before, state_pieces
 from skyband.errors import ConfigError, SnapshotError
 from skyband.operator.resharding import take_over
 from skyband.operator.static_broadcast_table import WholeTable
-from skyband.watermark import EventTimeProgress
+from skyband.watermark import EventTimeProgress, Ticking
 
 
 @cache
@@ -253,6 +253,30 @@ def test_rows_of_a_whole_second_table_are_taken_once_whatever_the_shards(after):
         state = operator.snapshot()
         assert operator.has_whole(whole) and operator.broadcast_whole(whole) == [] and operator.snapshot() == state
         assert not operator.has_whole(more) and len(operator.broadcast_whole(more)) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(before, after) for before in COUNTS for after in COUNTS if not before % after]
+)
+def test_what_a_finished_stream_withholds_is_given_once_whatever_its_shards_become(before, after):
+    """By rules with slides of their own, without `by`: each shard withholds a part of an answer."""
+    query, backends = family("distinct-count", windows=[], longest="1 minute"), EXACT["distinct-count"]
+    lengths = {"window": ["30 seconds", "1 minute"], "slide": ["15 seconds", "50 seconds"]}
+    rules = pa.table({"name": ["quick", "slow"], **lengths})
+    first, second = pieces(5)[:2]
+    given = []
+    for shards in (1, before):
+        stream = stream_of(query, shards, backends)
+        for operator in stream.operators:
+            operator.broadcast(rules)
+        stream.push(first)
+        tick = EventTimeProgress.nowhere(1)
+        tick.tick = 1
+        stream.step(tick, Ticking(finish=True))
+        assert sum(len(operator._state.withheld) for operator in stream.operators)
+        stream = stream_of(query, after, backends).begin_from(stream) if given else stream
+        given.append(goes_on(stream, second))
+    assert given[0] == given[1] and given[0]
 
 
 UNTIL = 120 * SECOND

@@ -156,6 +156,22 @@ def key(entry, told):
     return row[told.columns.index("at")], row[told.columns.index("object")]
 
 
+@given(st.integers(1, 6), st.randoms())
+def test_a_row_is_held_against_the_one_that_it_is_most_like(count, random):
+    """However many have one moment and one object, and in whatever order they come."""
+    rows = [(0, "a", float(score), score * score) for score in range(count)]
+    wrong = [(*row[:2], row[2] + 0.5, row[3]) if number % 2 else (*row[:3], -1 - number)
+             for number, row in enumerate(rows)]  # fmt: skip
+    tables = []
+    for some in (wrong, rows):
+        some = random.sample(some, count)
+        tables.append(pa.table(dict(zip(("at", "object", "score", "square"), zip(*some, strict=True), strict=True))))
+    told = difference(*tables, ["at"], ["object"])
+    assert told.count(DIFFERS) == len(told.rows) == count
+    columns = Counter(entry.columns for entry in told.rows)
+    assert columns == Counter({("score",): count // 2, ("square",): count - count // 2})
+
+
 def test_floats_are_the_same_within_a_part_in_10_to_the_9():
     answers = table([(0, "a", 0.1 + 0.2), (0, "b", 1.0)])
     assert not difference(answers, table([(0, "a", 0.3), (0, "b", 1 + 9e-10)]), ["at"], ["object"])

@@ -149,6 +149,13 @@ def test_rows_are_read_as_they_were_written(kind, tmp_path):
     sink.append(EVERY_TYPE)
     versions.append(open_table("sql", url, {"table": "board"}).version)
     assert len({*versions}) == 5
+    random_streams = random.Random(5).choices(["one", "two", "three"], k=12)
+    numbers = {"one": 2, "two": -1, "three": -1}
+    for stream in random_streams:
+        numbers[stream] += 1
+        sink.write(EVERY_TYPE.slice(0, 0), stream, numbers[stream])
+        versions.append(open_table("sql", url, {"table": "board"}).version)
+    assert len({*versions}) == 17, "whichever stream wrote, and however few batches it has written"
 
 
 WHOLE = [0, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1]
