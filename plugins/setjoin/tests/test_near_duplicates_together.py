@@ -29,11 +29,12 @@ def stream(seed):
     rng = np.random.default_rng(seed)
     at, parts = SECOND, []
     for step in range(50):
+        at = at if not parts else int(parts[-1].column(0).cast(pa.int64()).to_numpy()[-1]) // SECOND * SECOND
         at += int(rng.choice([0, 1, 2, 6, 13, 25], p=[0.1, 0.5, 0.2, 0.1, 0.05, 0.05])) * SECOND
         count = int(rng.choice([3, 12, 30, 150], p=[0.3, 0.4, 0.25, 0.05]))
         groups = np.full(count, step % GROUPS) if count == 150 else rng.integers(0, GROUPS, count)
         lengths = rng.integers(0, 5, count)
-        times = np.sort(at + rng.integers(0, 3, count) * SECOND + rng.integers(-1, 2, count))
+        times = np.sort(at + rng.integers(0, rng.choice([3, 25]), count) * SECOND + rng.choice([-1, 0, 0, 0, 1], count))
         parts.append(
             pa.record_batch(
                 {

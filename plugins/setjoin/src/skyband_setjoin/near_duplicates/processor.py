@@ -77,9 +77,12 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def plain_turns(
         cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
     ) -> Sequence[PlainTurn | None]:
-        """Of each with rows, over windows in time, that has one of before in its window, and one at the end."""
+        """Of each with rows, over windows in time, that has one of before in its window, and one at the end.
+
+        Where shards share a group there is one group, so of these none is asked.
+        """
         query = processors[0]._query
-        if query.rows or cls is not NearDuplicatesProcessor:
+        if query.rows or processors[0]._shared or cls is not NearDuplicatesProcessor:
             return super().plain_turns(processors, times, spans, until)
         before = np.array([TIME_MIN if one._last is None else one._last for one in processors], np.int64)
         plain, window = (spans[:, 1] > spans[:, 0]) & (before > TIME_MIN), query.window.length
@@ -98,7 +101,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         rows = rows.take(np.arange(cuts[-1]) + np.repeat(spans[:, 0] - cuts[:-1], sizes))
         times, stored, window = rows.times, first._stored(rows), first._matcher.window
         few = len(rows) <= _FEW_ROWS * len(processors)
-        (offsets, tokens), sides, parts = sets_of(rows["tokens"]), *first._sides_and_parts(rows)
+        (offsets, tokens), sides = sets_of(rows["tokens"]), first._sides(rows)
         # Of each group where its sets begin and end among its own tokens.
         own_offsets = np.insert(offsets[1:], cuts[:-1], offsets[cuts[:-1]]) - np.repeat(offsets[cuts[:-1]], sizes + 1)
         bounds = [some.tolist() for some in (cuts[:-1], cuts[1:], cuts[:-1] + groups, offsets[cuts])]
@@ -115,7 +118,6 @@ class NearDuplicatesProcessor(PerRowProcessor):
                 own_offsets[place : place + stop - start + 1],
                 tokens[begin:end],
                 None if sides is None else sides[start:stop],
-                None if parts is None else parts[start:stop],
             )
             counts.append(own_cuts)
             if len(earlier):
@@ -185,15 +187,15 @@ class NearDuplicatesProcessor(PerRowProcessor):
         seen = self._matcher.seen
         when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
         self._window_rows.update(when, self._stored(rows))
-        return self._matcher.update(when, *sets_of_rows(rows), *self._sides_and_parts(rows))
+        return self._matcher.update(when, *sets_of_rows(rows), self._sides(rows), rows[PART] if self._shared else None)
 
     def _stored(self, rows: Rows) -> list[pa.Array]:
         """What answers tell of each row where it is a match."""
         stored = [*self._columns.ids(rows), *self._columns.carried_of_match(rows), numbers_column(rows.times)]
         return [*stored, _places(rows)] if self._shared else stored
 
-    def _sides_and_parts(self, rows: Rows) -> tuple[Array | None, Array | None]:
-        return rows["side"] if self._matcher.sides == 2 else None, rows[PART] if self._shared else None
+    def _sides(self, rows: Rows) -> Array | None:
+        return rows["side"] if self._matcher.sides == 2 else None
 
     def _answers(
         self, rows: Rows, counts: Int64, similarity: Float64, matches: Sequence[pa.Array]
