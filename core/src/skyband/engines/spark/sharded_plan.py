@@ -140,11 +140,10 @@ class ShardedPlan:
 
         source: the same rows as they came.
         """
-        times = frame.column(keyed_frames.TIME).to_numpy()
         if self.shards == 1:
             whole = None if source is None else record_batch_bytes.to_bytes(source)
             packed = {"rows": 0, "frame": compact_frames.to_bytes(frame), "source": whole}
-            return [{"shard": 0, "first": int(times.min()), **packed}], {0: keyed_frames.own_count(frame)}
+            return [{"shard": 0, "first": _first(frame), **packed}], {0: keyed_frames.own_count(frame)}
         partitioning = self._partition(frame)
         pieces, own = [], {}
         for shard, members in _by_shard(partitioning.shards, self.shards):
@@ -154,7 +153,7 @@ class ShardedPlan:
                 piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[members]))
             came = None if source is None else record_batch_bytes.to_bytes(source.take(pa.array(rows)))
             packed = {"rows": 0, "frame": compact_frames.to_bytes(piece), "source": came}
-            pieces.append({"shard": shard, "first": int(times[rows].min()), **packed})
+            pieces.append({"shard": shard, "first": _first(piece), **packed})
             own[shard] = keyed_frames.own_count(piece)
         return pieces, own
 
@@ -162,6 +161,11 @@ class ShardedPlan:
         if self.query.by:
             return by_hash(frame.column(keyed_frames.GROUP).to_numpy(), self.shards)
         return execution_of(self.query).partition(frame, self.shards)
+
+
+def _first(frame: pa.RecordBatch) -> int:
+    """The earliest time in a frame of one row at least."""
+    return int(frame.column(keyed_frames.TIME).to_numpy().min())
 
 
 def _by_shard(shards: Array, count: int) -> Iterator[tuple[int, Array]]:
