@@ -11,6 +11,7 @@ from skyband import snapshot
 from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
 from skyband.engines.spark.states_from_history import rows_before, state_pieces
 from skyband.errors import ConfigError, SnapshotError
+from skyband.groups.small_groups import limits
 from skyband.operator.resharding import take_over
 from skyband.operator.static_broadcast_table import WholeTable
 from skyband.watermark import EventTimeProgress, Ticking
@@ -219,6 +220,22 @@ def test_queries_join_a_workload_whatever_the_shards():
     alone, spread = (stream_of(more, shards).begin_from(before).push(table().slice(150)) for shards in (1, 3))
     assert plain(alone) == plain(spread)
     assert {row["query"] for row in spread.to_pylist()} == {"quick", "slow"}
+
+
+@pytest.mark.parametrize("most", [0, 512])
+@pytest.mark.parametrize("after", [1, 3])
+def test_groups_that_no_query_looks_at_any_more_are_let_go(after, most, monkeypatch):
+    """They had rows in windows of the longest query, which has left: small ones, and those with a processor."""
+    monkeypatch.setattr(limits, "MOST_ENTRIES", most)
+    both, quick = (family("top-k-workload", by=["name"], queries=queries) for queries in (WORKLOAD[::-1], WORKLOAD[:1]))
+    before, alone = stream_of(both, 1), stream_of(quick, 1)
+    for each in (before, alone):
+        each.push(table().slice(0, 400))
+    stream = stream_of(quick, after).begin_from(before)
+    assert sum(len(operator.groups) for operator in stream.operators) > len(alone.operators[0].groups)
+    end = EventTimeProgress([500 * SECOND], 500 * SECOND)
+    assert plain(stream.step(end)) == plain(alone.step(end))
+    assert [len(operator.groups) for operator in (*stream.operators, *alone.operators)] == [0] * (after + 1)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,9 @@ class Groups:
         if small_groups is not None and broadcast is not None:
             small_groups.listen(broadcast)
         self._until = Bound(TIME_MIN)
+        self._with_other_parts = _NOBODY
+        """Those whose processors were loaded from a state of a query with other parts: they have a turn, after which
+        one whose rows no part looks at any more is let go. It would be due at no moment."""
         self._dropped: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -127,7 +130,7 @@ class Groups:
 
     def _due(self, until: int) -> UInt64:
         """The groups with a moment to answer at most `until`, ascending, by themselves or as a second table asks."""
-        due = self._processors.due(until)
+        due, self._with_other_parts = distinct(self._processors.due(until), self._with_other_parts), _NOBODY
         if self._broadcast is None or self._broadcast.next_at > until:
             return due
         return distinct(due, self._broadcast.due(self._processors.keys, until))
@@ -217,6 +220,8 @@ class Groups:
         keys = theirs[selected]
         self._names.learn(keys, [column.filter(pa.array(selected)) for column in columns])
         self._processors.absorb(other._processors, keys)
+        theirs = other._with_other_parts
+        self._with_other_parts = distinct(self._with_other_parts, theirs[among(theirs, np.sort(keys))])
         if self._small_groups is not None and other._small_groups is not None:
             self._small_groups.absorb(other._small_groups, keys)
 
@@ -283,6 +288,7 @@ class Groups:
         if self._small_groups is not None:
             self._small_groups.load_state(state_arrays.without_prefix("small_groups", arrays))
         self._processors.load_state(state_arrays.without_prefix("processors", arrays), changed)
+        self._with_other_parts = self._processors.keys if changed else _NOBODY
         small_groups = _NOBODY if self._small_groups is None else self._small_groups.keys
         everyone = distinct(self._processors.keys, small_groups)
         apart = len(everyone) == len(self._processors) + len(small_groups)
