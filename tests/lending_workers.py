@@ -7,8 +7,8 @@ import multiprocessing
 import os
 import threading
 
+from skyband.engines.spark.lent_operators import Neighbours
 from skyband.engines.spark.micro_batch import process_micro_batch
-from skyband.engines.spark.neighbours import Neighbours
 from skyband.engines.spark.results_and_metrics import METRICS
 from skyband.engines.spark.shard_keys import keys_of
 from skyband.engines.spark.state_store import StateStore

@@ -8,7 +8,7 @@ from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.small_groups import limits
 from skyband.operator.operator import Operator
-from skyband_setjoin import small_sets
+from skyband_setjoin import small_groups_of_sets
 from small_group_checks import (
     check_answers,
     check_bounded,
@@ -224,7 +224,7 @@ def sets(sizes):
 
 
 def test_a_group_of_sets_grows_by_their_tokens_too(monkeypatch):
-    monkeypatch.setattr(small_sets, "MOST_TOKENS", 40)
+    monkeypatch.setattr(small_groups_of_sets, "MOST_TOKENS", 40)
     asked, grown, found = query(pairs("jaccard", 3, "5 seconds"), by=["group"]), [], []
     for sizes in ([6] * 20, [6] * 10 + [15] + [6] * 9, [6] * 10 + [40] + [6] * 9):
         table = sets(sizes)
@@ -248,7 +248,7 @@ def until_later(table):
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("spec", [pairs("jaccard", 3, "1 hour"), near("jaccard", 0.1, "1 hour")], ids=["pairs", "near"])
 def test_a_group_of_sets_is_small_up_to_the_last_token(spec, beyond, monkeypatch):
-    monkeypatch.setattr(small_sets, "MOST_TOKENS", 40)
+    monkeypatch.setattr(small_groups_of_sets, "MOST_TOKENS", 40)
     asked, table = query(spec, by=["group"]), until_later(sets([10, 10, 10, 10 + beyond]))
     whole, one_by_one = run(asked, table, []), run(asked, table, range(1, 5), snapshots=True)
     assert whole[0] == one_by_one[0] != []

@@ -11,7 +11,7 @@ from skyband.columns.ids import to_ids
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query
-from skyband_setjoin import small_sets
+from skyband_setjoin import small_groups_of_sets
 
 SECOND = 1_000_000
 ALIKE = {
@@ -259,8 +259,8 @@ def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
 @pytest.mark.parametrize("limits", [(5, 4096), (64, 16), (64, 24)])
 def test_groups_outgrow_by_what_their_windows_hold_however_rows_are_cut(limits, window, monkeypatch):
     """Sets, or their tokens, that have left the window in the middle of a batch count no more."""
-    monkeypatch.setattr(small_sets, "MOST_SETS", limits[0])
-    monkeypatch.setattr(small_sets, "MOST_TOKENS", limits[1])
+    monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", limits[0])
+    monkeypatch.setattr(small_groups_of_sets, "MOST_TOKENS", limits[1])
     grown = set()
     for seed in range(3):
         table, rng, states = stream(seed, 150), np.random.default_rng(seed), set()
@@ -377,7 +377,7 @@ def test_rows_of_more_tokens_than_16_bits_count():
 @pytest.mark.parametrize("by", [[], ["place"]])
 def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_window_apart(by, monkeypatch):
     """Time, which another group's rows bring on, may end a window before the next row comes or in the same batch."""
-    monkeypatch.setattr(small_sets, "MOST_SETS", 2)
+    monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", 2)
     for seed in range(12):
         rng = np.random.default_rng(seed)
         apart = [10 * SECOND, 10 * SECOND - 1, 10 * SECOND + 1]
@@ -399,7 +399,7 @@ def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_w
 @pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
 def test_large_groups_that_answer_in_one_turn_are_each_told_their_own(output, size, monkeypatch):
     """Their answers are made together: some of rows without a match, of groups without any, and of the last too."""
-    monkeypatch.setattr(small_sets, "MOST_SETS", 0)
+    monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", 0)
     table = stream(3, rows=250).slice(0, size)
     table = table.set_column(4, "place", pa.array([f"group {i % 7}" for i in range(len(table))]))
     carried = {"carry": ["note"], "carry_match": ["count", "note"]} if output != "kept" else {"carry": ["note"]}
@@ -420,7 +420,7 @@ def test_a_large_group_whose_next_row_comes_just_a_window_later_begins_again(bes
 
     between: what tells before it that no other comes beside the last, of another group where there are groups.
     """
-    monkeypatch.setattr(small_sets, "MOST_SETS", 2)
+    monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", 2)
     seconds = np.array([0, 1, 2, 3, 5 if by else 3, 13, 14]) * SECOND
     seconds[5] += beside
     columns = {

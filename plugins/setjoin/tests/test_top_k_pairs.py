@@ -13,7 +13,7 @@ from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
-from skyband_setjoin import small_sets
+from skyband_setjoin import small_groups_of_sets
 
 SECOND = 1_000_000
 ALIKE = {
@@ -292,8 +292,8 @@ def test_times_that_go_back_are_late_rows():
 @pytest.mark.parametrize(("limits", "rows"), [((5, 4096), 60), ((64, 9), 60), ((64, 20), 180)])
 def test_groups_that_outgrow_beside_others_leave_them_alone_and_do_so_however_rows_are_cut(limits, rows, monkeypatch):
     """In the middle of a batch, moments still to come; of some groups after old sets have left their windows."""
-    monkeypatch.setattr(small_sets, "MOST_SETS", limits[0])
-    monkeypatch.setattr(small_sets, "MOST_TOKENS", limits[1])
+    monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", limits[0])
+    monkeypatch.setattr(small_groups_of_sets, "MOST_TOKENS", limits[1])
     for seed in range(3):
         table = stream(seed, rows)
         rng = np.random.default_rng(seed)

@@ -13,10 +13,10 @@ from skyband.columns.hashing import hash_column, is_hashable
 from skyband.columns.integer_ids import SIGN
 from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
 from skyband.columns.integer_ids import is_integer_id as is_integer_id
-from skyband.columns.keyed_columns import KeyedColumns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
+from skyband.columns.values_by_key import KeyedColumns
 from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among
 

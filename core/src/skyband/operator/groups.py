@@ -12,9 +12,9 @@ from attrs import frozen
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.grouped_rows import GroupedRows
-from skyband.columns.keyed_columns import KeyedColumns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
+from skyband.columns.values_by_key import KeyedColumns
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
 from skyband.groups.broadcast_state import BroadcastState

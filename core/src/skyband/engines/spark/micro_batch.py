@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from skyband.columns import keyed_frames, record_batch_bytes
 from skyband.engines.spark import broadcast_rows, results_and_metrics
-from skyband.engines.spark.neighbours import NeighbourGoneError, RemoteOperator
+from skyband.engines.spark.lent_operators import NeighbourGoneError, RemoteOperator
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.engines.spark.state_store import StateStore

@@ -10,7 +10,7 @@ from typing import Any
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from skyband.engines.spark.neighbours import Neighbours
+from skyband.engines.spark.lent_operators import Neighbours
 from skyband.engines.spark.state_store import StateStore
 
 _NEIGHBOURS = Neighbours()

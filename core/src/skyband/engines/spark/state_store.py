@@ -10,7 +10,7 @@ Each step has a random token, written with it. An operator left in this worker i
 the state's last step, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
 moved on leaves a token that the state does not hold. It is used for the same query only: a job that was changed and
 started again loads the state, which says what may change. An operator left in another worker of this machine is
-borrowed for the micro-batch, where that is at the state's last step (`neighbours`).
+borrowed for the micro-batch, where that is at the state's last step (`lent_operators`).
 """
 
 import os
@@ -19,7 +19,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from skyband.engines.spark.neighbours import CachedOperator, Neighbours, RemoteOperator
+from skyband.engines.spark.lent_operators import CachedOperator, Neighbours, RemoteOperator
 from skyband.engines.spark.step_log import StepLog
 from skyband.errors import SnapshotError
 

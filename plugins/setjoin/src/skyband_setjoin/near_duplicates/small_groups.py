@@ -21,7 +21,7 @@ from skyband_setjoin.near_duplicates.processor import WHEN, at_their_times
 from skyband_setjoin.near_duplicates.query import KEPT, ROWS
 from skyband_setjoin.near_duplicates.small_groups_kernels import match_rows
 from skyband_setjoin.set_matcher import ALL, FIRST
-from skyband_setjoin.small_sets import SetsInOrder, SmallSets
+from skyband_setjoin.small_groups_of_sets import SetsInOrder, SmallSets
 
 if TYPE_CHECKING:
     from skyband_setjoin.near_duplicates.query import NearDuplicates

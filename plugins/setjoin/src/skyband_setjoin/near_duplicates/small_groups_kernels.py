@@ -9,7 +9,7 @@ from skyband.groups.small_groups.kernels import longer
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity_kernel import similarity
-from skyband_setjoin.small_sets_kernels import PlacedSets, shared_tokens
+from skyband_setjoin.small_groups_of_sets_kernels import PlacedSets, shared_tokens
 
 
 @nested_njit

@@ -15,7 +15,7 @@ from skyband.queries.time_columns import moments
 from skyband.windows.schedule import Schedule
 
 from skyband_setjoin.compiled_similarity import resolve
-from skyband_setjoin.small_sets import SetsInOrder, SmallSets
+from skyband_setjoin.small_groups_of_sets import SetsInOrder, SmallSets
 from skyband_setjoin.top_k_pairs.small_groups_kernels import rank_pairs
 
 

@@ -10,7 +10,7 @@ from skyband.groups.small_groups.kernels import longer, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_setjoin.similarity_kernel import similarity
-from skyband_setjoin.small_sets_kernels import shared_tokens
+from skyband_setjoin.small_groups_of_sets_kernels import shared_tokens
 
 
 @nested_njit

@@ -16,7 +16,7 @@ from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupT
 from skyband.state_validation import StateReader
 from skyband.windows.schedule import Schedule
 
-from skyband_setjoin.small_sets_kernels import PlacedSets, distinct_tokens
+from skyband_setjoin.small_groups_of_sets_kernels import PlacedSets, distinct_tokens
 from skyband_setjoin.tokens import sets_of
 
 MOST_SETS, MOST_TOKENS = 64, 4096

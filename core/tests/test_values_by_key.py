@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.columns.keyed_columns import KeyedColumns
+from skyband.columns.values_by_key import KeyedColumns
 
 FIELDS = [pa.field("text", pa.string()), pa.field("number", pa.int16())]
 

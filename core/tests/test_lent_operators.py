@@ -13,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from lending_workers import Worker, run
-from skyband.engines.spark import neighbours, state_store
-from skyband.engines.spark.neighbours import Neighbours
+from skyband.engines.spark import lent_operators, state_store
+from skyband.engines.spark.lent_operators import Neighbours
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
@@ -156,8 +156,8 @@ def test_nobody_borrows_of_himself_or_of_another_user(monkeypatch):
 
 def test_a_worker_that_says_nothing_is_not_waited_for(monkeypatch):
     plan, mine = plan_of("counts"), Neighbours()
-    monkeypatch.setattr(neighbours, "_PATIENCE", 0.01)
-    monkeypatch.setattr(neighbours, "_is_neighbour", lambda other: True)
+    monkeypatch.setattr(lent_operators, "_PATIENCE", 0.01)
+    monkeypatch.setattr(lent_operators, "_is_neighbour", lambda other: True)
     done = threading.Event()
     mine.offer(b"shard", b"token", lambda shard, token: done.wait() and None, lambda shard, back: None)
     assert mine.borrow(plan, b"token") is None
