@@ -72,6 +72,7 @@ def test_rows_that_wait_are_those_of_a_list(seed):
             assert list(zip(*(column.to_pylist() for column in frame.columns[1:]), strict=True)) == rows[first:]
             if rng.random() < 0.5:
                 store = RowStore(FIELDS)
+                store.defer(now, many, start, start + count)  # which the state takes the place of
                 store.load_state(frame, len(rows))
 
 

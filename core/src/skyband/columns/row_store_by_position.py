@@ -144,3 +144,4 @@ class RowStore:
             raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
         self._next = seen
         self._runs = [_Run(seen - len(frame), times, frame.columns[1:])] if len(frame) else []
+        self._waiting, self._rows_waiting, self._before = [], 0, TIME_MIN
