@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as sql
 from skyband.engines import local
-from skyband.engines.spark import stream
+from skyband.engines.spark import step_log, stream
+from skyband.engines.spark.checkpoint import read_shards
 from skyband.queries import make_query
 
 pytestmark = pytest.mark.spark
@@ -86,6 +87,27 @@ def test_a_micro_batch_writes_its_rows_and_not_the_state(files, stream, tmp_path
     written = [written_in(entry) for entry in progress]
     assert written[0] > 4_000_000
     assert statistics.median(written[1:]) < 40_000
+
+
+def test_a_step_of_megabytes_is_loaded_again(files, stream, session, tmp_path):
+    """It stands in the state in pieces, which a job whose source has gained a column reads, as does a reader of
+    checkpoints."""
+    keys = {"kind": "distinct-count", "time": "ts", "item": "item", "every": "5 seconds", "windows": ["1 hour"]}
+    query, rng, parts = make_query(keys), np.random.default_rng(3), []
+    for start, count in ((0, 300_000), (10, 300_000), (20, 50)):
+        seconds = np.sort(rng.integers(start, start + 10, count))
+        parts.append(table_of(seconds, item=rng.integers(0, 2**62, count)))
+    stream(files(pa.concat_tables(parts[:2]), 2), query, {"sketch": "exact"}, shards=1)
+    (shard,) = read_shards(session, str(tmp_path / "checkpoint"))
+    assert (shard.head.step, shard.head.base) == (2, 1)
+    assert shard.head.logged > 2 * step_log.PIECE
+    (step,) = shard.batches
+    assert sum(map(len, step.frames)) == 300_000
+    wider = files(parts[2].append_column("unread", parts[2]["item"]), 1, "wider")
+    got, _ = stream(files(parts[2], 1), query, {"sketch": "exact"}, shards=1, like=wider)
+    expected = reached(pa.concat_tables(parts), query, {"sketch": "exact"})
+    assert rows_of(got, expected.column_names) == rows_of(expected.to_pylist(), expected.column_names)
+    assert max(expected["count"].to_pylist()) > 599_000
 
 
 def written_in(progress) -> int:
