@@ -182,9 +182,8 @@ CHANGES = {"answers": "changes"}
 ASKED = [{}, CHANGES, {"by": ["place"], "delay": "5 seconds"}, {"by": ["place"], **CHANGES}]
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_a_step_that_brings_nothing_changes_nothing(seed):
-    """Neither a row nor a tick, as where a second table alone has news: in the middle, idle, finished or going on."""
+def walked(seed):
+    """Runs that are interrupted in every way, with the time and what comes next: rows, the clock alone, or the end."""
     random = Random(seed)
     query, table, now = workload(**ASKED[seed % 4]), stream([0, 1, 4]), 0
     runs = {how: InterruptedRun(query, table.schema, how) for how in WAYS}
@@ -194,6 +193,13 @@ def test_a_step_that_brings_nothing_changes_nothing(seed):
         mark = runs["as it is"].run.operator.watermark
         begin = max(0 if mark is None else -(-mark // SECOND), now)
         rows = stream([begin, begin + 1, begin + 4]) if what == "rows" else None
+        yield runs, now, rows, what
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_that_brings_nothing_changes_nothing(seed):
+    """Neither a row nor a tick, as where a second table alone has news: in the middle, idle, finished or going on."""
+    for runs, now, rows, what in walked(seed):
         for run in runs.values():
             run.go(now, rows, what == "end")
             before = run.run.operator.snapshot()
@@ -204,15 +210,7 @@ def test_a_step_that_brings_nothing_changes_nothing(seed):
 @pytest.mark.parametrize("seed", [2, 3, 5, 13, 21, 35])
 def test_one_that_is_idle_ends_and_goes_on_is_the_same_wherever_it_goes_on(seed):
     """Time goes on with rows, with the clock while there are none, and to the end for now, in any order."""
-    random = Random(seed)
-    query, table, now = workload(**ASKED[seed % 4]), stream([0, 1, 4]), 0
-    runs = {how: InterruptedRun(query, table.schema, how) for how in WAYS}
-    walk = [(random.randint(0, 9), random.choice(["rows", "clock", "end"])) for _ in range(6)]
-    for seconds, what in [(0, "rows"), *walk]:
-        now += seconds
-        mark = runs["as it is"].run.operator.watermark
-        begin = max(0 if mark is None else -(-mark // SECOND), now)
-        rows = stream([begin, begin + 1, begin + 4]) if what == "rows" else None
+    for runs, now, rows, what in walked(seed):
         given = {how: lines(run.go(now, rows, what == "end")) for how, run in runs.items()}
         assert given["restored"] == given["replayed"] == given["as it is"]
 
