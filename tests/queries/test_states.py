@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
+from in_process_shards import on_shards
 from skyband import create, restore, states
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
@@ -129,6 +130,24 @@ def test_only_groups_that_changed_where_asked():
         asked = states.estimate(list(groups.values()), since=at - 37 * MINUTE)
         assert states.estimate([newest[status] for status in groups], since=at - 37 * MINUTE) == asked
     assert fewer > 50
+
+
+TOTALS = {"kind": "heavy-hitters", "object": "client", "k": 3}
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"kind": "distinct-count", "item": "client"}, TOTALS, TOTALS | {"total": "distinct", "value": "status"}],
+)
+def test_a_state_of_shards_that_changed_has_the_rows_of_those_where_none_came(keys):
+    """Rows of a moment may come to one shard alone: the others' rows before are in the window all the same."""
+    asked = make_query({"time": "ts", "windows": ["10 minutes"], "every": "1 minute", "emit": "changed-state", **keys})
+    rows = visits(rows=300, clients=9)
+    backends = {asked.roles[0]: "exact"}
+    alone = by_moment(local.apply(rows, asked, backends))
+    assert 100 < len(alone) < 240
+    for shards, batches in ((2, 1), (3, 7)):
+        assert by_moment(on_shards(rows, asked, shards, batches, backends)[0]) == alone
 
 
 def test_windows_in_rows_answer_over_the_last_rows():

@@ -1,11 +1,14 @@
 """Answers that are states: a column of snapshots, each of which says what it covers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from skyband.arrays import Array
+from skyband.queries.time_columns import moments
 from skyband.roles import Backend
 from skyband.states.coverage import Coverage
 from skyband.states.description import describe
@@ -15,6 +18,8 @@ from skyband.states.uniting import union
 STATE, CHANGED = "state", "changed-state"
 KINDS = (STATE, CHANGED)
 FIELD = pa.field("state", pa.binary())
+NEWS = pa.field("news", pa.bool_())
+"""Of a shard's states: whether rows came since the moment before, where a table has only those of which some did."""
 NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
@@ -23,8 +28,32 @@ def state_of(backend: Backend, covers: Coverage, extra: Mapping[str, Array] = NO
     return encode_state(backend.role, backend.name, backend.parameters(), {**backend.dump_state(), **extra}, covers)
 
 
+def shard_fields(fields: Sequence[pa.Field], emit: str | None) -> list[pa.Field]:
+    """The columns of a shard's answers: it gives a state at each moment, as rows may have come to another shard."""
+    return [*fields, NEWS] if emit == CHANGED else [*fields]
+
+
+def gives_all(emit: str | None, answers: pa.Schema) -> bool:
+    """Whether a state is given at each moment, or at those alone since the last of which rows came."""
+    return emit != CHANGED or NEWS.name in answers.names
+
+
+def batch_of(answers: pa.Schema, states: Sequence[tuple[int, bytes, bool]]) -> pa.RecordBatch | None:
+    """Answers of moments, states, and whether rows came since the moment before; None of none."""
+    if not states:
+        return None
+    at, blobs, news = zip(*states, strict=True)
+    columns = [moments(np.array(at), answers.field("at").type), pa.array(blobs, pa.binary())]
+    columns += [pa.array(news, pa.bool_())] if NEWS.name in answers.names else []
+    return pa.RecordBatch.from_arrays(columns, schema=answers)
+
+
 def merged(answers: pa.Table) -> pa.Table:
-    """One state a moment from those of the shards."""
+    """One state a moment from those of the shards; with `NEWS`, of moments of which one has some."""
+    if NEWS.name in answers.column_names:
+        news = answers.column("at").filter(answers.column(NEWS.name))
+        answers = answers.filter(pc.is_in(answers.column("at"), value_set=news.combine_chunks()))
+        answers = answers.drop_columns(NEWS.name)
     ordered = answers.sort_by("at").combine_chunks()
     moments = ordered.column("at").combine_chunks()
     runs = _runs(moments)

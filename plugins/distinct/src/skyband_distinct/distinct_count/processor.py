@@ -15,7 +15,6 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries import emitted_states
-from skyband.queries.time_columns import moments
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage
 from skyband.states.state import State
@@ -137,21 +136,19 @@ class StateProcessor(CountingProcessor):
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         super().__init__(query, bindings, answers)
         self._changed = query.emit == emitted_states.CHANGED
-        self._states: list[tuple[int, bytes]] = []
+        self._gives_all = emitted_states.gives_all(query.emit, answers)
+        self._states: list[tuple[int, bytes, bool]] = []
 
     def answer(self, at: int) -> None:
         since = min(self._schedule.starts(at))
         self._sketch.forget(since)
         if not self.needs_answers:
             return
-        if not self._changed or self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1)):
+        news = self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1))
+        if news or self._gives_all:
             covers = Coverage(at, since, self._rows, self._changed)
-            self._states.append((at, emitted_states.state_of(self._sketch, covers)))
+            self._states.append((at, emitted_states.state_of(self._sketch, covers), news))
 
     def collect(self) -> pa.RecordBatch | None:
-        if not self._states:
-            return None
-        at, states = zip(*self._states, strict=True)
-        self._states = []
-        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        states, self._states = self._states, []
+        return emitted_states.batch_of(self._schema, states)

@@ -269,7 +269,7 @@ class DistinctCount(QueryWithRules):
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         terms = [pa.field(value_sums.TERMS, pa.list_(pa.float64()))] if self.adds else []
-        return [*self.answer_fields(schema), *terms]
+        return emitted_states.shard_fields([*self.answer_fields(schema), *terms], self.emit)
 
     @property
     def labels(self) -> list[str]:

@@ -2,12 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.queries import emitted_states
-from skyband.queries.time_columns import moments
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage
 
@@ -22,21 +20,21 @@ class StatesProcessor(QuantilesProcessor):
 
     def __init__(self, query: "Quantiles", sketch: Binding, answers: pa.Schema) -> None:
         self._changed = query.emit == emitted_states.CHANGED
+        self._gives_all = emitted_states.gives_all(query.emit, answers)
         super().__init__(query, sketch, answers)
 
     def feed(self, times: Int64, rows: Rows, due: Int64) -> pa.RecordBatch | None:
         times, values = self._in_order(times, rows["value"])
-        found = [(at, self._state(at)) for at in self._moments(times, values, due) if self._is_wanted(at)]
-        if not found:
-            return None
-        at, states = zip(*found, strict=True)
-        columns = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        found = [
+            (at, self._state(at), self._has_news(at))
+            for at in self._moments(times, values, due)
+            if self._gives_all or self._has_news(at)
+        ]
+        return emitted_states.batch_of(self._schema, found)
 
-    def _is_wanted(self, at: int) -> bool:
+    def _has_news(self, at: int) -> bool:
         latest = self._sketch.latest
-        new = latest is not None and latest >= self._schedule.latest(at - 1)
-        return not self._changed or self._rows or new
+        return self._rows or (latest is not None and latest >= self._schedule.latest(at - 1))
 
     def _state(self, at: int) -> bytes:
         covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+from skyband.queries import emitted_states
 from skyband.queries.carried_columns import carry_fields
 from skyband.queries.composite_ids import columns_of, identity_fields
 from skyband.queries.time_columns import at_field
@@ -44,4 +45,4 @@ def shard_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
     """
     without = query.gives_states or query.against is not None or query.half_life is not None
     grands = [] if without else [pa.field(name, pa.float64()) for name in GRANDS]
-    return [*answer_fields(query, schema), *grands]
+    return emitted_states.shard_fields([*answer_fields(query, schema), *grands], query.emit)

@@ -2,13 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns import record_batch_bytes
 from skyband.columns.integer_ids import is_integer_id
 from skyband.queries import emitted_states
-from skyband.queries.time_columns import moments
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage
 from skyband.states.object_names import extra_arrays, together
@@ -27,6 +25,7 @@ class StatesProcessor(TotalsProcessor):
 
     def __init__(self, query: "HeavyHitters", ranker: Binding, answers: pa.Schema) -> None:
         self._changed = query.emit == emitted_states.CHANGED
+        self._gives_all = emitted_states.gives_all(query.emit, answers)
         super().__init__(query, ranker, answers)
 
     def _object_type(self) -> pa.DataType:
@@ -35,20 +34,17 @@ class StatesProcessor(TotalsProcessor):
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> pa.RecordBatch | None:
         found = [
-            (at, self._state(at)) for at in self._moments(self._ranker, times, columns, due) if self._is_wanted(at)
+            (at, self._state(at), self._has_news(at))
+            for at in self._moments(self._ranker, times, columns, due)
+            if self._gives_all or self._has_news(at)
         ]
         if len(due):
             self._names.forget(int(due[-1]) - self._horizon)
-        if not found:
-            return None
-        at, states = zip(*found, strict=True)
-        columns_ = [moments(np.array(at), self._schema.field("at").type), pa.array(states, pa.binary())]
-        return pa.RecordBatch.from_arrays(columns_, schema=self._schema)
+        return emitted_states.batch_of(self._schema, found)
 
-    def _is_wanted(self, at: int) -> bool:
+    def _has_news(self, at: int) -> bool:
         latest = self._ranker.latest
-        new = latest is not None and latest + self._phase >= self._schedule.latest(at - 1)
-        return not self._changed or self._rows or new
+        return self._rows or (latest is not None and latest + self._phase >= self._schedule.latest(at - 1))
 
     def _state(self, at: int) -> bytes:
         covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)
