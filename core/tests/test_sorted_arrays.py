@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from skyband.kernels.sorted_arrays import among, distinct
+from skyband.kernels.ascending_search import search_ascending
+from skyband.kernels.sorted_arrays import among, distinct, places_of
 
 NUMBERS = st.one_of(
     arrays.arrays(np.uint64, st.integers(0, 30), elements=st.integers(0, 9) | st.integers(0, 2**64 - 1)),
@@ -28,3 +29,27 @@ def test_of_nothing(kind):
     assert distinct(nothing, nothing).dtype == kind
     assert among(np.array([1, 2], kind), nothing).tolist() == [False, False]
     assert among(nothing, np.array([1], kind)).tolist() == []
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_places_are_numpys_whether_values_ascend_or_not(data):
+    """Keys from so few that some come twice, some are less and some more than all members."""
+    most = data.draw(st.sampled_from([3, 40, 2**64 - 1]))
+    keys = arrays.arrays(np.uint64, st.integers(0, 60), elements=st.integers(0, most))
+    members, values = np.sort(data.draw(keys)), data.draw(keys)
+    for searched in (values, np.sort(values)):
+        np.testing.assert_array_equal(search_ascending(members, searched), np.searchsorted(members, searched))
+
+
+@pytest.mark.parametrize("count", [1023, 1024, 5000])
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_places_of_many(count, kind):
+    rng = np.random.default_rng(count)
+    members = np.unique(rng.integers(0, 3 * count, 2 * count)).astype(kind)
+    values = rng.integers(0, 4 * count, count).astype(kind)
+    for searched in (values, np.sort(values), members):
+        places = places_of(searched, members)
+        assert places.dtype == np.int64
+        np.testing.assert_array_equal(places, np.searchsorted(members, searched))
+    np.testing.assert_array_equal(among(values, members), np.isin(values, members))

