@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
+from skyband.columns.integer_ids import SIGN
+from skyband.kernels.grouped_order import order_by_group
 from skyband.roles.sharding import BUILD
 from skyband.state_validation import StateReader
 
@@ -82,7 +84,7 @@ class WindowMatcher(SetMatcher):
             "times": records["time"],
             "sizes": sizes,
             "sides": records["side"].astype(np.int8),
-            "tokens": tokens[np.lexsort((tokens, np.repeat(np.arange(len(sizes)), sizes)))],
+            "tokens": tokens[order_by_group(sizes, tokens.view(np.uint64) ^ SIGN)],
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
