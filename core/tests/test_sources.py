@@ -127,6 +127,18 @@ def test_only_what_a_streaming_sink_committed_is_read(tmp_path):
     assert rows("parquet", tmp_path) == [{"name": "kept"}]
 
 
+def test_the_log_of_a_streaming_sink_holds_for_its_folders_too(tmp_path):
+    for name in ("kept", "left"):
+        folder = tmp_path / "day=1"
+        folder.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"name": [name]}), folder / f"{name}.parquet")
+    log = tmp_path / "_spark_metadata"
+    log.mkdir()
+    entry = json.dumps({"path": f"file://{tmp_path}/day=1/kept.parquet", "size": 1, "action": "add"})
+    (log / "0").write_text(f"v1\n{entry}\n")
+    assert rows("parquet", tmp_path) == [{"name": "kept", "day": 1}]
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "json", "arrow"])
 def test_an_empty_or_foreign_file_is_a_clear_error(tmp_path, format):
     path = tmp_path / "a"

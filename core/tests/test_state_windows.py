@@ -182,6 +182,33 @@ def test_a_table_of_all_states_has_its_moments_only(written):
             StatesTable(path).as_of(at + 1)
 
 
+def test_groups_may_stand_in_folders_as_spark_writes_them(tmp_path):
+    """One with a blank in it, one without a value; what stands above the table is no group of it."""
+    names = {"a": "a%20b", "b": "__HIVE_DEFAULT_PARTITION__", "c": "c"}
+    rows = stream(2)
+    answers = local.apply(table(rows), counting(), {"sketch": "exact"})
+    folder = tmp_path / "run=5" / "states"
+    for group, name in names.items():
+        own = answers.filter(pa.array([value == group for value in answers["g"].to_pylist()]))
+        (folder / f"g={name}").mkdir(parents=True)
+        pq.write_table(own.drop_columns(["g"]), folder / f"g={name}" / "part.parquet")
+    (at,) = answers["at"][-1:].cast(pa.int64()).to_pylist()
+    asked = asking_a_table.ask(str(folder), ["20 seconds"], str(at))
+    counts = {row.group["g"]: row.numbers["count"] for row in asked.rows}
+    assert asked.by == ("g",)
+    there = {group: len(items(rows, [group], at - EVERY, at)) for group in by_moment(answers)[at]}
+    assert counts == {{"a": "a b", "b": None, "c": "c"}[group]: count for group, count in there.items()}
+
+
+def test_files_of_a_table_that_are_not_alike_are_named(written):
+    path = written(local.apply(table(stream(1)), counting(), {"sketch": "exact"}))
+    pq.write_table(pa.table({"at": [1], "h": ["a"]}), f"{path}/other.parquet")
+    with pytest.raises(
+        InputError, match=r"other.parquet' has the columns at, h, and .*000.parquet' .*name files that are"
+    ):
+        StatesTable(path)
+
+
 @pytest.mark.parametrize("size", [1, ROWS_AT_ONCE - 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE])
 def test_a_state_is_found_wherever_it_stands_in_a_row_group(size, tmp_path):
     """Each by itself, in row groups of so many: the first, the last, those at the borders of what is read at once."""
@@ -308,6 +335,18 @@ def test_a_state_holds_just_what_it_covers(role, latest):
                 states.describe(blob)
 
 
+def test_a_state_whose_last_row_is_of_the_moment_0_covers_that_row():
+    sketch = create("sketch", "exact")
+    sketch.update(np.array([0]), np.array([1], np.uint64))
+    for at in (1, 0, -1):
+        blob = encode_state("sketch", "exact", {}, sketch.dump_state(), Coverage(at, at - 5))
+        if at == 1:
+            assert states.describe(blob).at == 1
+        else:
+            with pytest.raises(SnapshotError, match="does not hold just what it covers"):
+                states.describe(blob)
+
+
 @pytest.mark.parametrize(
     "header",
     [{"at": 1, "since": 2}, {"at": 2.0, "since": 1}, {"at": True, "since": 0}, {"at": 2**63, "since": 0},
@@ -341,6 +380,10 @@ def test_states_of_two_moments_go_together_only_where_both_tables_hold_what_chan
     for one, other in (("state", "state"), ("state", "changed-state"), ("changed-state", "state")):
         with pytest.raises(InputError, match="unite states of one moment"):
             states.estimate([held[one][first]["a"], held[other][second]["a"]])
+    mixed = [held["changed-state"][first]["a"], held["state"][first]["a"], held["changed-state"][second]["a"]]
+    for three in (mixed, [mixed[1], mixed[0], mixed[2]]):
+        with pytest.raises(InputError, match=r"row 2: .* unite states of one moment"):
+            states.estimate(three)
     both = [held["changed-state"][first]["a"], held["changed-state"][second]["a"]]
     for pair in (both, both[::-1]):
         told = states.describe(states.union(pair))

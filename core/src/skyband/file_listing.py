@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from skyband.errors import ConfigError, Problem
 from skyband.store_paths import StorePath
@@ -15,6 +16,7 @@ SUFFIXES = {
     ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".log": "text", ".txt": "text",
 }  # fmt: skip
 """The format of files by how their names end, before `.gz` and the like."""
+_NULL = "__HIVE_DEFAULT_PARTITION__"
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".xz")
 
 
@@ -29,6 +31,19 @@ def format_by_name(file: Path) -> str | None:
 def is_pattern(path: Path) -> bool:
     """Whether a path stands for all that match it."""
     return any(mark in str(path) for mark in "*?[")
+
+
+def fixed_part(path: Path) -> Path:
+    """What stands before the marks of a pattern, else the path: `key=value` folders below it are columns."""
+    fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
+    return type(path)(*fixed) if len(fixed) < len(path.parts) else path
+
+
+def keys_of(file: Path, base: Path) -> dict[str, str | None]:
+    """What the folders between `base` and a file say, in their order."""
+    folders = file.parts[len(base.parts) : -1] if file.is_relative_to(base) else ()
+    pairs = [folder.partition("=") for folder in folders if "=" in folder]
+    return {unquote(key): None if value == _NULL else unquote(value) for key, _, value in pairs}
 
 
 def data_files(path: Path) -> list[Path]:
@@ -73,11 +88,13 @@ class _File:
         return os.stat(self.path)  # noqa: PTH116 - as an entry has it
 
 
-def _below(root: str) -> "Iterator[os.DirEntry[str] | _File]":
+def _below(root: str, log_above: set[str] | None = None) -> "Iterator[os.DirEntry[str] | _File]":
+    """log_above: the names in the log of a folder above; None where there is no such log."""
     if Path(root).is_file():
         yield _File(root)
     elif Path(root).is_dir():
         committed = _committed(Path(root) / "_spark_metadata")
+        committed = log_above if committed is None else committed
         with os.scandir(root) as entries:  # each tells whether it is a file, of which there may be 100,000
             for entry in entries:
                 if entry.name.startswith(("_", ".")):
@@ -86,7 +103,7 @@ def _below(root: str) -> "Iterator[os.DirEntry[str] | _File]":
                     if committed is None or entry.name in committed:
                         yield entry
                 elif "=" in entry.name and entry.is_dir():
-                    yield from _below(entry.path)
+                    yield from _below(entry.path, committed)
 
 
 def _committed(log: Path) -> set[str] | None:

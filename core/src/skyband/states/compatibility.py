@@ -44,10 +44,11 @@ def common_coverage(states: Sequence[State]) -> Coverage | None:
         if covers.rows or whole.rows:
             message = "counts rows, each group its own: there is no moment that two of them share"
             raise InputError("states", f"{message}; ask each by itself", row)
-        if covers.at != whole.at and not (covers.changed and whole.changed):
+        both_changed = covers.changed and whole.changed
+        if covers.at != whole.at and not both_changed:
             message = f"is of {covers.show(covers.at)}, the first of {whole.show(whole.at)}"
             raise InputError("states", f"{message}: unite states of one moment", row)
-        whole = Coverage(max(whole.at, covers.at), max(whole.since, covers.since), False, whole.changed)
+        whole = Coverage(max(whole.at, covers.at), max(whole.since, covers.since), False, both_changed)
     return whole
 
 

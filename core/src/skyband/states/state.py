@@ -78,7 +78,8 @@ class State:
     def check_coverage(self) -> None:
         """Raise SnapshotError unless it holds just what its header says that it covers."""
         covers = self.covers
-        if covers is not None and (self.earliest > covers.since or (self.latest or TIME_MIN) >= covers.at):
+        latest = TIME_MIN if self.latest is None else self.latest
+        if covers is not None and (self.earliest > covers.since or latest >= covers.at):
             raise SnapshotError(f"contradicts itself: it does not hold just what it covers, {covers.to_header()}")
 
 

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from skyband.arrays import Int64
 from skyband.errors import InputError, SnapshotError, suggest
-from skyband.file_listing import data_files
+from skyband.file_listing import data_files, fixed_part, keys_of
 from skyband.states.coverage import Coverage
 from skyband.states.state import State, read_state
 
@@ -56,12 +56,17 @@ class StatesTable:
             self._files = [pq.ParquetFile(file, pre_buffer=False) for file in paths]
         except (OSError, pa.ArrowException) as error:
             raise InputError("states", f"{path!r} cannot be read as Parquet: {error}") from error
-        self._folders = [_folders(file) for file in paths]
+        self._folders = [keys_of(file, fixed_part(Path(path))) for file in paths]
         names = [*self._files[0].schema_arrow.names, *self._folders[0]]
         for name, option in ((AT, "states"), (column, "column")):
             if name not in names:
                 raise InputError(option, f"{path!r} has no column {name!r}; {suggest(name, names)}")
         self.grouping = [name for name in names if name not in (AT, column)]
+        for path_of_file, file, folders in zip(paths, self._files, self._folders, strict=True):
+            if {*file.schema_arrow.names, *folders} != {*names}:
+                here = ", ".join([*file.schema_arrow.names, *folders])
+                message = f"has the columns {here}, and {str(paths[0])!r} {', '.join(names)}: name files that are alike"
+                raise InputError("states", f"{str(path_of_file)!r} {message}")
 
     def as_of(self, at: int | None) -> tuple[int, list[GroupState]]:
         """The moment `at`, or the newest, and the states of all groups as of then.
@@ -175,8 +180,3 @@ def _times(column: pa.ChunkedArray) -> Int64:
     chunks = [np.frombuffer(c.buffers()[1], dtype, len(c), c.offset * dtype.itemsize) for c in column.chunks]
     times = np.concatenate([np.empty(0, dtype), *chunks]).astype(np.int64)
     return times // 1_000 if unit == "ns" else times * _MICROSECONDS[unit]
-
-
-def _folders(file: Path) -> dict[str, str]:
-    """What the folders `key=value` above a file say."""
-    return dict(part.split("=", 1) for part in file.parts[:-1] if "=" in part)

@@ -61,7 +61,8 @@ def with_folders(source: Source, rows: "pa.Table", files: list[Path]) -> "tuple[
     import pyarrow as pa
     from attrs import evolve
 
-    from skyband.job.sources.key_folders import key_fields, keys_of, with_keys
+    from skyband.file_listing import keys_of
+    from skyband.job.sources.key_folders import key_fields, with_keys
     from skyband.job.sources.source_files import base_of
     from skyband.job.sources.spark_ddl import ddl_of
 

@@ -4,28 +4,20 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from pathlib import Path
-from urllib.parse import unquote
 
 import pyarrow as pa
 
 from skyband.errors import InputError
+from skyband.file_listing import keys_of
 from skyband.job.sources.spark_ddl import ZONE
 from skyband.job.sources.text_values import typed
 
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d{1,6})?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 _NUMBERS = (pa.int32(), pa.int64(), pa.decimal128(38, 0), pa.float64())
 """From narrow to wide: values of several of these are of the widest."""
-
-
-def keys_of(path: Path, base: Path) -> dict[str, str | None]:
-    """What the folders between `base` and a file say, in their order."""
-    folders = path.parts[len(base.parts) : -1] if path.is_relative_to(base) else ()
-    pairs = [folder.partition("=") for folder in folders if "=" in folder]
-    return {unquote(key): None if value == _NULL else unquote(value) for key, _, value in pairs}
 
 
 def key_fields(paths: Iterable[Path], base: Path) -> list[pa.Field]:

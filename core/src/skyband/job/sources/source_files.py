@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from skyband.errors import ConfigError, Problem
-from skyband.file_listing import data_files, is_pattern
+from skyband.file_listing import data_files, fixed_part, is_pattern, keys_of
 from skyband.job.model import Source, file_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
@@ -80,7 +80,7 @@ class Files:
         import pyarrow as pa
 
         from skyband.job.sources import text_files
-        from skyband.job.sources.key_folders import keys_of, with_keys
+        from skyband.job.sources.key_folders import with_keys
 
         if self.layout is not None:
             return None
@@ -96,7 +96,7 @@ class Files:
     def _read(self, part: FilePart, columns: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        from skyband.job.sources.key_folders import keys_of, with_keys
+        from skyband.job.sources.key_folders import with_keys
 
         keys = keys_of(part.path, base_of(self.source))
         if not keys.keys() & set(columns.names):
@@ -190,8 +190,7 @@ def base_of(source: Source) -> Path:
     """The folder below which `key=value` folders are columns."""
     path = file_path(source.path or "")
     assert path is not None  # files of another kind are not read here
-    fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
-    return type(path)(*fixed) if len(fixed) < len(path.parts) else path
+    return fixed_part(path)
 
 
 def _nothing_at(path: Path, source: Source) -> str:
