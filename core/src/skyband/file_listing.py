@@ -33,8 +33,8 @@ def is_pattern(path: Path) -> bool:
     return any(mark in str(path) for mark in "*?[")
 
 
-def fixed_part(path: Path) -> Path:
-    """What stands before the marks of a pattern, else the path: `key=value` folders below it are columns."""
+def base_of_keys(path: Path) -> Path:
+    """The folder below which `key=value` folders are columns: the path, without the parts that are patterns."""
     fixed = [part for part in path.parts if not any(mark in part for mark in "*?[")]
     return type(path)(*fixed) if len(fixed) < len(path.parts) else path
 

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from skyband.arrays import Int64
 from skyband.errors import InputError, SnapshotError, suggest
-from skyband.file_listing import data_files, fixed_part, keys_of
+from skyband.file_listing import base_of_keys, data_files, keys_of
 from skyband.states.coverage import Coverage
 from skyband.states.state import State, read_state
 
@@ -56,7 +56,7 @@ class StatesTable:
             self._files = [pq.ParquetFile(file, pre_buffer=False) for file in paths]
         except (OSError, pa.ArrowException) as error:
             raise InputError("states", f"{path!r} cannot be read as Parquet: {error}") from error
-        self._folders = [keys_of(file, fixed_part(Path(path))) for file in paths]
+        self._folders = [keys_of(file, base_of_keys(Path(path))) for file in paths]
         names = [*self._files[0].schema_arrow.names, *self._folders[0]]
         for name, option in ((AT, "states"), (column, "column")):
             if name not in names:

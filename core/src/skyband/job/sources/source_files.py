@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from skyband.errors import ConfigError, Problem
-from skyband.file_listing import data_files, fixed_part, is_pattern, keys_of
+from skyband.file_listing import base_of_keys, data_files, is_pattern, keys_of
 from skyband.job.model import Source, file_path
 from skyband.job.sources.file_parts import FilePart
 from skyband.job.sources.row_location import PlacedBatches
@@ -190,7 +190,7 @@ def base_of(source: Source) -> Path:
     """The folder below which `key=value` folders are columns."""
     path = file_path(source.path or "")
     assert path is not None  # files of another kind are not read here
-    return fixed_part(path)
+    return base_of_keys(path)
 
 
 def _nothing_at(path: Path, source: Source) -> str:
