@@ -38,6 +38,19 @@ def test_pairs_of_two_streams_by_every_similarity(similarity):
     same(events(2), family("top-k-pairs", side="side", similarity=similarity, k=20), 4, 3)
 
 
+@pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
+def test_rows_of_two_sides_that_are_alike_in_all_else_are_two_rows(output):
+    """A source that names a row by what both sides have, such as a card, has rows of one time and id on both."""
+    one = pa.table({"ts": [1, 1, 1, 2], "id": [7, 7, 7, 7], "words": [["a"], ["a"], [], ["b"]]})
+    sides = [["left", "right", "left", "left"], ["right", "left", "right", "right"]]
+    table = pa.concat_tables([one.append_column("side", pa.array(side)) for side in sides for _ in range(2)])
+    table = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("s")))
+    keys = {"time": "ts", "id": "id", "tokens": "words", "side": "side", "threshold": 0.5, "window": "1 minute"}
+    query = make_query({"kind": "near-duplicates", **keys, "output": output})
+    for shards in SHARDS:
+        same(table, query, shards)
+
+
 @pytest.mark.parametrize("name", ["base", "scase", "swoop"])
 def test_pairs_by_every_ranker(name):
     same(events(3, rows=400), family("top-k-pairs"), 16, 2, {"pair-ranker": name})

@@ -58,16 +58,23 @@ def matrix_rows(shards: int) -> int:
     return max(rows for rows in range(1, math.isqrt(shards) + 1) if shards % rows == 0)
 
 
-def places_of(times: Int64, codes: Int64, ties: UInt64) -> pa.Array:
+def places_of(times: Int64, codes: Int64, ties: UInt64, sides: Int8 | None = None) -> pa.Array:
     """PLACES[n]: where rows stand in the order of all rows, whatever others a shard has: bytes that compare as they do.
 
-    Time, code and tie, then the number among those equal in these, which are in the same shards.
+    Time, code, side (0 or 1, where rows have one) and tie, then the number among those equal in these, which are in the
+    same shards.
     """
     again = (times[1:] == times[:-1]) & (codes[1:] == codes[:-1]) & (ties[1:] == ties[:-1])
+    if sides is not None:
+        again &= sides[1:] == sides[:-1]
     place = np.arange(len(times))
     number = place - np.maximum.accumulate(np.where(np.append(False, again), 0, place))
     signs = np.uint64(1 << 63)
-    columns = [times.view(np.uint64) ^ signs, codes.view(np.uint64) ^ signs, ties, number.view(np.uint64)]
+    last = [ties, number.view(np.uint64)]
+    if sides is not None:  # a bit before the others, of which there are so many less for the number
+        bit = np.uint64(63)
+        last = [sides.astype(np.uint64) << bit | ties >> np.uint64(1), ties << bit | last[1]]
+    columns = [times.view(np.uint64) ^ signs, codes.view(np.uint64) ^ signs, *last]
     packed = np.stack(columns, axis=1).astype(">u8")
     return pa.Array.from_buffers(PLACES, len(times), [None, pa.py_buffer(packed.tobytes())])
 

@@ -270,4 +270,4 @@ def _renamed(window: pa.RecordBatch, name: str) -> pa.RecordBatch:
 
 
 def _places(rows: Rows) -> pa.Array:
-    return places_of(rows.times, rows["code"], rows["tie"])
+    return places_of(rows.times, rows["code"], rows["tie"], rows["side"] if "side" in rows.names else None)
