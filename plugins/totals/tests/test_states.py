@@ -54,6 +54,16 @@ def emitted(table, ranker, total="rows", **changes):
     return answers.to_pylist()
 
 
+@pytest.mark.parametrize("names", NAMES)
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+def test_objects_in_a_dictionary_are_those_of_a_plain_column(names, emit):
+    """As pandas and Parquet have them."""
+    plain = log(3, 200, names=names)
+    page = plain["page"].combine_chunks().dictionary_encode()
+    in_dictionary = plain.set_column(1, "page", page)
+    assert emitted(in_dictionary, "exact", emit=emit) == emitted(plain, "exact", emit=emit)
+
+
 def by_hand(table, total, start, at, k, status=None):
     """The largest totals of [start, at) from plain Python, as (total, name); which of equal ones is left open."""
     times = np.asarray(table["ts"].cast(pa.int64()))

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+from skyband.columns.keyed_frames import plain_type
 from skyband.queries import emitted_states
 from skyband.queries.carried_columns import carry_fields
 from skyband.queries.composite_ids import columns_of, identity_fields
@@ -19,7 +20,7 @@ COMPARED = ("previous", "difference", "ratio", "low", "high")
 def answer_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
     """The columns of answers after `by`."""
     if query.emit is not None:
-        return [at_field(query, schema), state_field(schema.field(columns_of(query.object)[0]).type)]
+        return [at_field(query, schema), state_field(plain_type(schema.field(columns_of(query.object)[0]).type))]
     numbers = [pa.field(name, pa.float64()) for name in _number_columns(query)]
     numbers += [] if query.against is None else [pa.field("status", pa.string())]
     labels = [*query.rule_columns, "window"]
