@@ -58,6 +58,19 @@ def test_only_columns_that_are_read_count(tmp_path):
         choose_reader(Source(format="parquet", path=str(tmp_path), reader="files"), {}, ["small"])
 
 
+def test_a_map_in_json_is_read_by_spark_where_it_is_needed(tmp_path):
+    (tmp_path / "a.json").write_text('{"n": 1, "tags": {"a": "b"}, "in": {"tags": {}}}')
+    schema = "n INT, tags MAP<STRING, STRING>, `in` STRUCT<tags: MAP<STRING, INT>>"
+    plain = {"format": "json", "path": str(tmp_path), "schema": schema}
+    assert str(choose_reader(Source(**plain), {}, ["n"])) == PYTHON
+    for select in (None, ("n", "tags['a'] AS a", "`in` AS b")):
+        for name in ("tags", "in") if select is None else ("a", "b"):
+            choice = str(choose_reader(Source(**plain, select=select), {}, [name]))
+            assert "is a MAP, which Python does not read from JSON" in choice
+            assert choice.startswith("Spark (column '")
+        assert str(choose_reader(Source(**plain, select=select), {}, ["n"])) == PYTHON
+
+
 def test_the_last_file_may_be_of_other_types_as_well_as_the_first(tmp_path):
     for name, kind in (("a", pa.int64()), ("b", pa.int32())):
         pq.write_table(pa.table({"n": pa.array([1], kind)}), tmp_path / f"{name}.parquet")

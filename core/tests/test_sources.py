@@ -84,6 +84,67 @@ def test_json_lines(tmp_path):
     ]
 
 
+DAY, NOON = datetime.date(2026, 1, 2), "2026-01-02T12:00:00.123456789+02:00"
+PARTS = "day DATE, at TIMESTAMP, hour TIMESTAMP_NTZ"
+NESTED = f"rows ARRAY<STRUCT<{PARTS.replace(' ', ': ').replace(',:', ',')}>>, days ARRAY<DATE>, n INT"
+
+
+def test_times_and_days_within_structs_and_lists_are_read_as_those_outside(tmp_path):
+    path = tmp_path / "a.json"
+    row = {"day": "2026-01-02", "at": NOON, "hour": "2026-01-02 12:00:00 UTC"}
+    lines = [
+        {"rows": [row, None, {"at": "2026-01-02"}], "days": ["2026-01-02", None], **row},
+        {},
+        {"rows": [], "days": []},
+        {"rows": [row], "days": ["2026-01-02"] * 3},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    plain = rows("json", path, schema=PARTS)[0]
+    assert plain["at"] == datetime.datetime(2026, 1, 2, 10, 0, 0, 123456, datetime.UTC)
+    nothing = dict.fromkeys(plain)
+    assert [[row["rows"], row["days"]] for row in rows("json", path, ["rows", "days"], schema=NESTED)] == [
+        [[plain, None, nothing | {"at": at("2026-01-02")}], [DAY, None]],
+        [None, None],
+        [[], []],
+        [[plain], [DAY] * 3],
+    ]
+
+
+def test_times_are_not_looked_for_within_structs_and_lists_either(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"a": {"at": "2026-01-02 00:00:00", "no": null}, "b": [["2026-01-02T00:00:00Z"]], "n": null}\n')
+    text = pa.string()
+    assert schema("json", path) == pa.schema(
+        [("a", pa.struct([("at", text), ("no", text)])), ("b", pa.list_(pa.list_(text))), ("n", text)]
+    )
+    path.write_text(path.read_text() + '{"a": {"at": "soon"}, "b": [["then"]]}\n')
+    assert rows("json", path)[1]["a"] == {"at": "soon", "no": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"at": "soon"}, r"c, row 0: cannot be read as struct<at: timestamp\[us, tz=UTC\]>: .*soon"),
+        ({"at": 1_760_000_400}, r"read BIGINT, and select timestamp_seconds\(c\.at\) AS at"),
+    ],
+)
+def test_a_part_that_is_no_time_is_told(tmp_path, value, said):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"c": value}))
+    with pytest.raises(InputError, match=said):
+        rows("json", path, schema="c STRUCT<at: TIMESTAMP>")
+
+
+def test_a_map_in_json_is_refused_with_what_reads_it(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text('{"c": {"a": 1}, "n": 1}')
+    for kind in ("MAP<STRING, INT>", "ARRAY<STRUCT<d: MAP<STRING, INT>>>"):
+        keys = {"schema": f"c {kind}, n INT"}
+        with pytest.raises(InputError, match=r"a\.json: c: is a MAP, .*STRUCT.*source\.reader"):
+            rows("json", path, **keys)
+        assert rows("json", path, ["n"], **keys) == [{"n": 1}]
+
+
 def test_files_come_in_order_of_their_change(tmp_path):
     for number, name in enumerate(["c", "a", "b"]):
         path = tmp_path / f"{name}.parquet"

@@ -23,6 +23,8 @@ from skyband.job.sources.value_formats import PLAIN, TIME_OPTIONS, ValueFormats,
 from skyband.kernels.record_boundaries import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
 
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
+_LIST = "[]"
+"""What stands for the elements of a list in Arrow's messages."""
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
 _SAID = {
     NO_OBJECT: "is no JSON object",
@@ -157,15 +159,41 @@ def _parsed(path: Path, block: Block, columns: pa.Schema | None, form: JsonForm)
 def _number_remedy(message: str, columns: pa.Schema | None) -> str:
     """How times are read that are numbers."""
     changed = _NUMBER.search(message)
-    if changed is None or columns is None or changed[1] not in columns.names:
+    names = [] if changed is None else changed[1].split("/")
+    if columns is None or _LIST in names or not _is_time(names, columns):
         return ""
-    if not pa.types.is_temporal(columns.field(changed[1]).type):
-        return ""
-    name = changed[1]
-    return f"; of numbers since 1970 read BIGINT, and select timestamp_seconds({name}) AS {name}, or timestamp_millis"
+    name = ".".join(names)
+    return (
+        f"; of numbers since 1970 read BIGINT, and select timestamp_seconds({name}) AS {names[-1]}, or timestamp_millis"
+    )
+
+
+def _is_time(names: Sequence[str], fields: Iterable[pa.Field]) -> bool:
+    """Whether a column, or a part of one, is of times or days."""
+    kind = pa.null()
+    for name in names:
+        kind = next((field.type for field in fields if field.name == name), pa.null())
+        fields = [*kind] if pa.types.is_struct(kind) else []
+    return pa.types.is_temporal(kind)
+
+
+def has_map(kind: pa.DataType) -> bool:
+    """Whether a type is, or has in it, a MAP, which Arrow does not read from JSON."""
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    return pa.types.is_map(kind) or any(map(has_map, parts))
+
+
+def _check_maps(columns: pa.Schema) -> None:
+    for field in columns:
+        if has_map(field.type):
+            message = (
+                "is a MAP, which Python does not read from JSON: let source.schema have a STRUCT of the keys that are"
+            )
+            raise InputError(field.name, f'{message} needed, or take Spark, with source.reader = "spark"')
 
 
 def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
+    _check_maps(columns or pa.schema([]))
     what, place = json_lines(np.frombuffer(lines, np.uint8))
     if what != FINE:
         raise NoObjectError(what, place)
@@ -196,5 +224,9 @@ def _begin(block: Block, place: int) -> int:
 
 
 def _kind(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_kind(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_kind(kind.value_type)))
     plain = plain_type(kind)
     return pa.string() if pa.types.is_timestamp(plain) or pa.types.is_null(plain) else kind

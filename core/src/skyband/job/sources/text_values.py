@@ -29,6 +29,10 @@ def typed(batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLA
 
 def as_read(kind: Any, formats: ValueFormats = PLAIN) -> Any:
     """Times and dates are read as text and cast here: Arrow's readers know too few ways to write them."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(as_read(field.type, formats)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(as_read(kind.value_type, formats)))
     return pa.string() if formats.is_text(kind) else kind
 
 
@@ -102,6 +106,10 @@ def _fault_of(value: Any, kind: Any, formats: ValueFormats) -> str:
 
 
 def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
+    if column.type == kind:
+        return column
+    if pa.types.is_nested(column.type):
+        return _parts_converted(column, kind, formats)
     if not pa.types.is_string(column.type):
         return column.cast(kind)
     texts = pc.utf8_trim_whitespace(column)
@@ -113,6 +121,19 @@ def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
     if pa.types.is_timestamp(kind):
         return instants(texts).cast(kind)
     return _plain_numbers(texts, formats).cast(kind) if pa.types.is_decimal(kind) else texts.cast(kind)
+
+
+def _parts_converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
+    """A column of lists or structs, each part of which is converted as a column of its own is."""
+    if pa.types.is_struct(kind):
+        parts = zip(column.flatten(), kind, strict=True)
+        converted = [_converted(part, field.type, formats) for part, field in parts]
+        return pa.StructArray.from_arrays(converted, fields=[*kind], mask=column.is_null())
+    sizes = pc.fill_null(pc.list_value_length(column), 0)
+    ends = pc.cumulative_sum(sizes).cast(pa.int32())
+    values = _converted(column.flatten(), kind.value_type, formats)
+    starts = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    return pa.ListArray.from_arrays(starts, values, kind, mask=column.is_null())
 
 
 def _pattern(kind: Any, formats: ValueFormats) -> str | None:

@@ -18,6 +18,7 @@ from skyband.file_listing import data_files, is_pattern
 from skyband.job.model import SHAPING, Source, absolute, file_path, local_path, option_text
 from skyband.job.sources.columnar_files import Layout
 from skyband.job.sources.file_parts import FilePart, share_of, stamp_of, tasks_of
+from skyband.job.sources.json_files import has_map
 from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import READABLE, Files, layout_of, open_files
 from skyband.job.sources.spark_ddl import ZONE_SETTING, parse_ddl
@@ -164,7 +165,13 @@ def _differing(files: Files, rest: Source, columns: Iterable[str] | None) -> str
             return "where or select is known to Spark only"
         if _declared_otherwise(files):
             return "its files have other types than source.schema"
-    for name in _needed(files, rest, columns):
+    needed = _needed(files, rest, columns)
+    if files.source.format == "json":
+        raw_names = {*files.shape.reads(needed)}
+        maps = [field.name for field in files.raw if field.name in raw_names and has_map(field.type)]
+        if maps:
+            return f"column {maps[0]!r} is a MAP, which Python does not read from JSON"
+    for name in needed:
         if name not in files.schema.names:
             return f"column {name!r} is not in its files"
         kind = files.schema.field(name).type
