@@ -1,12 +1,14 @@
 """What a workload of top-k queries answers and must remember, by definition."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from operator import itemgetter
 
 from attrs import field, frozen
 from skyband.roles import TopKQuery
 
 Row = tuple[int, int, float]
-"""(time, object, score); a row's place in its list is its arrival."""
+"""(time, object, score); a row's place in its list is its arrival, and times do not go back."""
 
 SmallGroupAnswers = tuple[int, int, tuple[int, ...], tuple[float, ...]]
 """(at, query, objects, scores)"""
@@ -54,7 +56,8 @@ def top(rows: Sequence[Row], start: int, end: int, k: int, repeats: str = "each"
 
     With `repeats = "best"` of the best row of each object, the latest of equal ones.
     """
-    inside = [arrival for arrival, (time, _, _) in enumerate(rows) if start <= time < end]
+    first, last = (bisect_left(rows, moment, key=itemgetter(0)) for moment in (start, end))
+    inside = list(range(first, last))
     if repeats == "best":
         latest = sorted(inside, key=lambda arrival: (rows[arrival][2], arrival))
         inside = list({rows[arrival][1]: arrival for arrival in latest}.values())
