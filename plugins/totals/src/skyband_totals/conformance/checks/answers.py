@@ -23,6 +23,8 @@ COUNT = 10
 FLAKE = 1e-8
 TRIALS = 60
 ZIPF_ROWS = 9000
+PER_TIME = (10, 30, 100, 300, 900)
+"""Rows that share a time, and so a pane at least: fewer than a bound of epsilon tells apart, and many more."""
 
 
 @check("oracle", guarantees=("exact",))
@@ -102,7 +104,8 @@ def _trials(make: Make, case: Case) -> list[tuple[str, float]]:
         backend = make(windows=[ZIPF_ROWS * make().grain], k=50)
         if backend.by == "rows":
             break
-        rows = zipf(seed, ZIPF_ROWS, (5, 50, 1000)[seed % 3], (0.8, 1.0, 1.3)[seed % 3])
+        per_time = PER_TIME[seed % len(PER_TIME)]
+        rows = zipf(seed, ZIPF_ROWS, (5, 50, 1000)[seed % 3], (0.8, 1.0, 1.3)[seed % 3], per_time)
         weights = rows.weights * 10.0 ** (rows.values % np.uint64(seed % 7 + 1))
         scaled = TotalStream(rows.times * backend.grain, rows.objects, weights * backend.unit, rows.values)
         case.driver.feed(backend, scaled, 0, len(scaled))
