@@ -73,6 +73,22 @@ def test_every_format_has_the_columns_of_its_folders(tmp_path, format):
     ]
     declared = files_of(tmp_path, format, schema="n BIGINT, day STRING", where="day = '2026-01-02'")
     assert rows_of(declared, "day", "n") == [("2026-01-02", 1)]
+    assert rows_of(declared, "n") == [(1,)]
+
+
+@pytest.mark.parametrize("format", ["parquet", "arrow", "csv", "json"])
+def test_a_schema_that_was_declared_has_the_columns_of_the_folders_besides(tmp_path, format):
+    """As Spark's own reader adds them; a name in other letters is that of the schema's column."""
+    put(tmp_path / "day=2026-01-01" / "hour=3", format)
+    put(tmp_path / "day=2026-01-02" / "hour=4", format)
+    declared = files_of(tmp_path, format, schema="n BIGINT")
+    assert declared.schema == pa.schema([("n", pa.int64()), ("day", pa.date32()), ("hour", pa.int32())])
+    assert rows_of(declared, "hour", "n") == [(3, 1), (4, 1)]
+    assert rows_of(declared, "n") == [(1,), (1,)]
+    assert files_of(tmp_path, format, schema="n BIGINT, hour STRING").schema.names == ["n", "hour", "day"]
+    assert files_of(tmp_path, format, schema="n BIGINT, DAY STRING").schema.names == ["n", "DAY", "hour"]
+    put(tmp_path / "day=2026-01-03", format)
+    assert files_of(tmp_path, format, schema="n BIGINT").schema.names == ["n"], "as before where folders differ"
 
 
 @pytest.mark.parametrize(

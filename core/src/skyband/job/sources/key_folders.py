@@ -41,6 +41,18 @@ def key_fields(paths: Iterable[Path], base: Path) -> list[pa.Field]:
     return [pa.field(key, _type_of(values)) for key, values in columns.items()]
 
 
+def further_key_fields(paths: Iterable[Path], base: Path, declared: Iterable[str]) -> list[pa.Field]:
+    """The columns of all folders that a declared schema does not have, as Spark adds them.
+
+    None where folders have other keys than others, as none of them was asked for.
+    """
+    names = {name.lower() for name in declared}
+    try:
+        return [field for field in key_fields(paths, base) if field.name.lower() not in names]
+    except InputError:
+        return []
+
+
 def with_keys(
     batches: Iterable[pa.RecordBatch], keys: dict[str, str | None], schema: pa.Schema, path: Path
 ) -> Iterator[pa.RecordBatch]:

@@ -172,14 +172,15 @@ def layout_of(source: Source) -> "Layout | None":
 
 
 def _schema(source: Source, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
-    layout = layout_of(source)
-    if source.schema is not None:
-        return parse_ddl(source.schema), layout
     import pyarrow as pa
 
     from skyband.job.sources import columnar_files, text_files
-    from skyband.job.sources.key_folders import key_fields
+    from skyband.job.sources.key_folders import further_key_fields, key_fields
 
+    layout = layout_of(source)
+    if source.schema is not None:
+        declared = parse_ddl(source.schema)
+        return pa.schema([*declared, *further_key_fields(paths, base_of(source), declared.names)]), layout
     own = text_files.schema_of(paths, source) if layout is None else columnar_files.schema_of(paths, layout)
     keys = key_fields(paths, base_of(source))
     names = {field.name for field in keys}
