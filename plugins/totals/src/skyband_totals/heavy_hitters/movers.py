@@ -70,7 +70,6 @@ def movers_of(answers: Tops, rule: MoverRule) -> Movers:
     of = numbers // max(len(objects), 1)
     total, low, high = _totals(one, numbers, of_one, of, rule.unit)
     both, both_low, both_high = _totals(two, numbers, of_two, of, rule.unit)
-    both_high = np.maximum(both_high, low)
     before_low, before_high = np.maximum(both_low - high, 0.0), np.maximum(both_high - low, 0.0)
     previous = np.clip(both - total, before_low, before_high)
     far = rule.far(total, previous)
