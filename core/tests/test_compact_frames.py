@@ -142,6 +142,16 @@ def test_a_hash_is_told_by_its_number_wherever_that_stands(groups, ascending):
     assert 10 + size + hashes <= (len(data) - words) / len(frame) < 10.1 + size + hashes
 
 
+@pytest.mark.parametrize("groups", [256, 257, 65_536, 65_537, 65_538])
+def test_two_numbers_may_have_one_hash_though_they_are_far_apart(groups):
+    frame = numbered(1000, groups)
+    for name in ("group", "again"):
+        column = frame[name].to_numpy().copy()
+        column[1] = column[0]  # of the smallest number and of the largest
+        frame = frame.set_column(frame.schema.get_field_index(name), name, pa.array(column))
+    assert compact_frames.from_bytes(compact_frames.to_bytes(frame)).equals(frame)
+
+
 @pytest.mark.parametrize("apart", [1, 3276, 3449, 3450, 2**17, 2**40])
 def test_numbers_far_apart_tell_a_hash_too_or_are_not_looked_at(apart):
     frame = numbered(900, 20)

@@ -66,6 +66,20 @@ def active(cache):
     return sorted(cache._active)
 
 
+def test_a_copy_to_which_others_are_given_leaves_the_cache_as_it_was():
+    cache = ProcessorCache(lambda _: Tally())
+    turn(cache, range(4))
+    twin = cache.copy()
+    for key in (7, 8):
+        processor = Tally()
+        processor.advance(3, 0)
+        twin.begin(key, processor)
+    cache._check()
+    twin._check()
+    assert twin.retained == cache.retained + 6
+    assert (cache.keys.tolist(), twin.keys.tolist()) == ([0, 1, 2, 3], [0, 1, 2, 3, 7, 8])
+
+
 def test_those_used_last_stay_ready_while_they_take_few_bytes():
     cache = ProcessorCache(lambda _: Tally())
     turn(cache, range(8))  # ten bytes each: as many stay as may, the first of a turn among them

@@ -5,10 +5,13 @@ from copy import deepcopy
 import numpy as np
 import pyarrow as pa
 import pytest
+from skyband.columns.rows import Rows
 from skyband.engines import local
 from skyband.groups.small_groups import entries as entries_of_groups
 from skyband.groups.small_groups import limits
 from skyband.groups.small_groups.entries import SmallGroupEntries
+from skyband.groups.small_groups.host import SmallGroupAnswers
+from skyband.groups.small_groups.per_row import SmallGroupsPerRow
 from skyband.queries import make_query
 
 KEPT = {"time": np.int64, "value": np.float64, "tokens": pa.large_list(pa.int64()), "text": pa.string()}
@@ -82,6 +85,59 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
             entries = again
     for state, as_it_was in states:
         np.testing.assert_equal(state, as_it_was)
+
+
+def test_entries_that_are_written_again_and_again_take_little_room():
+    """No more than a page of numbers beside twice those that there are."""
+    entries, keys = SmallGroupEntries({"time": np.int64}), np.arange(3, dtype=np.uint64)
+    entries.put(keys, np.full(3, 100), {"time": np.arange(300)})
+    for step in range(400):
+        entries.put(keys[step % 3 :][:1], np.array([100]), {"time": np.full(100, step)})
+        assert len(entries.columns["time"]) <= 2 * 2 * 300 + 2 * 5000
+    assert plain(entries.part(399 % 3)) == {"time": [399] * 100}
+
+
+def test_sizes_that_were_told_stay_as_they_were():
+    entries, keys = SmallGroupEntries({"time": np.int64}), np.arange(3, dtype=np.uint64)
+    entries.put(keys, np.array([2, 1, 3]), {"time": np.arange(6)})
+    entries.in_order()
+    size, _ = entries.parts(keys)
+    entries.put(keys[1:2], np.array([4]), {"time": np.arange(4)})
+    assert (size.tolist(), entries.parts(keys)[0].tolist()) == ([2, 1, 3], [2, 4, 3])
+
+
+class RowsOfGroups(SmallGroupsPerRow):
+    """Notes the rows of each group as it is given them."""
+
+    def __init__(self):
+        super().__init__(SmallGroupEntries({"time": np.int64}))
+        self.told = {}
+
+    def take(self, keys, starts, stops, rows):
+        for key, start, stop in zip(keys.tolist(), starts.tolist(), stops.tolist(), strict=True):
+            self.told.setdefault(key, []).extend(rows["number"][start:stop].tolist())
+        return SmallGroupAnswers(None, keys, keys[:0], ())
+
+    def load_entries(self, arrays):
+        raise NotImplementedError
+
+
+def test_rows_of_a_group_that_wait_are_taken_in_the_order_in_which_they_came():
+    """However often some are added before they are answered."""
+    rng = np.random.default_rng(44)
+    for _ in range(20):
+        groups, number, expected = RowsOfGroups(), 0, {}
+        for _ in range(12):
+            keys = np.sort(rng.integers(0, 4, rng.integers(0, 9))).astype(np.uint64)
+            numbers = np.arange(number, number + len(keys))
+            number += len(keys)
+            groups.add(keys, Rows(np.zeros(len(keys), np.int64), {"number": numbers}))
+            for key, one in zip(keys.tolist(), numbers.tolist(), strict=True):
+                expected.setdefault(key, []).append(one)
+            if rng.random() < 0.2:
+                groups.advance(0)
+        groups.advance(0)
+        assert groups.told == expected
 
 
 def ties(seed):

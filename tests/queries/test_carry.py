@@ -9,6 +9,7 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.engines import local
 from skyband.errors import ConfigError
+from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 
 SECOND = 1_000_000
@@ -142,6 +143,46 @@ def test_batches_and_snapshots_cannot_be_seen(asked):
     pieces.append(run.finish())
     whole = local.apply(table, asked)
     assert sorted(map(repr, pa.Table.from_batches(pieces).to_pylist())) == sorted(map(repr, whole.to_pylist()))
+
+
+@pytest.mark.parametrize("asked", [workload(by=["town"]), query(by=["town"])], ids=lambda asked: asked.kind)
+def test_a_group_may_grow_within_rows_that_are_alike_but_for_what_they_carry(asked, monkeypatch):
+    table = orders(8, rows=60)
+    ts = table["ts"].cast(pa.int64()).to_numpy() // (4 * SECOND) * 4 * SECOND  # some twenty rows a time
+    table = table.set_column(0, "ts", pa.array(ts, pa.timestamp("us")))
+    for name, value in (("customer", "a"), ("number", pa.scalar(1, pa.int32())), ("amount", 2.0)):
+        table = table.set_column(table.column_names.index(name), name, pa.repeat(value, len(table)))
+    found = []
+    for most in (0, *range(1, 14)):
+        monkeypatch.setattr(limits, "MOST_ENTRIES", most)
+        found.append(sorted(map(repr, local.apply(table, asked).to_pylist())))
+    assert len(found[0]) > 20
+    assert [number for number, some in enumerate(found) if some != found[0]] == []
+
+
+def rows_one_by_one(asked, table):
+    run = local.LocalRun.start(asked, table.schema)
+    pieces = [run.push(batch) for batch in table.to_batches(max_chunksize=1)]
+    return sorted(map(repr, pa.Table.from_batches([*pieces, run.finish()]).to_pylist()))
+
+
+TOTALS = {"kind": "heavy-hitters", "time": "ts", "object": "order", "k": 50, "carry": ["note"]}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        query(window="7 rows", every="3 rows", object="order", carry=["note"], by=["town"], k=50),
+        workload(queries=[{"name": "a", "window": "7 rows", "slide": "3 rows", "k": 50}], object="order", by=["town"],
+                 carry=["note"]),
+        make_query(TOTALS | {"windows": ["7 rows", "2 rows"], "every": "3 rows", "by": ["town"]}),
+    ],
+    ids=lambda asked: asked.kind,
+)  # fmt: skip
+def test_the_first_row_of_a_window_of_rows_is_carried_too(asked):
+    """Each row is of an object of its own."""
+    table = orders(9, rows=60).combine_chunks()
+    assert rows_one_by_one(asked, table) == sorted(map(repr, local.apply(table, asked).to_pylist()))
 
 
 def test_the_order_of_arrival_cannot_be_seen_in_what_is_carried():

@@ -13,6 +13,7 @@ from skyband.engines.local import LocalRun
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.queries import make_query
+from skyband.queries.zones_of_groups import end_in_any_zone, in_zone
 from skyband.watermark import EventTimeProgress
 
 ZONES = ("America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "Africa/Casablanca", "UTC")
@@ -153,6 +154,35 @@ def test_groups_keep_their_zones_as_they_move_between_shards(kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_thousands_of_streams(kind):
     assert sum(compare(seed, kind) for seed in range(10, 510)) > 20_000
+
+
+def test_a_zone_is_let_go_with_its_last_group():
+    """A turn costs a little for each zone, and zones come in a source's column."""
+    asked = query("heavy-hitters", windows=["1 day in {zone}"])
+    table = rows(random.Random(3), count=60, days=2)
+    later = pc.add(table["ts"], pa.scalar(dt.timedelta(days=30)))
+    last = table.set_column(0, "ts", later).set_column(2, "zone", pa.repeat("UTC", len(table)))
+    run = LocalRun.start(asked, table.schema)
+    held = []
+    for some in (table, last):
+        for batch in some.combine_chunks().to_batches():
+            run.push(batch)
+        held.append(sorted(run.operator.groups._of))
+    assert held == [sorted({*table["zone"].to_pylist()}), ["UTC"]]
+
+
+FARTHEST = ("Pacific/Kiritimati", "Etc/GMT+12", "Pacific/Chatham", "Asia/Kathmandu", *ZONES)
+
+
+@pytest.mark.parametrize("unit", ["day", "week", "month", "year"])
+def test_the_end_in_any_zone_is_that_of_each_or_later(unit):
+    """Where a unit has just begun in a zone its next one is farthest."""
+    asked = make_query(query("heavy-hitters", every=f"1 {unit} in {{zone}}", windows=[f"1 {unit} in {{zone}}"]))
+    for zone in FARTHEST:
+        begins = in_zone(asked, zone).schedule.between(START, START + 800 * 24 * HOUR)[:3].tolist()
+        for latest in (begin + after for begin in begins for after in (-1, 0, 1, HOUR)):
+            ends = [int(in_zone(asked, other).schedule.each_after(latest).max()) for other in FARTHEST]
+            assert max(ends) <= end_in_any_zone(asked, latest), (zone, latest)
 
 
 @pytest.mark.parametrize(

@@ -62,3 +62,23 @@ def test_what_was_not_delivered_is_not_sent_after_what_comes_later(takes, monkey
     second.takes = 9
     one.send([("a", "2")], {})
     assert made == [first, second] and second.sent == [("a", "2")]
+
+
+@pytest.mark.parametrize("stops", [ValueError("a row that is none"), KeyboardInterrupt()], ids=repr)
+def test_what_was_given_before_messages_ended_with_an_error_is_not_sent_after_all(stops, monkeypatch):
+    made = []
+    monkeypatch.setattr(Producer, "made", made, raising=False)
+    monkeypatch.setattr(delivery.KAFKA.imported(), "Producer", Producer)
+
+    def messages():
+        yield "a", "1"
+        yield "b", "1"
+        raise stops
+
+    one = delivery.Delivery("board", {}, seconds=0.01)
+    with pytest.raises(type(stops)):
+        one.send(messages(), {})
+    later = one._connected()
+    later.takes = 9
+    one.send([("a", "2")], {})
+    assert [producer.queue + producer.sent for producer in made] == [[], [("a", "2")]]

@@ -107,6 +107,17 @@ def test_rows_weigh_half_as_much_for_each_half_life():
     assert sum(follow(seed) for seed in range(24)) > 200
 
 
+def test_a_moment_has_the_rows_before_it_where_panes_are_as_short_as_can_be():
+    rng = np.random.default_rng(3)
+    times, keys = np.sort(rng.integers(0, 40, 60)), rng.integers(0, 3, 60)
+    moments = np.arange(1, 45)
+    tops = DecayedTotals([4, 1], 1, 3, None, 0.0).answers(times, keys, moments=moments)
+    entries = list(zip(times.tolist(), keys.tolist(), [1.0] * 60, strict=True))
+    for number, top in enumerate(tops):
+        expected = decayed(entries, int(moments[number // 2]), (4, 1)[number % 2], 3)
+        assert dict(zip(top.objects.tolist(), top.totals.tolist(), strict=True)) == pytest.approx(expected)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
 def test_rows_weigh_half_as_much_for_each_half_life_on_ten_thousand_streams():
