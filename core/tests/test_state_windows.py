@@ -316,11 +316,12 @@ def test_names_of_objects_that_have_left_the_window_are_in_no_united_state():
     assert read_state(united).names.column("name").to_pylist() in (["here", "there"], ["there", "here"])
 
 
+@pytest.mark.parametrize("start", [START, -EVERY])
 @pytest.mark.parametrize("latest", [0, -1])
 @pytest.mark.parametrize("role", ["sketch", "total-ranker"])
-def test_a_state_holds_just_what_it_covers(role, latest):
+def test_a_state_holds_just_what_it_covers(role, latest, start):
     """Rows up to a microsecond before its moment, and none that was forgotten since it begins to cover."""
-    state = local.apply(table([(START + EVERY + latest, "a", 1), (START + 5 * EVERY, "a", 1)]),
+    state = local.apply(table([(start + EVERY + latest, "a", 1), (start + 5 * EVERY, "a", 1)]),
                         counting() if role == "sketch" else totals(), {role: "exact"})["state"][0].as_py()  # fmt: skip
     held = read_state(state)
     decoded = snapshot.decode(state)
