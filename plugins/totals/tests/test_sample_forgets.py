@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import skyband
+from skyband_totals import sample_kernels
 
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
@@ -15,3 +16,25 @@ def test_rows_are_forgotten_as_time_goes_on_without_any(total):
         ranker.advance(now)
         assert len(ranker) == np.count_nonzero(times >= now - 10)
         assert len(skyband.restore(ranker.snapshot())) == len(ranker)
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_kept_is_what_has_fewer_than_k_smaller_scores_at_least_as_young(k):
+    """In whatever pieces rows come; the limit of each is the k-th smallest score at least as young."""
+    rng = np.random.default_rng(k)
+    times, scores = np.sort(rng.integers(0, 30, 300)), rng.permutation(300).astype(np.uint64) * np.uint64(2**55)
+    number = np.arange(300)
+    none = np.empty(0, np.int64)
+    held, start = (none, np.empty(0, np.uint64), none, none), 0
+    for stop in (*np.sort(rng.integers(0, 300, 7)).tolist(), 300):
+        piece = slice(start, stop)
+        held, limits = sample_kernels.sweep(
+            (times[piece], scores[piece], number[piece], number[piece]), held, k, -1, False
+        )
+        expected = {}
+        for row in range(stop):
+            young = np.sort(scores[:stop][times[:stop] >= times[row]])
+            if (young < scores[row]).sum() < k:
+                expected[row] = int(young[k - 1]) if len(young) >= k else 2**64 - 1
+        assert dict(zip(held[2].tolist(), limits.tolist(), strict=True)) == expected
+        start = stop
