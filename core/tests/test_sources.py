@@ -183,8 +183,16 @@ def test_only_what_a_streaming_sink_committed_is_read(tmp_path):
         pq.write_table(pa.table({"name": [name]}), tmp_path / f"{name}.parquet")
     log = tmp_path / "_spark_metadata"
     log.mkdir()
-    entry = json.dumps({"path": f"file://{tmp_path}/kept.parquet", "size": 1, "action": "add"})
-    (log / "0").write_text(f"v1\n{entry}\n")
+    entries = [{"path": f"file://{tmp_path}/{name}.parquet", "size": 1, "action": action}
+               for name, action in (("kept", "add"), ("left", "delete"))]  # fmt: skip
+    (log / "0").write_text("\n".join(["v1", *map(json.dumps, entries)]) + "\n")
+    assert rows("parquet", tmp_path) == [{"name": "kept"}]
+
+
+def test_hidden_files_and_folders_are_no_data(tmp_path):
+    for name in ("kept", ".hidden", "_hidden", ".day=1/kept", "_day=1/kept", "other/kept"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        pq.write_table(pa.table({"name": [name]}), tmp_path / f"{name}.parquet")
     assert rows("parquet", tmp_path) == [{"name": "kept"}]
 
 

@@ -14,7 +14,7 @@ import pytest
 from skyband import create, snapshot, states
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.states import asking_a_table
+from skyband.states import asking_a_table, object_names
 from skyband.states.coverage import Coverage
 from skyband.states.state import encode_state, read_state
 from skyband.states.table import ROWS_AT_ONCE, StatesTable
@@ -314,6 +314,42 @@ def test_names_of_objects_that_have_left_the_window_are_in_no_united_state():
     held = moments[START + 40 * SECOND]
     united = states.union(held.values())
     assert read_state(united).names.column("name").to_pylist() in (["here", "there"], ["there", "here"])
+
+
+def test_states_of_one_backend_that_know_objects_or_times_otherwise_do_not_go_together():
+    """Objects of another type; moments that another `offset` moves, also where tables hold what changed."""
+    rows = [(START, "a", 1), (START + SECOND, "a", 2)]
+    numbers = table(rows)
+    texts = numbers.set_column(2, "item", pa.array(["x", "y"]))
+
+    def state(source=numbers, **changes):
+        answers = local.apply(source, totals(emit="changed-state", **changes), {"total-ranker": "exact"})
+        return answers["state"][0].as_py()
+
+    assert states.heavy_hitters([state(), state()])["total"].to_pylist() == [2.0, 2.0]
+    for pair in ([state(), state(texts)], [state(texts), state()]):
+        with pytest.raises(InputError, match=r"row 1: has objects of .*: they must be of one type"):
+            states.heavy_hitters(pair)
+    for pair in ([state(), state(offset="5 seconds")], [state(offset="5 seconds"), state()]):
+        with pytest.raises(InputError, match="row 1: has moments with another `offset` than the first"):
+            states.heavy_hitters(pair)
+    moved = read_state(state(offset="5 seconds"))
+    assert moved.covers.since - EVERY < moved.earliest <= moved.covers.since and moved.latest == rows[-1][0]
+
+
+def test_names_are_found_wherever_a_batch_begins_and_each_id_has_one():
+    frame = pa.record_batch({"id": pa.array([1, 5, 7, 9]), "name": ["a", "b", "c", "d"]})
+    assert object_names.values_of([frame.slice(1, 2)], np.array([7, 5])).to_pylist() == ["c", "b"]
+    with pytest.raises(SnapshotError, match="no name for an object"):
+        object_names.values_of([frame.slice(1, 2)], np.array([1]))
+    for ids in ([1, 1], [2, 1]):
+        held = object_names.extra_arrays(pa.record_batch({"id": pa.array(ids), "name": ["a", "b"]}), 0)
+        with pytest.raises(SnapshotError, match="in the order of their ids, each once"):
+            object_names.names_in(held)
+    for phase in (-1, 2**61 + 1):
+        with pytest.raises(SnapshotError, match="phase"):
+            object_names.phase_in(object_names.extra_arrays(frame, phase))
+    assert object_names.phase_in(object_names.extra_arrays(frame, 2**61)) == 2**61
 
 
 @pytest.mark.parametrize("start", [START, -EVERY])

@@ -280,6 +280,8 @@ def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, t
     assert told["waiting"] == run.operator.waiting
     (largest,) = told["largest"]
     assert largest["values"]["status"] in ("200", "404") and 0 < largest["nbytes"] <= told["nbytes"]
+    both = json.loads(call("state", "--json").stdout)["largest"]
+    assert both == sorted(both, key=lambda one: -one["nbytes"]) and both[0] == largest and len(both) == 2
     lines = dict(line.split(maxsplit=1) for line in call("state").stdout.splitlines() if line)
     assert lines["groups"] == "2" and lines["made"].startswith("by")
     before = job.read_text()

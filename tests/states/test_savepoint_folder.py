@@ -238,6 +238,8 @@ def test_a_start_removes_what_killed_starts_of_its_checkpoint_left_and_nothing_e
     (tmp_path / ".skyband-link.partial").symlink_to(elsewhere)
     with _partial_folder(tmp_path / "checkpoint") as partial:
         assert partial.parent == tmp_path
+        with _partial_folder(tmp_path / "checkpoint"):
+            assert (partial / "skyband-partial.json").exists(), "another start is at it"
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {
         ".skyband-of-another.partial", ".skyband-of-somebody.partial", ".skyband-link.partial", "elsewhere"

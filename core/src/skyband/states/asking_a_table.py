@@ -68,7 +68,7 @@ def ask(
         for each in groups:
             parts.setdefault(tuple(each.group[name] for name in named), []).append(each.state)
     answered = [(dict(zip(named, key, strict=True)), parts[key]) for key in sorted(parts, key=lambda k: [*map(str, k)])]
-    if united and (named or not parts):
+    if united:
         answered.append(({}, [each.state for each in groups]))
     answers = tuple(
         Row(group, str(window.last or moment.length), numbers)
