@@ -1,4 +1,4 @@
-"""Which repetitions of a check wait for the weekly run: four rules, and what of each stays in CI."""
+"""Which repetitions of a check wait for the weekly run: three rules, and what of each stays in CI."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -15,12 +15,6 @@ STAYS = {
 }
 """Conformance: a role's default backend is tried by all checks in CI, others by these of the groups named, and by all
 checks of the other groups, exactness and bounds first of all."""
-
-QUICK = {"matcher", "sketch"}
-"""Roles whose references, the definitions in plain Python that mutants are made of, pass all checks in a second or two.
-
-In CI these have to pass them; that right backends do, conformance tells of every role.
-"""
 
 OF_EVERY_BACKEND = {
     "plugins/compare/tests/test_comparison.py::test_small_groups_stand_in_for_no_backend_that_is_compared",
@@ -60,9 +54,6 @@ def weekly(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
             ways[name][subject].append(item)
         elif name in OF_EVERY_BACKEND:
             if not _is_default(parameters["info"]):
-                yield item
-        elif name == "tests/mutants/test_mutants.py::test_reference_passes_every_check":
-            if parameters["info"].role not in QUICK:
                 yield item
         elif name.endswith("::test_conformance") and "entry" in parameters:
             group, check = parameters["check"].group, parameters["check"].name

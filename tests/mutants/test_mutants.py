@@ -17,13 +17,21 @@ ROLES = {role: import_module(f"mutants.{name}") for role, name in MODULES.items(
 REFERENCES = [(info, cls) for module in ROLES.values() for info, cls in module.REFERENCES]
 OF_ROLE = {role: [*module.MUTANTS, *large.MUTANTS.get(role, [])] for role, module in ROLES.items()}
 MUTANTS = [(info, cls, name) for found in OF_ROLE.values() for info, cls, names in found for name in names]
+LONG = {"pair-ranker", "quantile-sketch", "set-matcher", "total-ranker"}
+"""Roles whose definitions in plain Python take half a minute for all checks."""
 
 
 def test_every_role_has_mutants():
     assert ROLES.keys() == set(CHECKED)
 
 
-@pytest.mark.parametrize(("info", "cls"), REFERENCES, ids=[f"{info.role}-{cls.__name__}" for info, cls in REFERENCES])
+@pytest.mark.parametrize(
+    ("info", "cls"),
+    [
+        pytest.param(info, cls, marks=pytest.mark.slow if info.role in LONG else (), id=f"{info.role}-{cls.__name__}")
+        for info, cls in REFERENCES
+    ],
+)
 def test_reference_passes_every_check(info, cls):
     """Those after a role's first are there for some mutants: they pass what is to catch those."""
     checks = [check for check in checks_for(info.role) if check.group != "scale"]  # a definition would take minutes
