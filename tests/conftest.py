@@ -11,7 +11,6 @@ from pathlib import Path
 import java_classes
 import pytest
 from skyband import spark
-from weekly import weekly
 
 ROOT = Path(__file__).parents[1]
 ARCHIVE = pytest.StashKey[subprocess.Popen[bytes]]()
@@ -52,8 +51,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     So a family's kernels are compiled by one process. Plugins go before core and documents, which use the same kernels.
     """
-    for item in [*weekly(items)]:
-        item.add_marker(pytest.mark.slow)
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
         if group:
