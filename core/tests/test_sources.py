@@ -208,6 +208,14 @@ def test_the_log_of_a_streaming_sink_holds_for_its_folders_too(tmp_path):
     assert rows("parquet", tmp_path) == [{"name": "kept", "day": 1}]
 
 
+def test_a_stream_of_arrow_is_told_with_how_to_write_a_file(tmp_path):
+    table = pa.table({"n": [1, 2]})
+    with pa.ipc.new_stream(tmp_path / "a.arrow", table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(ConfigError, match=r"a.arrow: is a stream of Arrow, .* write it with pyarrow.ipc.new_file"):
+        open_files(Source(format="arrow", path=str(tmp_path)))
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv", "json", "arrow"])
 def test_an_empty_or_foreign_file_is_a_clear_error(tmp_path, format):
     path = tmp_path / "a"

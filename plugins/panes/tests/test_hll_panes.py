@@ -93,7 +93,10 @@ def test_a_query_whose_moments_are_no_pane_starts_is_refused_before_it_runs():
     with pytest.raises(ConfigError) as caught:
         apply(table, query, {"sketch": "hll-panes"})
     assert [problem.field for problem in caught.value.problems] == ["query.every", "query.windows[0]"]
-    assert "must be a multiple of 1 minute, the pane of hll-panes (got 90 seconds)" in str(caught.value)
+    assert "must be a multiple of 1 minute, the pane of hll-panes, or backends.sketch.pane a length" in str(
+        caught.value
+    )
+    assert "that divides it (got 90 seconds)" in str(caught.value)
     fits = {"sketch": {"name": "hll-panes", "pane": 10_000_000}}
     counts = apply(table, query, fits).column("count").to_pylist()
     assert counts[0] == pytest.approx(40, rel=0.02)

@@ -44,9 +44,18 @@ class Layout:
         try:
             return _bare(self.dataset(path).schema)
         except (OSError, ValueError, pa.ArrowException) as error:
+            if self.format == "arrow" and _is_stream(path):
+                message = "is a stream of Arrow, and no file of it: write it with pyarrow.ipc.new_file"
+                raise InputError(str(path), message) from error
             if str(path) in str(error):
                 raise
             raise InputError(str(path), " ".join(str(error).split())) from error
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a file begins with a message of Arrow, as a stream does, and not with a file's own mark."""
+    with path.open("rb") as file:
+        return file.read(4) == b"\xff\xff\xff\xff"
 
 
 def schema_of(paths: Sequence[Path], layout: Layout) -> pa.Schema:

@@ -311,8 +311,8 @@ class DistinctCount(QueryWithRules):
         if grain == 1:
             return []
         message = f"must be a multiple of {length_text(grain, self.rows)}, the pane of {backend.name}"
+        message += ", or backends.sketch.pane a length that divides it" if "pane" in backend.parameters() else ""
         other = f"is of the calendar, and {backend.name} lacks any-since: take a sketch that answers since any moment"
-
         return [
             Problem(name, f"{other if isinstance(length, CalendarLength) else message} (got {length})")
             for name, length in [*self.lengths.items(), ("offset", self.offset)]
