@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from skyband.columns import compact_frames, hashing
+from skyband.columns import compact_frames, hashing, numbers
 from skyband.config.time_zone_conversion import TimeZone
 from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
+from skyband.job.savepoints import savepoint
 from skyband.operator.operator import Operator
 from skyband.states.coverage import Coverage
 from skyband.watermark import EventTimeProgress
@@ -18,11 +19,13 @@ from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
 
-TESTS = Path(__file__).parents[2] / "core" / "tests"
+TESTS, HERE = Path(__file__).parents[2] / "core" / "tests", Path(__file__).parents[1]
 
 
 def properties(name):
-    spec = spec_from_file_location(f"mutants_of_{name}", TESTS / f"{name}.py")
+    """The module of a test: of core's, or of all distributions where the name has a folder."""
+    folder = HERE if "/" in name else TESTS
+    spec = spec_from_file_location(f"mutants_of_{Path(name).name}", folder / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -134,6 +137,10 @@ MUTANTS = {
         (hashing, "_hash_words", _whatever_the_seed),
         ("test_hashing", "test_a_dictionary_hashes_as_its_words_do_under_each_seed", [64]),
     ),
+    "whole numbers that no float has are rounded": (
+        (numbers, "_plain", lambda column: np.zeros(len(column))),
+        ("queries/test_column_types", "test_a_whole_number_that_is_no_float_is_named", [2**53 + 1, 2**64 - 1]),
+    ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),
         ("test_state_windows", "test_an_overlap_of_counts_is_between_all_that_they_allow", None),
@@ -154,6 +161,16 @@ def test_mutant_is_caught(kind, monkeypatch):
     given = {"monkeypatch": monkeypatch} if patched else {}
     calls = [()] if cases is None else [case if isinstance(case, tuple) else (case,) for case in cases]
     monkeypatch.setattr(owner, name, mutant)
-    with pytest.raises((AssertionError, SkybandError, json.JSONDecodeError, KeyError)):
+    with pytest.raises((AssertionError, SkybandError, json.JSONDecodeError, KeyError, pytest.fail.Exception)):
         for call in calls:
             check(*call, **given)
+
+
+def test_a_savepoint_named_before_its_bytes_are_on_the_disk_is_caught(tmp_path, monkeypatch):
+    there = properties("cli/test_power_loss")
+    monkeypatch.setattr(savepoint, "_to_disk", lambda _: None)
+    log = tmp_path / "log"
+    log.mkdir()
+    (log / "0").write_text("v1" * 100)
+    with pytest.raises(SkybandError, match="damaged"):
+        there.test_a_savepoint_after_any_step(tmp_path, log, monkeypatch)
