@@ -143,7 +143,7 @@ MUTANTS = {
     ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),
-        ("test_state_windows", "test_an_overlap_of_counts_is_between_all_that_they_allow", None),
+        ("test_state_overlaps", "test_an_overlap_of_counts_is_between_all_that_they_allow", None),
     ),
 }  # fmt: skip
 
