@@ -1,0 +1,306 @@
+"""What expressions give: numbers, text, times and days up to the last that there is, as Spark gives them."""
+
+import calendar
+import datetime as dt
+import math
+from decimal import Context, Decimal, localcontext
+from itertools import product
+from operator import eq, ge, gt, le, lt, ne
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from skyband.errors import InputError
+from skyband.expressions.expression import UnknownExpressionError, parse_column
+from skyband.job.sources.where_and_select import Shape
+
+INTEGERS = pa.table(
+    {
+        "row": pa.array(range(5), pa.int64()),
+        "small": pa.array([0, -1, None, 2**31 - 1, -(2**31)], pa.int32()),
+        "large": pa.array([1_767_225_600, None, 253_402_300_799, -62_135_596_800, 1], pa.int64()),
+    }
+)
+"""Times from year 1 to 9999 as seconds, and those of 32 bits."""
+
+FRACTIONS = [
+    (pa.array([1.5, None, float("nan"), float("-inf"), -1.0000019, 1e300, -1e300]),
+     [1_500_000, None, None, None, -1_000_001, 2**63 - 1, -(2**63)]),
+    (pa.array([0.5, None, -0.25], pa.float32()), [500_000, None, -250_000]),
+    (pa.array([Decimal("1.5"), None, Decimal("-0.000001")], pa.decimal128(38, 7)), [1_500_000, None, -1]),
+    (pa.array([Decimal("9223372036854.775807"), Decimal("-9223372036854.775808")], pa.decimal128(20, 6)),
+     [2**63 - 1, -(2**63)]),
+]  # fmt: skip
+
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+
+FLOATS = [float("-inf"), -1.5, -0.0, 0.0, 5e-324, 1.5, float("inf"), float("nan"), None]
+
+
+def test_a_whole_number_has_its_own_digits_beside_a_decimal_and_a_cast_one_those_of_its_type():
+    shape = Shape.parse(None, ["n + (-3) AS plain", "n + CAST((-3) AS INT) AS made", "CAST(7 AS INT) * n AS times"])
+    types = shape.schema(pa.schema([("n", pa.decimal128(9, 2))])).types
+    assert types == [pa.decimal128(10, 2), pa.decimal128(13, 2), pa.decimal128(20, 2)], "as on Spark"
+
+
+@pytest.mark.parametrize("unit", [1_000_000, 1_000, 1])
+def test_whole_numbers_become_times(unit):
+    name = {1_000_000: "timestamp_seconds", 1_000: "Timestamp_Millis", 1: "TIMESTAMP_MICROS"}[unit]
+    shape = Shape.parse("row > 0", [f"{name}(small) AS a", f"{name} ( `large` ) AS b", "row"])
+    schema = shape.schema(INTEGERS.schema)
+    assert schema.types == [pa.timestamp("us", "UTC"), pa.timestamp("us", "UTC"), pa.int64()]
+    assert shape.reads(["b"]) == ["large", "row"]
+    (batch,) = INTEGERS.to_batches()
+    made, kept = shape.apply(batch, schema)
+    assert kept.tolist() == [1, 2, 3, 4]
+    for column, source in (("a", "small"), ("b", "large")):
+        numbers = made.column(column).cast(pa.int64()).to_pylist()
+        assert numbers == [None if value is None else value * unit for value in INTEGERS[source].to_pylist()[1:]]
+
+
+@pytest.mark.parametrize(("unit", "name"), [(1_000_000, "timestamp_seconds"), (1_000, "timestamp_millis")])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_number_too_far_from_1970_is_told_with_its_row(unit, name, sign):
+    most = sign * ((2**63 - 1) // unit)
+    rows = pa.record_batch({"n": pa.array([0, most, most + sign], pa.int64())})
+    shape = Shape.parse("n <> 0", [f"{name}(n) AS ts"])
+    made, _ = shape.apply(rows.slice(0, 2), shape.schema(rows.schema))
+    assert made.column(0).cast(pa.int64()).to_pylist() == [most * unit]
+    with pytest.raises(
+        InputError, match=rf"timestamp_.*, row 2: {most + sign} is too far from 1970: is it in a smaller unit"
+    ):
+        shape.apply(rows, shape.schema(rows.schema))
+
+
+@pytest.mark.parametrize(("seconds", "micros"), FRACTIONS, ids=lambda column: str(getattr(column, "type", "")))
+def test_seconds_with_fractions_become_times(seconds, micros):
+    rows = pa.record_batch({"n": seconds})
+    shape = Shape.parse(None, ["timestamp_seconds(n) AS ts"])
+    made, _ = shape.apply(rows, shape.schema(rows.schema))
+    assert made.schema.types == [pa.timestamp("us", "UTC")]
+    assert made.column(0).cast(pa.int64()).to_pylist() == micros
+
+
+def test_a_calendar_knows_years_beyond_16_bits():
+    """As Spark does, of the last time there is."""
+    rows = pa.record_batch({"n": pa.array([2**63 - 1, None, -(2**63)], pa.int64())})
+    names = ("year", "month", "day", "hour", "dayofyear", "weekofyear", "weekday")
+    shape = Shape.parse(None, [f"{name}(timestamp_micros(n)) AS {name}_" for name in names])
+    made, _ = shape.apply(rows, shape.schema(rows.schema))
+    last, none, first = (tuple(row.values()) for row in made.to_pylist())
+    assert last == (294247, 1, 10, 4, 10, 1, 6)
+    assert none == (None,) * 7
+    assert first[:4] == (-290308, 12, 21, 19)
+
+
+@pytest.mark.parametrize("number", ["0.0000001", "9223372036854.775808", "-9223372036855", "1" * 30])
+def test_a_decimal_that_is_no_time_in_microseconds_is_told_with_its_row(number):
+    rows = pa.record_batch({"n": pa.array([Decimal(1), Decimal(number)], pa.decimal128(38, 7))})
+    shape = Shape.parse(None, ["timestamp_seconds(n) AS ts"])
+    with pytest.raises(InputError, match=r"row 1: .* seconds since 1970 are no time in microseconds"):
+        shape.apply(rows, shape.schema(rows.schema))
+
+
+def test_a_branch_that_is_not_taken_does_not_fail():
+    rows = pa.record_batch({"n": [0, 2, None]})
+    for text in (
+        "CASE WHEN n <> 0 THEN 6 div n END",
+        "if(n = 0, NULL, 6 div n)",
+        "coalesce(nullif(n, n), 6 div nullif(n, 0))",
+    ):
+        shape = Shape.parse(None, [f"{text} AS m"])
+        assert shape.apply(rows, shape.schema(rows.schema))[0]["m"].to_pylist() == [None, 3, None]
+    where = Shape.parse("n = 0 OR 6 div n = 3", None)
+    assert where.apply(rows, rows.schema)[1].tolist() == [0, 1]
+
+
+def evaluated(text, rows):
+    shape = Shape.parse(None, [f"{text} AS value"])
+    return shape.apply(rows, shape.schema(rows.schema))[0]["value"].to_pylist()
+
+
+def test_what_stands_beside_a_null_is_not_asked_for():
+    """As on Spark, where it could fail: after a null, before a null divisor, and after what IN has matched."""
+    rows = pa.record_batch({"x": pa.array([None, 3], pa.int64()), "n": pa.array([0, 1], pa.int64())})
+    assert evaluated("x + 6 div n", rows) == [None, 9]
+    assert evaluated("x < 6 div n", rows) == [None, True]
+    for operator, expected in (("/", 2.0), ("div", 2), ("%", 0)):
+        assert evaluated(f"(6 div n) {operator} x", rows) == [None, expected]
+        with pytest.raises(InputError, match="row 0: division by zero"):
+            evaluated(f"x {operator} (6 div n)", rows)
+    assert evaluated("x IN (3, 6 div n)", rows) == [None, True]
+    assert evaluated("n IN (n, 6 div n)", rows) == [True, True]
+    for text in ("(6 div n) + x", "x <=> 6 div n", "least(x, 6 div n)", "concat(x, 6 div n)", "array(x, 6 div n)"):
+        with pytest.raises(InputError, match="row 0: division by zero"):
+            evaluated(text, rows)
+
+
+def test_what_is_of_columns_is_summed_and_multiplied_before_what_is_not():
+    """As Spark's optimizer has it for whole numbers: what fits in one order may not in another."""
+    rows = pa.record_batch({"m": pa.array([2**62], pa.int64()), "n": pa.array([2], pa.int64()), "d": [0.5]})
+    for text in ("m * 0 * n", "0 * (m * n)", "(m * 0) * (n * 1)", "m - m + 1 * 0 * m * n"):
+        with pytest.raises(InputError, match="row 0: the result does not fit its type"):
+            evaluated(text, rows)
+    assert evaluated("(m + 9223372036854775807) + (-m - 5)", rows) == [2**63 - 6], "alone the first does not fit"
+    assert evaluated("m * 2 * -1 * (1 - 1) * d", rows) == [0.0], "-2 is of constants, and a double has no order"
+    with pytest.raises(UnknownExpressionError, match="what is the same in every row has no value: overflow"):
+        parse_column("n * 9223372036854775807 * 2 AS value")[0].type_in(rows.schema)
+    for null in ("NULL", "nullif(3, 3)", "TRY_CAST('a' AS INT)", "CASE WHEN FALSE THEN 1 END"):
+        assert evaluated(f"m * n * {null}", rows) == evaluated(f"{null} = m * n", rows) == [None], "whatever the row"
+    cents = pa.record_batch({"c": pa.array([1], pa.decimal128(9, 2))})
+    assert parse_column("c + 1 * 0 AS value")[0].type_in(cents.schema) == pa.decimal128(13, 2), "digits of an INT"
+
+
+def test_values_at_the_ends_are_those_of_spark():
+    rows = pa.record_batch({"d": [float("nan"), 1.5], "s": ["\u0130", "a"], "n": [-(2**63), 2**63 - 1]})
+    assert evaluated("floor(d)", rows) == [0, 1]
+    assert evaluated("ceil(d)", rows) == [0, 2]
+    assert evaluated("upper(lower(s))", rows) == ["\u0130", "A"]
+    assert evaluated("lower(upper(lower(s)))", rows) == ["i\u0307", "a"]
+    assert evaluated("unix_micros(timestamp_micros(n))", rows) == [-(2**63), 2**63 - 1]
+    for unit in ("second", "minute", "day", "week", "quarter", "year"):
+        with pytest.raises(InputError, match=r"row 0: the time of -92.* microseconds since 1970 is too far away"):
+            evaluated(f"date_trunc('{unit}', timestamp_micros(n))", rows)
+
+
+@pytest.mark.parametrize("kind", BITS)
+def test_numbers_and_text_become_whole_numbers_up_to_the_last_that_there_is(kind):
+    """Of a DOUBLE what is behind the point goes first, so that 127.9 is a TINYINT; its 2^63 is the largest BIGINT."""
+    most = 2 ** (BITS[kind] - 1) - 1
+    for end, sign in ((most, 1), (-most - 1, -1)):
+        numbers = pa.record_batch({"d": [float(end), end + 0.9 * sign], "s": [str(end), f" {'+' * (sign > 0)}{end}\t"]})
+        assert evaluated(f"cast(d AS {kind})", numbers) == [end, end]
+        assert evaluated(f"cast(s AS {kind})", numbers) == [end, end]
+        beyond = float(end + sign) if kind != "BIGINT" else float(np.nextafter(float(end), np.inf * sign))
+        wrong = pa.record_batch(
+            {"d": [0.0, beyond], "s": ["-0", str(end + sign)], "t": ["0" * 30, str(end) + "0" * 20]}
+        )
+        for column in "dst":
+            assert evaluated(f"try_cast({column} AS {kind})", wrong) == [0, None]
+            with pytest.raises(InputError, match=rf"row 1: .* is no {kind.lower()}"):
+                evaluated(f"cast({column} AS {kind})", wrong)
+
+
+def test_whole_numbers_become_times_and_fractions_whole_numbers_up_to_the_last_that_there_is():
+    most = 2**63 // 1_000_000
+    seconds = [sign * (most + beside) for sign in (1, -1) for beside in (-1, 0, 1, 2)] + [2**63 - 1, -(2**63)]
+    rows = pa.record_batch({"n": pa.array(seconds, pa.int64())})
+    times = [max(min(second * 1_000_000, 2**63 - 1), -(2**63)) for second in seconds]
+    assert evaluated("unix_micros(cast(n AS TIMESTAMP))", rows) == times
+    for name, end, beyond in (("floor", -(2.0**63), 2.0**63), ("ceil", np.nextafter(2.0**63, 0), -(2.0**63) - 2048)):
+        assert evaluated(f"{name}(d)", pa.record_batch({"d": [end]})) == [int(end)]
+        with pytest.raises(InputError, match=rf"row 1: .* is too large for {name}"):
+            evaluated(f"{name}(d)", pa.record_batch({"d": [0.0, beyond]}))
+
+
+def test_a_number_is_among_others_as_it_is_equal_to_one_of_them():
+    """NaN to NaN, −0.0 to 0.0, also where two or more are written down."""
+    values = [0.0, -0.0, float("nan"), 1.5, None]
+    rows = pa.record_batch({"d": pa.array(values), "f": pa.array(values, pa.float32())})
+    for column in "df":
+        assert evaluated(f"{column} IN (0.0D, 2.0D)", rows) == [True, True, False, False, None]
+        assert evaluated(f"{column} IN (-0.0D, cast('NaN' AS DOUBLE), 3.0D)", rows) == [True, True, True, False, None]
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()], ids=str)
+def test_any_two_numbers_are_compared_as_spark_orders_them(kind):
+    """NaN is the largest and its own equal, −0.0 is 0.0; of a null nothing is known but whether it is one."""
+    pairs = [*product(FLOATS, repeat=2)]
+    rows = pa.record_batch(
+        {name: pa.array(column, kind) for name, column in zip("ab", zip(*pairs, strict=True), strict=True)}
+    )
+    ranks = [[None if one is None else (math.isnan(one), 0 if math.isnan(one) else float(np.float32(one)) if
+              kind == pa.float32() else one) for one in pair] for pair in pairs]  # fmt: skip
+    for name, compare in {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}.items():
+        expected = [None if None in pair else compare(*pair) for pair in ranks]
+        assert evaluated(f"a {name} b", rows) == expected, name
+    assert evaluated("a <=> b", rows) == [a == b for a, b in ranks]
+    for name, best in (("greatest", max), ("least", min)):
+        found = evaluated(f"{name}(a, b)", rows)
+        expected = [best([one for one in pair if one is not None], default=None) for pair in ranks]
+        assert [None if one is None else (math.isnan(one), 0 if math.isnan(one) else one) for one in found] == expected
+
+
+def test_parts_of_text_are_those_of_any_position_and_length():
+    """Spark counts from 1, or from the end, and cuts what is before the text off the length."""
+    texts = ["", "a", "Sé𝄞x", "abcdefg", None]
+    rows = pa.record_batch({"t": texts})
+    for position, size in product(range(-6, 7), range(-1, 9)):
+        expected = []
+        for text in texts:
+            start = 0 if text is None else position - 1 if position > 0 else len(text) + position if position else 0
+            expected.append(None if text is None else text[max(start, 0) : max(start + size, start, 0)])
+        if position != 0:
+            assert evaluated(f"substring(t, {position}, {size})", rows) == expected, (position, size)
+    for size in range(9):
+        assert evaluated(f"left(t, {size})", rows) == [text and text[:size] for text in texts]
+        assert evaluated(f"right(t, {size})", rows) == [text and text[max(len(text) - size, 0) :] for text in texts]
+
+
+@pytest.mark.parametrize(("digits", "scale"), [(1, 0), (2, 0), (3, 1), (5, 5), (18, 2), (36, 0)])
+def test_decimals_have_room_up_to_their_last_digit(digits, scale):
+    with localcontext(Context(99)):
+        unit, most = Decimal(1).scaleb(-scale), Decimal(10) ** (digits - scale)
+        last, halfway = most - unit, most - unit / 2
+    kind = f"decimal({digits}, {scale})"
+    fits, beyond = [last, last.copy_negate(), Decimal(0)], [most, most.copy_negate()]
+    wide = pa.record_batch({"d": pa.array([*fits, *beyond], pa.decimal128(digits + 1, scale))})
+    assert evaluated(f"try_cast(d AS {kind})", wide) == [*fits, None, None]
+    half = pa.record_batch({"d": pa.array([halfway, last], pa.decimal128(digits + 2, scale + 1))})
+    assert evaluated(f"try_cast(d AS {kind})", half) == [None, last], "it is rounded first"
+    if digits < 18 and scale == 0:
+        whole = pa.record_batch({"n": [int(one) for one in (*fits, *beyond)]})
+        assert evaluated(f"try_cast(n AS {kind})", whole) == [*fits, None, None]
+
+
+def test_days_are_those_of_the_calendar_in_any_year():
+    years = range(1, 10_000)
+    leap = pa.record_batch({"t": [f"{year:04}-02-29" for year in years]})
+    found = evaluated("try_cast(t AS DATE) IS NOT NULL", leap)
+    assert [year for year, there in zip(years, found, strict=True) if there] == [*filter(calendar.isleap, years)]
+    ends = [(2026, month, day) for month in range(14) for day in range(33)]
+    texts = pa.record_batch({"t": [f"{year}-{month:02}-{day:02}" for year, month, day in ends]})
+    there = [1 <= month <= 12 and 1 <= day <= calendar.monthrange(year, month)[1] for year, month, day in ends]
+    for kind in ("DATE", "TIMESTAMP"):
+        assert evaluated(f"try_cast(t AS {kind}) IS NOT NULL", texts) == there
+
+
+def test_times_before_1970_belong_to_the_day_they_are_of():
+    """And to the second: what is rounded is rounded down."""
+    day = 86_400 * 10**6
+    micros = [sign * whole * unit + beside for sign in (1, -1) for whole in (0, 1, 2, 719_000) for unit in (10**6, day)
+              for beside in (-1, 0, 1)]  # fmt: skip
+    rows = pa.record_batch({"n": pa.array(micros, pa.int64())})
+    days = evaluated("cast(timestamp_micros(n) AS DATE)", rows)
+    assert [(one - dt.date(1970, 1, 1)).days for one in days] == [one // day for one in micros]
+    assert evaluated("unix_seconds(timestamp_micros(n))", rows) == [one // 10**6 for one in micros]
+    assert evaluated("cast(timestamp_micros(n) AS BIGINT)", rows) == [one // 10**6 for one in micros]
+    assert evaluated("unix_millis(timestamp_micros(n))", rows) == [one // 1000 for one in micros]
+
+
+@pytest.mark.parametrize("name", ["and", "or"])
+def test_what_is_decided_asks_no_further_and_what_is_not_does(name):
+    """Three values each, of conditions that can fail in a row of their own."""
+    values = [True, False, None]
+    pairs = [*product(values, repeat=2)]
+    decides = name == "or"
+    firsts, seconds = zip(*pairs, strict=True)
+    rows = pa.record_batch({"a": firsts, "n": [None if one is None else int(one) for one in seconds]})
+    expected = [decides if decides in pair else None if None in pair else not decides for pair in pairs]
+    assert evaluated(f"a {name} (10 div 10) * n = 1", rows) == expected
+    assert evaluated(f"a {name} (2 + n) div (n + 1) < 2", rows) == expected
+    zero = pa.record_batch({"a": [decides], "n": [-1]})
+    assert evaluated(f"a {name} 1 div (n + 1) = 1", zero) == [decides]
+    for other in (not decides, None):
+        with pytest.raises(InputError, match="zero"):
+            evaluated(f"a {name} 1 div (n + 1) = 1", pa.record_batch({"a": pa.array([other], pa.bool_()), "n": [-1]}))
+
+
+def test_seconds_with_fractions_end_with_the_last_time_that_there_is():
+    most = 2.0**63
+    edges = [most / 1e6, np.nextafter(most / 1e6, 0), np.nextafter(most / 1e6, np.inf), 1e300]
+    for sign in (1, -1):
+        seconds = [sign * float(one) for one in edges]
+        expected = [min(max(int(one * 1e6), -(2**63)), 2**63 - 1) if abs(one) < 1e299 else
+                    (2**63 - 1 if sign > 0 else -(2**63)) for one in seconds]  # fmt: skip
+        assert evaluated("unix_micros(timestamp_seconds(d))", pa.record_batch({"d": seconds})) == expected
