@@ -153,6 +153,13 @@ def test_every_way_to_write_a_moment_is_that_moment(moment):
     assert states.since_or_last.moment_of(moment) == 1774747800000000
 
 
+@pytest.mark.parametrize("last", ["0 seconds", "0 rows"])
+def test_a_window_without_a_length_is_refused(last):
+    state = local.apply(table([(START, "a", 1)]), counting(), {"sketch": "exact"})["state"][0].as_py()
+    with pytest.raises(InputError, match=f"last: must be longer than 0 .*{last}"):
+        states.estimate(state, last=last)
+
+
 def test_a_snapshot_without_a_moment_answers_from_what_it_has_not_forgotten():
     sketch = create("sketch", "exact")
     sketch.update(np.array([5, 9]), np.array([1, 2], np.uint64))
