@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from skyband.kernels.ascending_search import search_ascending
-from skyband.kernels.sorted_arrays import among, distinct, places_of
+from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 
 NUMBERS = st.one_of(
     arrays.arrays(np.uint64, st.integers(0, 30), elements=st.integers(0, 9) | st.integers(0, 2**64 - 1)),
@@ -49,7 +49,7 @@ def test_places_of_many(count, kind):
     members = np.unique(rng.integers(0, 3 * count, 2 * count)).astype(kind)
     values = rng.integers(0, 4 * count, count).astype(kind)
     for searched in (values, np.sort(values), members):
-        places = places_of(searched, members)
+        places = search_sorted(members, searched)
         assert places.dtype == np.int64
         np.testing.assert_array_equal(places, np.searchsorted(members, searched))
     np.testing.assert_array_equal(among(values, members), np.isin(values, members))

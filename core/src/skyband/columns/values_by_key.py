@@ -10,7 +10,7 @@ from attrs import frozen
 
 from skyband.arrays import Array
 from skyband.columns.chunked_take import take_from_runs
-from skyband.kernels.sorted_arrays import among, distinct, places_of
+from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 
 _FEW = 8
 """Keys of which one in so many is looked at are few."""
@@ -48,7 +48,7 @@ class _Run:
         """int64[m], bool[m]: the places of these keys, and which of them are here: of others the place is any."""
         if not len(self.keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
-        places = places_of(keys, self.keys)
+        places = search_sorted(self.keys, keys)
         places[places == len(self.keys)] = 0
         there = self.keys[places] == keys
         return places, there if self.gone is None else there & ~self.gone[places]

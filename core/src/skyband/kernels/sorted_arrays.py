@@ -18,14 +18,14 @@ def distinct(*parts: Array) -> Array:
 
 
 def among(values: Array, members: Array) -> Array:
-    """bool[m]: which of the values are among the members, which ascend. O(m log n), as `places_of`."""
+    """bool[m]: which of the values are among the members, which ascend. O(m log n), as `search_sorted`."""
     if not len(members):
         return np.zeros(len(values), bool)
-    equal: Array = members[np.minimum(places_of(values, members), len(members) - 1)] == values
+    equal: Array = members[np.minimum(search_sorted(members, values), len(members) - 1)] == values
     return equal
 
 
-def places_of(values: Array, members: Array) -> Int64:
+def search_sorted(members: Array, values: Array) -> Int64:
     """int64[m]: `numpy.searchsorted`, in a fifth of its time where both are keys of groups that ascend. O(m log n)."""
     if len(values) < _FEW or values.dtype != np.uint64 or members.dtype != np.uint64:
         return np.searchsorted(members, values)

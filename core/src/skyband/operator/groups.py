@@ -21,7 +21,7 @@ from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.plain_turns import PlainTurn, plain_turns
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
-from skyband.kernels.sorted_arrays import among, distinct, places_of
+from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 from skyband.operator.group_key_migration import with_keys_of_now
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.state_validation import StateReader
@@ -144,7 +144,7 @@ class Groups:
         has_processor = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
         turning = distinct(keys[has_processor], self._due(until.moment))
         own = np.zeros((len(turning), 2), np.int64)
-        own[places_of(keys[has_processor], turning)] = spans[has_processor]
+        own[search_sorted(turning, keys[has_processor])] = spans[has_processor]
         sizes, begin = own[:, 1] - own[:, 0], 0
         for some, processors in self._processors.some(turning):
             own_spans = own[begin : begin + len(some)]

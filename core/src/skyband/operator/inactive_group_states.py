@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
-from skyband.kernels.sorted_arrays import among, places_of
+from skyband.kernels.sorted_arrays import among, search_sorted
 from skyband.state_validation import StateReader
 
 _COLUMNS = ("key", "next", "retained", "start", "size")
@@ -110,7 +110,7 @@ class PackedStates:
         assert not len(stops) or stops.max() <= self._used <= len(self._heap), "a state lies outside of the heap"
 
     def _places(self, keys: UInt64) -> Int64:
-        return np.minimum(places_of(keys, self._key), len(self._key) - 1)
+        return np.minimum(search_sorted(self._key, keys), len(self._key) - 1)
 
     def _keep(self, stay: Array) -> None:
         for name in _COLUMNS:

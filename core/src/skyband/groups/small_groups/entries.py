@@ -9,7 +9,7 @@ from skyband.arrays import Array, Int64, UInt64
 from skyband.columns import numbers_or_lists
 from skyband.columns.numbers_or_lists import Column, Kind
 from skyband.groups import state_arrays
-from skyband.kernels.sorted_arrays import among, places_of
+from skyband.kernels.sorted_arrays import among, search_sorted
 from skyband.state_validation import StateReader
 
 _LEAST = 1 << 12
@@ -72,14 +72,14 @@ class SmallGroupEntries:
         placed[places[here]], self._size[places[here]] = first[here], sizes[here]
         if not here.all():
             new = ~here
-            where = places_of(keys[new], self.key)
+            where = search_sorted(self.key, keys[new])
             self.key = np.insert(self.key, where, keys[new])
             placed = np.insert(placed, where, first[new])
             self._size = np.insert(self._size, where, sizes[new])
             self.numbers = {name: np.insert(column, where, 0) for name, column in self.numbers.items()}
         self._placed = placed
         for name, values in (numbers or {}).items():
-            self.numbers[name][places_of(keys, self.key)] = values
+            self.numbers[name][search_sorted(self.key, keys)] = values
         if not self.numbers and (sizes == 0).any():
             self._keep(self._size > 0)
         self._pack_where_half_is_unused()
@@ -208,7 +208,7 @@ class SmallGroupEntries:
         """Of each of these groups the place, and whether it is here."""
         if not len(self.key):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
-        places = np.minimum(places_of(keys, self.key), len(self.key) - 1)
+        places = np.minimum(search_sorted(self.key, keys), len(self.key) - 1)
         return places, self.key[places] == keys
 
     def _keep(self, stays: Array) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.kernels.sorted_arrays import among, distinct, places_of
+from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 from skyband.windows.schedule import Moments, Schedule
 
 
@@ -55,7 +55,7 @@ def sessions_of(
     keys_of_rows = keys[starts]
     is_stored = among(keys_of_rows, stored.key)
     everyone = stored.key if is_stored.all() else distinct(stored.key, keys_of_rows)
-    here, theirs = places_of(stored.key, everyone), places_of(keys_of_rows, everyone)
+    here, theirs = search_sorted(everyone, stored.key), search_sorted(everyone, keys_of_rows)
     last = np.zeros(len(everyone), np.int64)
     start, stop = last.copy(), last.copy()
     last[theirs] = times[starts]
@@ -73,7 +73,7 @@ def sessions_of(
     else:
         # A group's sessions follow each other: first what is held of it, then one from each row that begins one. Only
         # the first has entries at its beginning, and each has the rows up to the next one's.
-        group = np.concatenate([here, places_of(keys[others], everyone)])
+        group = np.concatenate([here, search_sorted(everyone, keys[others])])
         order = np.argsort(group, kind="stable")
         group = group[order]
         nothing = np.zeros(len(others), np.int64)
