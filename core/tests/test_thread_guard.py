@@ -15,6 +15,7 @@ from skyband.arrays import Int64, UInt64
 from skyband.engines.local import LocalRun
 from skyband.operator.groups import Groups
 from skyband.roles import Sketch
+from skyband.roles.thread_guard import inside_all
 
 
 @define(eq=False)
@@ -196,3 +197,24 @@ def test_an_operator_whose_turn_was_cut_short_is_refused_until_restored(monkeypa
             call()
     run.operator.restore(before)
     assert run.operator.snapshot() == before
+
+
+def test_several_that_one_call_works_on_are_guarded_as_one_is():
+    rankers = [skyband.create("object-ranker", "eaa", k=1, window=10, streams=1) for _ in range(3)]
+    with inside_all(rankers), ThreadPoolExecutor(1) as others:
+        for one in rankers:
+            with pytest.raises(BusyError, match="object-ranker/eaa: top while another thread is inside"):
+                others.submit(one.top).result(60)
+    with pytest.raises(skyband.InputError), inside_all(rankers):
+        raise skyband.InputError("times", "go back")
+    assert [len(one.top()[0]) for one in rankers] == [0, 0, 0]
+    with pytest.raises(KeyboardInterrupt), inside_all(rankers):
+        raise KeyboardInterrupt
+    for one in rankers:
+        with pytest.raises(BrokenError, match="top after a call of it was cut short"):
+            one.top()
+    with (
+        pytest.raises(BrokenError),
+        inside_all([skyband.create("object-ranker", "eaa", k=1, window=10, streams=1), *rankers]),
+    ):
+        raise AssertionError("backends that were left half-way are called no more")

@@ -3,9 +3,10 @@
     python tests/bench/large_groups.py [--groups 800] [--entries 600] [--turns 9] [--queries top-k …] [--profile]
 
 Each group has so many objects in its window, and each turn brings it a row and an answer. The calls that reach the
-backends, where each group has one, are written down once; then a fresh operator takes the same rows, and fresh backends
-the same calls, turn by turn in one run: medians of CPU time. Of groups that are answered together, without a backend
-each, an operator may take less than the backends would. With `--apart` it has a backend for each group, too.
+backends, where each group has one and a turn of its own, are written down once; then a fresh operator takes the same
+rows, and fresh backends the same calls, turn by turn in one run: medians of CPU time. Of groups that have their turns
+together, and more so of those without a backend each, an operator may take less than the backends would. With `--apart`
+it has a backend for each group, however few entries that has.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from skyband.engines import local
+from skyband.groups import plain_turns
 from skyband.groups.small_groups import limits
 from skyband.queries import make_query
 from skyband.registry import Binding
@@ -161,6 +163,17 @@ def a_backend_each() -> Iterator[None]:
         limits.MOST_ENTRIES, distinct_count._MOST_KEYS = before
 
 
+@contextmanager
+def one_by_one() -> Iterator[None]:
+    """Backends get their turns each by a call of its own."""
+    before = plain_turns._FEW
+    plain_turns._FEW = 2**63
+    try:
+        yield
+    finally:
+        plain_turns._FEW = before
+
+
 def main() -> None:
     """Run the queries asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -175,7 +188,7 @@ def main() -> None:
     for name in options.queries:
         query = make_query(QUERIES[name])
         recorder = Recorder(CALLS[name])
-        with a_backend_each():
+        with a_backend_each(), one_by_one():
             recorder.run(query, parts)
         profile = cProfile.Profile() if options.profile else None
         own = float(np.median(alone(recorder, options.groups)[-options.turns :]))

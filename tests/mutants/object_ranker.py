@@ -8,6 +8,7 @@ from attrs import define, field
 from skyband import BackendInfo, SnapshotError
 from skyband.arrays import Array, Float64, Int32, Int64
 from skyband.roles import ObjectRanker
+from skyband.roles.object_ranker import joined
 from skyband.state_validation import StateReader
 from skyband_specs.faults import Mutant, faulty
 from skyband_specs.object_ranker.oracle import ObjectOracle, Report
@@ -244,7 +245,37 @@ class LosesNowWhenEmpty(Reference):
         self._now = self._now if self._oracle.reports else None
 
 
+class GivesTheFirstsMoments(Reference):
+    """Together with others, it answers at the moments of the first."""
+
+    @classmethod
+    def _answers_together(cls, rankers, columns, spans, moments):
+        return super()._answers_together(rankers, columns, spans, [moments[0] if len(own) else own for own in moments])
+
+
+class RowsOfSilentOnes(Reference):
+    """Together with others, one that has no moment to answer takes no rows."""
+
+    @classmethod
+    def _answers_together(cls, rankers, columns, spans, moments):
+        stops = [stop if len(own) else start for (start, stop), own in zip(spans.tolist(), moments, strict=True)]
+        return super()._answers_together(rankers, columns, np.column_stack([spans[:, 0], stops]), moments)
+
+
+class OthersGoOn(Reference):
+    """Together with others, those before one that is refused have had their turns."""
+
+    @classmethod
+    def answers_together(cls, rankers, times, *columns, spans, moments):
+        parts = [slice(start, stop) for start, stop in np.array(spans).tolist()]
+        each = zip(rankers, parts, moments, strict=True)
+        return joined([one.answers(times[own], *(column[own] for column in columns), at) for one, own, at in each])
+
+
 MUTANTS: list[Mutant] = [
+    (_info(), GivesTheFirstsMoments, ("several_together_answer_as_each",)),
+    (_info(), RowsOfSilentOnes, ("several_together_answer_as_each",)),
+    (_info(), OthersGoOn, ("several_together_answer_as_each",)),
     (_info(), IdsInFloats, ("odd_streams_equal_the_oracle",)),
     (_info(), ScoresInSinglePrecision, ("odd_streams_equal_the_oracle",)),
     (_info(), KeepsTheAnswer, ("answers_are_the_callers",)),

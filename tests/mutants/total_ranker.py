@@ -403,6 +403,15 @@ class TakesAnyShare(Reference):
         self._oracle = TotalOracle({**self.parameters(), "k": self.k or 1})
 
 
+class CountsAnswersAlike(Reference):
+    """Together with others, answers are parted as if all had as many moments."""
+
+    @classmethod
+    def _answers_together(cls, rankers, columns, spans, moments):
+        asked = sorted(moments, key=len)
+        return super()._answers_together(rankers, columns, spans, asked)
+
+
 def _info(factory: str = "Reference", guarantee: str = "exact", **lacks: str) -> BackendInfo:
     where = f"mutants.total_ranker:{factory}"
     return BackendInfo("total-ranker", "reference", where, "for the tests", guarantee, PAPER, {**_LACKS, **lacks})
@@ -418,6 +427,7 @@ REFERENCES = [
 _ORACLE = ("seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 
 MUTANTS: list[Mutant] = [
+    (_info(), CountsAnswersAlike, ("several_together_answer_as_each",)),
     (_info(), WritesOverAnswers, ("answers_are_the_callers",)),
     (_info(), ShortObjects, ("odd_streams_equal_the_oracle",)),
     (_info(), TimesTheUnit, ("tiny_streams_equal_the_oracle", "every_moment_equals_the_oracle")),

@@ -102,6 +102,16 @@ def never_back(name: str, times: Int64, now: int | None) -> None:
         raise InputError(name, f"{int(times[row])} is before the row above ({int(times[row - 1])}); sort by time", row)
 
 
+def ascending_in_spans(times: Int64, spans: Int64) -> bool:
+    """Whether times are ascending from spans[i, 0] up to spans[i, 1], for each i: int64[g, 2], none of them empty.
+
+    Spans that leave times out, or overlap, may be told not to be though they are. O(n).
+    """
+    begins = np.zeros(len(times) + 1, bool)
+    begins[spans] = True
+    return not ((times[1:] < times[:-1]) & ~begins[1:-1]).any()
+
+
 def within(name: str, values: Array, low: float, high: float) -> None:
     """Raise unless every value is a number in [low, high]."""
     if len(values) <= FEW and all(low <= value <= high for value in values.tolist()):

@@ -62,16 +62,22 @@ class BatchedProcessor(DueMomentsProcessor):
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
-        if not len(rows) or not _feeds_columns(cls) or not processors[0].columns_suffice:
+        way = _quickest_way(cls)
+        if way == "feed" or not processors[0].columns_suffice:
             return super().turns(processors, rows, spans, turns)
-        columns, answers = processors[0].backend_columns(rows.times, rows), list[ProcessorAnswers | None]()
-        for one, (start, stop), (due, last, following) in zip(processors, spans.tolist(), turns, strict=True):
+        for one, (_, last, following) in zip(processors, turns, strict=True):
             one._last, one._next = last, following
-            if stop > start or len(due):
-                answers.append(one.feed_columns([column[start:stop] for column in columns], due))
-            else:
-                answers.append(None)
-        return AnswersOfTurns.of(answers)
+        rows, due = rows if len(rows) else processors[0].no_rows, [turn.due for turn in turns]
+        columns = processors[0].backend_columns(rows.times, rows)
+        feed = cls.feed_together if way == "feed_together" else _fed_one_by_one
+        return feed(processors, columns, spans, due)
+
+    @classmethod
+    def feed_together(
+        cls, processors: Sequence[Self], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+    ) -> AnswersOfTurns:
+        """As `feed_columns` of each of the processors, with the columns from spans[i, 0] up to spans[i, 1]."""
+        return _fed_one_by_one(processors, columns, spans, due)
 
     def collect(self) -> ProcessorAnswers | None:
         answers, self._pending = self._pending, []
@@ -83,8 +89,24 @@ class BatchedProcessor(DueMomentsProcessor):
         self.begin()
 
 
+def _fed_one_by_one(
+    processors: Sequence[BatchedProcessor], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+) -> AnswersOfTurns:
+    answers = list[ProcessorAnswers | None]()
+    for one, (start, stop), moments in zip(processors, spans.tolist(), due, strict=True):
+        if stop > start or len(moments):
+            answers.append(one.feed_columns([column[start:stop] for column in columns], moments))
+        else:
+            answers.append(None)
+    return AnswersOfTurns.of(answers)
+
+
+_WAYS = ("feed_together", "feed_columns", "feed")
+"""To feed a backend, the quickest first."""
+
+
 @cache
-def _feeds_columns(kind: type[BatchedProcessor]) -> bool:
-    """Whether a class that says how rows are fed says it of columns, too: not one that changes `feed` alone."""
-    says = next(cls for cls in kind.__mro__ if "feed" in vars(cls) or "feed_columns" in vars(cls))
-    return "feed_columns" in vars(says)
+def _quickest_way(kind: type[BatchedProcessor]) -> str:
+    """The quickest way that a class says, or the closest one below it that says any."""
+    says = next(cls for cls in kind.__mro__ if any(each in vars(cls) for each in _WAYS))
+    return next(each for each in _WAYS if each in vars(says))

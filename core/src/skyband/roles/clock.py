@@ -1,11 +1,12 @@
 """The clock shared by the rankers: when an item is valid, in time or in rows."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from attrs import define, field
 
-from skyband.arrays import Int64, never_back, whole
+from skyband.arrays import TIME_MIN, Int64, ascending_in_spans, never_back, whole
 from skyband.config.parameters import choice
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
@@ -40,6 +41,15 @@ class Clocked(Backend):
             row = int(wrong.argmax())
             raise InputError("times", f"must be the row number {first + row} (got {int(times[row])})", row)
 
+    # Where answers at these moments cannot be given from `now` on: InputError.
+    def _check_moments(self, moments: Int64) -> None:
+        never_back("moments", moments, self._now)
+
+    # The first moment that can be answered.
+    @property
+    def _first_moment(self) -> int:
+        return TIME_MIN if self._now is None else self._now
+
     def _reached(self, times: Int64) -> int:
         """The `now` that these times lead to."""
         return int(times[-1]) + (self.by == "rows")
@@ -60,3 +70,25 @@ class Clocked(Backend):
 
     def _advance(self, now: int) -> None:
         """Let go of what is no longer valid at `now`; a backend may also do so later."""
+
+
+def check_times_together(backends: Sequence[Clocked], times: Int64, spans: Int64) -> None:
+    """Raise InputError unless each of several backends can take in rows at times[spans[i, 0] : spans[i, 1]]."""
+    some = spans[:, 1] > spans[:, 0]
+    if backends[0].by == "time" and ascending_in_spans(times, spans[some]):
+        reached = np.array([TIME_MIN if one._now is None else one._now for one in backends], np.int64)
+        if (times[spans[some, 0]] >= reached[some]).all():
+            return
+    for one, (start, stop) in zip(backends, spans.tolist(), strict=True):
+        one._check_times(times[start:stop])
+
+
+def check_moments_together(backends: Sequence[Clocked], moments: Sequence[Int64]) -> None:
+    """Raise InputError unless each of several backends can answer its moments. Most have the same, as one array."""
+    apart = {id(own): own for own in moments}.values()
+    if not any((own[1:] < own[:-1]).any() for own in apart if len(own)):
+        firsts = [(one, int(own[0])) for one, own in zip(backends, moments, strict=True) if len(own)]
+        if all(one._first_moment <= first for one, first in firsts):
+            return
+    for one, own in zip(backends, moments, strict=True):
+        one._check_moments(own)

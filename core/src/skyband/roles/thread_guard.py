@@ -7,7 +7,7 @@ the next must not rely on.
 """
 
 from _thread import get_ident
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache, wraps
 from inspect import Parameter, signature
@@ -88,6 +88,27 @@ def inside(backend: Any) -> Iterator[None]:
         raise
     finally:
         backend._owner = after
+
+
+@contextmanager
+def inside_all(backends: Sequence[Any]) -> Iterator[None]:
+    """As `inside`, of backends of one class that one call works on. None of them comes twice."""
+    me, own = get_ident(), _slot(type(backends[0])).__set__
+    for backend in backends:
+        if backend._owner:
+            refuse(backend, inside_all)
+    after = BROKEN
+    try:
+        for backend in backends:
+            own(backend, me)
+        yield
+        after = NOBODY
+    except InputError:
+        after = NOBODY
+        raise
+    finally:
+        for backend in backends:
+            own(backend, after)
 
 
 def refuse(backend: Any, method: Callable[..., Any]) -> NoReturn:

@@ -73,8 +73,14 @@ class InstanceRanker(Holding):
         """
         start, done = 0, 0
         now = max((moment for moment in (self._at, self._now) if moment is not None), default=None)
-        sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         at_once = max(1, _ANSWERS // min(self.k, _ANSWERS))
+        if len(rows.time) + len(firsts) > 0 and len(rows.time) <= self._piece and len(firsts) <= at_once:
+            self._make_room(len(rows.time), now)
+            full, offsets, found, points = self._run(rows.part(0, len(rows.time)), stops, firsts)
+            start = min(full + 1, len(rows.time))
+            self._at = self._reached(rows.time[:start]) if start else now
+            return start, offsets, found, points
+        sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
         while start < len(rows.time) or done < len(firsts):
             stop = min(len(rows.time), start + self._piece)
             until = int(np.searchsorted(stops, stop, side="right"))
@@ -118,7 +124,8 @@ class InstanceRanker(Holding):
         else:
             parts = (self._rule, self._cursor, self._reports, self._slots, self._log, self._heap)
             full = kernels.replay(rows, stops, firsts, self._thrift, *parts, offsets, ids, scores)
-        offsets = offsets[: np.searchsorted(stops, full, side="right") + 1]
+        if full < len(rows.time):
+            offsets = offsets[: np.searchsorted(stops, full, side="right") + 1]
         return full, offsets, ids[: offsets[-1]], scores[: offsets[-1]]
 
     def _run_called(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, ids: Int64, scores: Float64) -> int:

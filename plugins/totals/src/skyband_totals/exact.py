@@ -1,6 +1,6 @@
 """total-ranker/exact: every pane's totals, and a bar that finds the largest without a look at the others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from skyband.errors import SnapshotError
 
 from skyband_totals.ledger import RawAnswers
 from skyband_totals.pair_ledger import PairLedger
-from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.role import Amounts, Columns, TotalRanker
 from skyband_totals.sum_ledger import SumLedger
 from skyband_totals.top import Top, Tops
 from skyband_totals.unit_worth import fit_together, worth
@@ -98,6 +98,13 @@ class Exact(TotalRanker):
 
     def _answers(self, times: Int64, objects: Int64, amounts: Amounts, moments: Int64) -> Tops:
         return self._tops(self._ledger.run(times, objects, amounts, moments))
+
+    @classmethod
+    def _answers_together(
+        cls, rankers: Sequence[Self], columns: Columns, spans: Int64, moments: Sequence[Int64]
+    ) -> Tops:
+        ledgers = [one._ledger for one in rankers]
+        return rankers[0]._tops(type(ledgers[0]).run_together(ledgers, *columns, spans, moments))
 
     def _top(self, window: int) -> Top:
         asked = np.array([self._now], np.int64)

@@ -1,7 +1,9 @@
 """What the two ledgers of the backend `exact` have in common."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from skyband.arrays import Array, Int64
 
 ALL, NONE = -1, -2
@@ -24,6 +26,13 @@ class RawAnswers(NamedTuple):
     grand: Int64
     rest: Int64
     some: Int64
+
+
+def joined(answers: Sequence[RawAnswers]) -> RawAnswers:
+    """Those of several ledgers, one's after another's. At least one."""
+    offsets, *columns = zip(*answers, strict=True)
+    sizes = np.concatenate([np.diff(own) for own in offsets])
+    return RawAnswers(np.append(0, np.cumsum(sizes)), *map(np.concatenate, columns))
 
 
 class Ledger(Protocol):

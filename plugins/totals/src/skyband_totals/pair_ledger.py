@@ -1,5 +1,6 @@
 """Totals of distinct values as the backend `exact` keeps them: every (object, value) pair with its last pane."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from skyband_totals import pair_kernels as kernel
 from skyband_totals import pairs
 from skyband_totals import written_answers as answers
 from skyband_totals.bar import GRAND
-from skyband_totals.ledger import ALL, RawAnswers, windows_of
+from skyband_totals.ledger import ALL, RawAnswers, joined, windows_of
 from skyband_totals.shares import Least
 
 
@@ -27,6 +28,19 @@ class PairLedger:
         written = answers.room_for(len(moments) * (end - begin))
         self._ledger, written = kernel.run(self._ledger, written, *rows, begin, end, self._least)
         return answers.cut(written)
+
+    @classmethod
+    def run_together(
+        cls, ledgers: Sequence[Any], times: Int64, objects: Int64, amounts: Any, spans: Int64,
+        moments: Sequence[Int64],
+    ) -> RawAnswers:  # fmt: skip
+        """As `run` of several for all windows, the rows from spans[i, 0] up to spans[i, 1] being of ledger i."""
+        return joined(
+            [
+                one.run(times[start:stop], objects[start:stop], amounts[start:stop], own)
+                for one, (start, stop), own in zip(ledgers, spans.tolist(), moments, strict=True)
+            ]
+        )
 
     def since(self, pane: int) -> tuple[Int64, Int64, int, int, int]:
         """(objects, totals, grand total, largest other total, number of objects) over the panes from this number on."""

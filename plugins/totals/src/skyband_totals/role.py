@@ -3,14 +3,15 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64, column, moment, never_back
+from skyband.arrays import Array, Int64, UInt64, column, moment
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
-from skyband.roles.clock import Clocked
+from skyband.roles.clock import Clocked, check_moments_together, check_times_together
+from skyband.roles.thread_guard import inside_all
 
 from skyband_totals import ranker_parameters
 from skyband_totals.ranker_parameters import LONGEST, TOTALS
@@ -22,8 +23,12 @@ from skyband_totals.units import FINE, REASONS, to_units
 _MOST_OBJECTS = 2**40
 """Objects of an answer that nothing else limits: more than memory holds, and few enough to be counted with."""
 
-Amounts = Int64 | UInt64 | None
+Amounts: TypeAlias = Int64 | UInt64 | None
 """What a row adds: nothing but itself (None), its units (int64[n]), or one of its object's values (uint64[n])."""
+
+
+Columns: TypeAlias = tuple[Int64, Int64, Amounts]
+"""Times, objects and amounts of rows."""
 
 
 @define(eq=False)
@@ -139,19 +144,47 @@ class TotalRanker(Clocked):
         """
         rows = self._checked(times, objects, weights, values)
         marks: Int64 = column("moments", moments, np.int64)
-        never_back("moments", marks, self._now)
-        if len(marks):
-            self._check_moment_asked("moments", int(marks[0]))
-            off = marks % self.grain != 0
-            if off.any():
-                self._check_grain("moments", int(marks[off.argmax()]), int(off.argmax()))
+        self._check_moments(marks)
         self._check_sum(*rows)
-        found = self._answers(*rows, marks)
-        if len(rows[0]):
-            self._pass(rows[0])
-        if len(marks):
-            self._now = int(marks[-1]) if self._now is None else max(self._now, int(marks[-1]))
-        return found
+        tops = self._answers(*rows, marks)
+        self._pass_rows_and_moments(rows[0], marks)
+        return tops
+
+    @classmethod
+    def answers_together(
+        cls,
+        rankers: Sequence[Self],
+        times: npt.ArrayLike,
+        objects: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        values: npt.ArrayLike | None = None,
+        *,
+        spans: npt.ArrayLike,
+        moments: Sequence[npt.ArrayLike],
+    ) -> Tops:
+        """As `answers` of several rankers, each with rows and moments of its own: one's answers after another's.
+
+        rankers: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
+        not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. moments: of each, as of `answers`.
+        Raises InputError as `answers` does, all rankers unchanged.
+        """
+        columns = rankers[0]._columns(times, objects, weights, values)
+        bounds: Int64 = np.asarray(spans, np.int64).reshape(-1, 2)
+        marks: list[Int64] = [column("moments", own, np.int64) for own in moments]
+        parts = bounds.tolist()
+        with inside_all(rankers):
+            check_times_together(rankers, columns[0], bounds)
+            check_moments_together(rankers, marks)
+            for own in {id(own): own for own in marks}.values():
+                rankers[0]._check_grains(own)
+            for ranker, (start, stop) in zip(rankers, parts, strict=True):
+                ranker._check_limits(columns[0][start:stop])
+                if ranker.total == "sum":
+                    ranker._check_sum(*_part(columns, start, stop))
+            tops = cls._answers_together(rankers, columns, bounds, marks)
+            for ranker, (start, stop), own in zip(rankers, parts, marks, strict=True):
+                ranker._pass_rows_and_moments(columns[0][start:stop], own)
+        return tops
 
     def top(self, window: int) -> Top:
         """The answer over [now − windows[window], now), every row seen being before `now`.
@@ -205,7 +238,14 @@ class TotalRanker(Clocked):
             lasts = [last for last in (self._last, other._last) if last is not None]
             self._last = max(lasts, default=None)
 
-    def _checked(self, times: Any, objects: Any, weights: Any, values: Any) -> tuple[Int64, Int64, Amounts]:
+    def _checked(self, times: Any, objects: Any, weights: Any, values: Any) -> Columns:
+        rows = self._columns(times, objects, weights, values)
+        self._check_times(rows[0])
+        self._check_limits(rows[0])
+        return rows
+
+    # Rows that may still be in no order.
+    def _columns(self, times: Any, objects: Any, weights: Any, values: Any) -> Columns:
         moments: Int64 = column("times", times, np.int64)
         ids: Int64 = column("objects", objects, np.int64, len(moments))
         for name, given, total in (("weights", weights, "sum"), ("values", values, "distinct")):
@@ -215,11 +255,14 @@ class TotalRanker(Clocked):
         amounts = None if values is None else column("values", values, np.uint64, len(moments))
         if weights is not None:
             amounts = self._units(column("weights", weights, np.float64, len(moments)))
-        self._check_times(moments)
-        for row in (0, -1) if len(moments) else ():
-            if abs(int(moments[row])) > 2 * LONGEST:
-                raise InputError("times", f"must be from −2**62 to 2**62 (got {int(moments[row])})", row % len(moments))
         return moments, ids, amounts
+
+    @staticmethod
+    def _check_limits(times: Int64) -> None:
+        """Of times in order."""
+        for row in (0, -1) if len(times) else ():
+            if abs(int(times[row])) > 2 * LONGEST:
+                raise InputError("times", f"must be from −2**62 to 2**62 (got {int(times[row])})", row % len(times))
 
     def _units(self, weights: Array) -> Int64:
         units, codes = to_units(weights, self.unit)
@@ -243,9 +286,31 @@ class TotalRanker(Clocked):
             trial._update(times[part], objects[part], amounts[part])
             trial._pass(times[part])
 
+    def _pass_rows_and_moments(self, times: Int64, moments: Int64) -> None:
+        if len(times):
+            self._pass(times)
+        if len(moments):
+            self._now = int(moments[-1]) if self._now is None else max(self._now, int(moments[-1]))
+
     def _pass(self, times: Int64) -> None:
         self._last = int(times[-1])
         self._now = max(self._reached(times), self._now or 0) if self.by == "rows" else self._last
+
+    def _check_moments(self, moments: Int64) -> None:
+        super()._check_moments(moments)
+        if len(moments):
+            self._check_moment_asked("moments", int(moments[0]))
+            self._check_grains(moments)
+
+    def _check_grains(self, moments: Int64) -> None:
+        off = moments % self.grain != 0
+        if off.any():
+            self._check_grain("moments", int(moments[off.argmax()]), int(off.argmax()))
+
+    @property
+    def _first_moment(self) -> int:
+        now = super()._first_moment
+        return now if self._last is None else max(now, self._last + 1)
 
     def _check_moment_asked(self, name: str, asked: int) -> None:
         if self._last is not None and asked <= self._last:
@@ -271,6 +336,14 @@ class TotalRanker(Clocked):
                 self.advance(asked)
                 found += [self._top(window) for window in range(len(self.windows))]
         return Tops.of(found)
+
+    @classmethod
+    def _answers_together(
+        cls, rankers: Sequence[Self], columns: Columns, spans: Int64, moments: Sequence[Int64]
+    ) -> Tops:
+        """As `_answers` of each. This default calls that: better in one go."""
+        each = zip(rankers, spans.tolist(), moments, strict=True)
+        return Tops.joined([one._answers(*_part(columns, start, stop), at) for one, (start, stop), at in each])
 
     @abstractmethod
     def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None: ...
@@ -305,3 +378,8 @@ class TotalRanker(Clocked):
             raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which no ranker stands at")
         self._now = numbers[0] if numbers else None
         self._last = numbers[1] if len(numbers) > 1 else None
+
+
+def _part(columns: Columns, start: int, stop: int) -> Columns:
+    times, objects, amounts = columns
+    return times[start:stop], objects[start:stop], None if amounts is None else amounts[start:stop]

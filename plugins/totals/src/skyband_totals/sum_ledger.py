@@ -1,5 +1,6 @@
 """Totals by rows and by weight as the backend `exact` keeps them: every pane's sum of every object."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,24 +30,48 @@ class SumLedger:
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
         """Take in rows and answer at moments on the way, for all windows or only one."""
-        units = _NOTHING if amounts is None else read_only(amounts)
-        rows = read_only(times), read_only(objects), units, read_only(moments)
-        begin, end = windows_of(only, len(self._ledger.spans))
-        count = len(moments) * (end - begin)
-        written = answers.room_for(count, min(self._room, count * int(self._ledger.counts[K])))
+        rows = read_only(times), read_only(objects), _NOTHING if amounts is None else read_only(amounts)
+        windows = windows_of(only, len(self._ledger.spans))
+        count = len(moments) * (windows[1] - windows[0])
+        tops = answers.room_for(count, min(self._room, count * int(self._ledger.counts[K])))
+        return answers.cut(self._run(tops, rows, read_only(moments), windows))
+
+    @classmethod
+    def run_together(
+        cls, ledgers: Sequence[Any], times: Int64, objects: Int64, amounts: Any, spans: Int64,
+        moments: Sequence[Int64],
+    ) -> RawAnswers:  # fmt: skip
+        """As `run` of several for all windows, the rows from spans[i, 0] up to spans[i, 1] being of ledger i."""
+        columns = read_only(times), read_only(objects), _NOTHING if amounts is None else read_only(amounts)
+        windows, k = windows_of(ALL, len(ledgers[0]._ledger.spans)), int(ledgers[0]._ledger.counts[K])
+        counts = [len(own) * windows[1] for own in moments]
+        tops = answers.room_for(
+            sum(counts), sum(min(one._room, count * k) for one, count in zip(ledgers, counts, strict=True))
+        )
+        marks = {id(own): read_only(own) for own in moments}
+        for one, (start, stop), own in zip(ledgers, spans.tolist(), moments, strict=True):
+            rows = [column[start:stop] for column in columns]
+            tops = one._run(tops, rows, marks[id(own)], windows)
+        return answers.cut(tops)
+
+    def _run(self, tops: Any, rows: Any, moments: Int64, windows: tuple[int, int]) -> Any:
+        """The answers written so far and those at these moments, the rows taken in. All arrays are read-only views."""
+        begin, end = windows
         cursor = np.array([0, 0, begin], np.int64)
         table, touched = self._ledger.hot, self._ledger.touched
         while True:
-            lacking, room = kernel.run(self._ledger, table, touched, written, *rows, begin, end, self._least, cursor)
+            lacking, room = kernel.run(
+                self._ledger, table, touched, tops, *rows, moments, begin, end, self._least, cursor
+            )
             if table is not self._ledger.hot:
                 self._ledger = self._ledger._replace(hot=table, touched=touched)
             if lacking == DONE:
-                return answers.cut(written)
+                return tops
             if lacking == TABLE:
                 table, touched = slots.new(room, table.shape[1]), kernel.new_touched(room)
             elif lacking == WRITTEN:
-                written = answers.with_room(written, room)
-                self._room = len(written.totals)
+                tops = answers.with_room(tops, room)
+                self._room = len(tops.totals)
             else:
                 self._make_room(lacking, room)
 

@@ -77,6 +77,14 @@ class Tops(Sequence[Top]):
         return (self[number] for number in range(len(self)))
 
     @classmethod
+    def joined(cls, tops: "Sequence[Tops]") -> Self:
+        """Those of several rankers, one's after another's. At least one."""
+        names = ("objects", "totals", "low", "high", "grand", "grand_low", "grand_high", "rest", "objects_in_all")
+        columns = {name: np.concatenate([getattr(one, name) for one in tops]) for name in names}
+        sizes = np.concatenate([np.diff(one.offsets) for one in tops])
+        return cls(offsets=np.append(0, np.cumsum(sizes)), **columns)
+
+    @classmethod
     def of(cls, tops: Sequence[Top]) -> Self:
         """Single answers as one."""
         columns = [_joined(np.float64, [getattr(top, name) for top in tops]) for name in ("totals", "low", "high")]

@@ -1,6 +1,7 @@
 """What only object rankers do."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.object_ranker.oracle import ObjectOracle, Report
 from skyband_specs.stream import Stream
+from skyband_specs.together import TurnsTogether
 
-COUNT = 9
+COUNT = 10
 PREFIXES = 6
 
 
@@ -103,6 +105,35 @@ def check_answers_are_update_and_top(make: Make, case: Case) -> None:
         expect_equal((answer(backend), backend.now), (answer(plain), plain.now), "top at the end")
 
     holds_for(case, seeded(case, (1, 2)), law)
+
+
+class _Together(TurnsTogether):
+    """Object rankers' turns."""
+
+    def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
+        part = slice(start, stop)
+        times = np.arange(start, stop) if backend.by == "rows" else stream.times[part]
+        return [times, stream.streams[part], stream.objects[part], stream.values[part]]
+
+    def moments(self, backend: Any, times: Any, until: int) -> Any:
+        return np.append(times[::3] + (backend.by == "rows"), until)
+
+    def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
+        return _plain(*backend.answers(*columns, moments))
+
+    def together(self, backends: list[Any], columns: Any, spans: Any, moments: Any) -> list[Any]:
+        return _plain(*type(backends[0]).answers_together(backends, *columns, spans=spans, moments=moments))
+
+
+def _plain(offsets: Any, objects: Any, scores: Any) -> list[Any]:
+    parts = [slice(*ends) for ends in pairwise(offsets.tolist())]
+    return [(objects[part].tolist(), scores[part].tolist()) for part in parts]
+
+
+@check("batch-split")
+def check_several_together_answer_as_each(make: Make, case: Case) -> None:
+    """Rankers that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    holds_for(case, seeded(case, (1, 2)), lambda stream: _Together().expect_as_each(make, case, stream))
 
 
 @check("oracle", guarantees=("exact",))

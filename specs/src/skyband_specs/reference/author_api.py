@@ -106,7 +106,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     ),
     "what families share: kernels and roles": (
         "skyband.kernels.k_smallest", "skyband.kernels.selection", "skyband.kernels.sorted_arrays",
-        "skyband.kernels.sorting", "skyband.roles.clock", "skyband.roles.matcher", "skyband.roles.pair_ranker",
+        "skyband.kernels.sorting", "skyband.roles.clock", "skyband.roles.thread_guard",
+        "skyband.roles.matcher", "skyband.roles.pair_ranker",
         "skyband.roles.window", "skyband.snapshot",
     ),
     "states": (
@@ -128,6 +129,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "for formats": ("skyband.job.sources.json_files", "skyband.tables.extras", "skyband.tables.json_rows"),
     "for conformance": (
         "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.memoized_oracle",
+        "skyband_specs.together",
         "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",
         "skyband_specs.pair_ranker.trials",
     ),

@@ -1,7 +1,7 @@
 """One group's stream of top-k: values to an object ranker, and its answers back as rows."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, sizes_and_ranks
 from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.plain_turns import AnswersOfTurns
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
 from skyband.registry import Binding
@@ -91,11 +92,32 @@ class RankingProcessor(BatchedProcessor):
     def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
         ranker, (times, streams, ids, values) = self._ranker, columns
         offsets, objects, scores = ranker.answers(times, streams, ids, values, due - (ranker.by == "time"))
-        self._repeated += ranker.repeated - self._counted
-        self._counted = ranker.repeated
+        self._note_repeated(ranker.repeated)
         if not len(due):
             return None
         return self._answers(due, offsets, objects, 0.0 - scores if self._mirrored else scores)
+
+    @classmethod
+    def feed_together(
+        cls, processors: Sequence[Self], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+    ) -> AnswersOfTurns:
+        first, rankers = processors[0], [one._ranker for one in processors]
+        if first._binding is None:
+            return super().feed_together(processors, columns, spans, due)
+        marks = {id(moments): moments - (first._ranker.by == "time") for moments in due}  # most are asked at the same
+        offsets, objects, scores = type(first._ranker).answers_together(
+            rankers, *columns, spans=spans, moments=[marks[id(moments)] for moments in due]
+        )
+        for one, ranker in zip(processors, rankers, strict=True):
+            one._note_repeated(ranker.repeated)
+        ends = offsets[np.cumsum([0, *(len(moments) for moments in due)])]
+        parts = np.concatenate(due), offsets, objects, 0.0 - scores if first._mirrored else scores
+        answers = RawAnswers(first._schema, _columns_of, parts, len(objects))
+        return AnswersOfTurns([answers] if len(answers) else [], np.diff(ends).tolist())
+
+    def _note_repeated(self, counted: int) -> None:
+        self._repeated += counted - self._counted
+        self._counted = counted
 
     def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known; ids that are names are rows as well later."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, as_batch
 from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.plain_turns import AnswersOfTurns
 from skyband.groups.processor import GroupProcessor
 from skyband.queries.composite_ids import several
 from skyband.registry import Binding
@@ -132,6 +133,26 @@ class TotalsProcessor(BatchedProcessor):
         named = dict(zip(self._amounts, amounts, strict=True))
         tops = self._ranker.answers(times, objects, **named, moments=due - self._phase)
         return self._answers(due, tops) if len(due) else None
+
+    @classmethod
+    def feed_together(
+        cls, processors: Sequence[Self], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+    ) -> AnswersOfTurns:
+        first, (times, objects, *amounts) = processors[0], columns
+        marks = {id(moments): moments - first._phase for moments in due}  # most are asked at the same
+        tops = type(first._ranker).answers_together(
+            [one._ranker for one in processors],
+            times,
+            objects,
+            **dict(zip(first._amounts, amounts, strict=True)),
+            spans=spans,
+            moments=[marks[id(moments)] for moments in due],
+        )
+        windows = len(first._labels["window"])
+        ends = tops.offsets[np.cumsum([0, *(windows * len(moments) for moments in due)])]
+        parts = np.concatenate(due), windows, tops
+        answers = RawAnswers(first._schema, columns_of_tops, parts, len(tops.objects), first._labels)
+        return AnswersOfTurns([answers] if len(answers) else [], np.diff(ends).tolist())
 
     def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
         if len(times):

@@ -12,6 +12,7 @@ from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.runner import MOST_CASES
+from skyband_specs.together import TurnsTogether
 
 from skyband_totals.conformance.driver import beginnings
 from skyband_totals.conformance.expectations import ROUNDING, expect_exact, fault_of
@@ -19,7 +20,7 @@ from skyband_totals.conformance.oracle import TotalOracle
 from skyband_totals.conformance.plain_data import columns, plain, rows_of
 from skyband_totals.conformance.streams import TotalStream, fallen, overtaken, stream, ties, zipf
 
-COUNT = 10
+COUNT = 11
 FLAKE = 1e-8
 TRIALS = 60
 ZIPF_ROWS = 9000
@@ -240,3 +241,27 @@ def check_answers_are_update_and_top(make: Make, case: Case) -> None:
         expect_equal(got, visible(case, plain_one, rows, len(rows)), "at the end")
 
     holds_for(case, seeded(case, (1, 2)), law)
+
+
+class _Together(TurnsTogether):
+    """Total-rankers' turns."""
+
+    def columns(self, backend: Any, stream: Any, start: int, stop: int) -> tuple[Any, ...]:
+        return columns(backend, stream, start, stop)
+
+    def moments(self, backend: Any, times: Any, until: int) -> Any:
+        marks = np.unique(np.append(times[::3], until - 1) // backend.grain + 1) * backend.grain
+        return marks[marks <= until]
+
+    def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
+        return [plain(top) for top in backend.answers(*columns, moments=moments)]
+
+    def together(self, backends: list[Any], columns: Any, spans: Any, moments: Any) -> list[Any]:
+        tops = type(backends[0]).answers_together(backends, *columns, spans=spans, moments=moments)
+        return [plain(top) for top in tops]
+
+
+@check("batch-split")
+def check_several_together_answer_as_each(make: Make, case: Case) -> None:
+    """Rankers that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    holds_for(case, seeded(case, (1, 2)), lambda rows: _Together().expect_as_each(make, case, rows))

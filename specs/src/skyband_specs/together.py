@@ -1,0 +1,122 @@
+"""Turns of several backends by one call, for the checks of roles that have such a call."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from skyband import InputError
+from skyband.arrays import Array, Int64
+
+from skyband_specs.batching import visible
+from skyband_specs.check import Make, expect_equal
+from skyband_specs.driver import Case
+from skyband_specs.stream import Stream
+
+SEVERAL = 4
+"""Backends that have their turns together."""
+
+_ROUNDS = 4
+
+_LATER = 10
+"""How long after the last row there may be moments."""
+
+
+class OwnTurn(NamedTuple):
+    """A turn of one of them."""
+
+    stream: Stream
+    """All its rows."""
+    start: int
+    stop: int
+    """Those of this turn; there may be none."""
+    moments: Int64
+    """int64[q] to answer, ascending; there may be none."""
+
+
+class TurnsTogether(ABC):
+    """How backends of a role have their turns, alone and together."""
+
+    @abstractmethod
+    def columns(self, backend: Any, stream: Stream, start: int, stop: int) -> Sequence[Array | None]:
+        """Rows start..stop as the backend takes them, their times first."""
+
+    @abstractmethod
+    def moments(self, backend: Any, times: Int64, until: int) -> Int64:
+        """int64[q], ascending: some to answer while it takes in rows at these times, at most `until`."""
+
+    @abstractmethod
+    def alone(self, backend: Any, columns: Sequence[Array | None], moments: Int64) -> list[Any]:
+        """Its answers, an entry each."""
+
+    @abstractmethod
+    def together(
+        self, backends: list[Any], columns: Sequence[Array | None], spans: Any, moments: list[Int64]
+    ) -> list[Any]:
+        """Those of several by one call, one's after another's."""
+
+    def expect_as_each(self, make: Make, case: Case, stream: Stream) -> None:
+        """Backends that share a stream answer together as those that are called alone, and are then as they are.
+
+        In some turns one of them has no rows, or no moments. A turn that is refused leaves all of them as they were.
+        """
+        each, several = [make() for _ in range(SEVERAL)], [make() for _ in range(SEVERAL)]
+        for turns in self._rounds(each[0], stream):
+            self._expect_refusal(case, several, turns)
+            expected = [
+                answer
+                for backend, turn in zip(each, turns, strict=True)
+                for answer in self.alone(backend, self.columns(backend, *turn[:3]), turn.moments)
+            ]
+            expect_equal(self._by_one_call(several, turns), expected, "answers of several by one call")
+            for one, (alike, backend, turn) in enumerate(zip(each, several, turns, strict=True)):
+                got = visible(case, backend, turn.stream, turn.stop)
+                expect_equal(
+                    got, visible(case, alike, turn.stream, turn.stop), f"backend {one} after a turn with others"
+                )
+
+    def _rounds(self, backend: Any, stream: Stream) -> Iterator[list[OwnTurn]]:
+        owners = np.arange(len(stream)) * 7 % 11 % SEVERAL
+        parts = [stream.take(np.flatnonzero(owners == one)) for one in range(SEVERAL)]
+        ends = [0] * SEVERAL
+        for number in range(_ROUNDS):
+            turns = []
+            for one, part in enumerate(parts):
+                start = ends[one]
+                ends[one] = start if (one, number) == (1, 2) else len(part) * (number + 1) // _ROUNDS
+                times: Any = self.columns(backend, part, start, len(part))[0]
+                rows = ends[one] - start
+                until = int(times[rows]) if rows < len(times) else int(times[-1]) + _LATER
+                some = rows and one != number
+                moments = self.moments(backend, times[:rows], until) if some else np.empty(0, np.int64)
+                turns.append(OwnTurn(part, start, ends[one], moments))
+            yield turns
+
+    def _by_one_call(self, backends: list[Any], turns: list[OwnTurn], times: Int64 | None = None) -> list[Any]:
+        """times: others in place of the rows' own."""
+        parts = [self.columns(backend, *turn[:3]) for backend, turn in zip(backends, turns, strict=True)]
+        columns = [None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)]
+        spans = list(pairwise(accumulate((turn.stop - turn.start for turn in turns), initial=0)))
+        return self.together(backends, columns if times is None else [times, *columns[1:]], spans, _moments(turns))
+
+    def _expect_refusal(self, case: Case, backends: list[Any], turns: list[OwnTurn]) -> None:
+        """Where the last backend's times go back."""
+        times = np.concatenate(
+            [self.columns(backend, *turn[:3])[0] for backend, turn in zip(backends, turns, strict=True)]
+        )
+        times[-1] -= 10**6
+        before = [visible(case, one, turn.stream, turn.start) for one, turn in zip(backends, turns, strict=True)]
+        try:
+            self._by_one_call(backends, turns, times)
+        except InputError:
+            after = [visible(case, one, turn.stream, turn.start) for one, turn in zip(backends, turns, strict=True)]
+            expect_equal(after, before, "several backends after a call that was refused")
+            return
+        raise AssertionError("times that go back in the turn of one of several were let pass")
+
+
+def _moments(turns: list[OwnTurn]) -> list[Int64]:
+    """Those of each; the same array where they are the same, as an operator gives them."""
+    apart = {turn.moments.tobytes(): turn.moments for turn in turns}
+    return [apart[turn.moments.tobytes()] for turn in turns]
