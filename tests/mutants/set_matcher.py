@@ -499,6 +499,20 @@ class WritesOverAnswers(Reference):
         return cuts, earlier, self._buffer[: len(similarity)]
 
 
+class NumbersFromTheFirst(Reference):
+    """Together with others, its sets are numbered as if it had seen as many as the first."""
+
+    @classmethod
+    def _update_together(cls, matchers, columns, spans):
+        before = [one._seen for one in matchers]
+        for one in matchers:
+            one._seen = before[0]
+        answer = super()._update_together(matchers, columns, spans)
+        for one, number in zip(matchers, before, strict=True):
+            one._seen = number
+        return answer
+
+
 LACKS = {"merge": "for the tests", "out-of-order": "for the tests"}
 
 
@@ -523,6 +537,7 @@ WORDS = ("words_match_as_defined",)
 
 MUTANTS: list[Mutant] = [
     (INFO, WritesOverAnswers, ("answers_are_the_callers",)),
+    (INFO, NumbersFromTheFirst, ("several_together_answer_as_each",)),
     *faulty(INFO, Reference, globals()),
     (INFO, EndsEarly, ("a_window_old_matches_and_older_does_not", *TOLD, *ORACLE[1:])),
     (INFO, EndsLate, ("silence_changes_nothing_but_what_is_too_old", "a_window_old_matches_and_older_does_not", *TOLD)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
+from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64, read_only
 from skyband.kernels.kskyband import KSkyband
 from skyband.roles import PairRanker
 from skyband.state_validation import StateReader
@@ -22,10 +22,7 @@ _MOST_SETS = 2**62
 
 def alike(*arrays: Array) -> list[Array]:
     """The arrays as read-only ones, as those from Arrow are; a kernel is compiled anew for each mix of the two."""
-    views = [array.view() for array in arrays]
-    for view in views:
-        view.setflags(write=False)
-    return views
+    return [read_only(array) for array in arrays]
 
 
 @define(eq=False)

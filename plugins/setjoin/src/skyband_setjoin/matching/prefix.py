@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, setters
 from skyband.arrays import Array, Int8, Int64
 
 from skyband_setjoin import index as lists
@@ -66,8 +66,8 @@ class Prefix(WindowMatcher):
 
     name: ClassVar[str] = "prefix"
 
-    _index: Index = field(init=False)
-    _levels: Array = field(init=False)
+    _index: Index = field(init=False, on_setattr=setters.NO_OP)
+    _levels: Array = field(init=False, on_setattr=setters.NO_OP)
     _round: Int64 = field(init=False)
 
     def _clear(self) -> None:

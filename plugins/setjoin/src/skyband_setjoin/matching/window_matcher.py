@@ -1,20 +1,24 @@
 """What the matchers share: the sets of the window, the rule they match by, and snapshots."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
-from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64
+from attrs import define, field, setters
+from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64, read_only
 from skyband.columns.integer_ids import SIGN
 from skyband.kernels.grouped_order import order_by_group
 from skyband.roles.sharding import BUILD
 from skyband.state_validation import StateReader
 
 from skyband_setjoin import sets as window
+from skyband_setjoin.matching.answers import MATCH
 from skyband_setjoin.matching.bounds import Rule, rule_of
+from skyband_setjoin.ranker import alike
 from skyband_setjoin.reading import read_sets
-from skyband_setjoin.set_matcher import ALL, FIRST, Matches, SetMatcher
+from skyband_setjoin.set_matcher import ALL, FIRST, Arrivals, Matches, SetMatcher
 from skyband_setjoin.sets import FIRST as OLDEST
 from skyband_setjoin.sets import NEXT, Sets
 
@@ -26,7 +30,7 @@ SIDES, LENGTH, WANTED, KEEP_FIRST = range(4)
 class WindowMatcher(SetMatcher):
     """Holds the sets that a later one may match: valid, of enough tokens to match any, and kept."""
 
-    _sets: Sets = field(init=False)
+    _sets: Sets = field(init=False, on_setattr=setters.NO_OP)
     _rule: Rule = field(init=False)
     _asked: Int64 = field(init=False)
 
@@ -47,7 +51,10 @@ class WindowMatcher(SetMatcher):
     def _take(
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
-        """Take in sets of these numbers; returns cuts int64[n + 1] and MATCH[at least cuts[-1]]."""
+        """Take in sets of these numbers; returns cuts int64[n + 1] and MATCH[at least cuts[-1]].
+
+        The tokens may be of more sets than these.
+        """
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> Matches:
         numbers = np.arange(self._seen, self._seen + len(times))
@@ -55,6 +62,27 @@ class WindowMatcher(SetMatcher):
         earlier: Int64 = answers["earlier"][: cuts[-1]].copy()
         similarity: Float64 = answers["similarity"][: cuts[-1]].copy()
         return cuts, earlier, similarity
+
+    @classmethod
+    def _update_together(cls, matchers: Sequence[Self], columns: Arrivals, spans: Int64) -> Matches:
+        times, offsets, tokens, sides, parts = alike(*columns)
+        sizes = spans[:, 1] - spans[:, 0]
+        ends = np.append(0, np.cumsum(sizes))
+        first: Int64 = np.array([one._seen for one in matchers], np.int64)
+        numbers = read_only(np.repeat(first - ends[:-1], sizes) + np.arange(ends[-1]))
+        counts, matches = np.zeros(ends[-1] + 1, np.int64), list[Array]()
+        each = zip(matchers, spans.tolist(), pairwise(ends.tolist()), strict=True)
+        for one, (start, stop), (begin, end) in each:
+            if stop > start:
+                own = slice(start, stop)
+                cuts, answers = one._take(
+                    numbers[begin:end], times[own], offsets[start : stop + 1], tokens, sides[own], parts[own]
+                )
+                if cuts[-1]:
+                    counts[begin + 1 : end + 1] = cuts[1:] - cuts[:-1]
+                    matches.append(answers[: cuts[-1]])
+        together: Any = np.concatenate(matches) if matches else np.empty(0, MATCH)
+        return np.cumsum(counts), together["earlier"].copy(), together["similarity"].copy()
 
     def _horizon(self, now: int) -> int:
         """The time from which on sets are valid at `now`."""

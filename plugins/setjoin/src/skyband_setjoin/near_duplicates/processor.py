@@ -1,6 +1,7 @@
 """One group's stream of near-duplicates: each row is answered when it comes, with the matches it finds before it."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self, cast
 
 import numpy as np
@@ -30,7 +31,6 @@ WHEN = "when"
 
 _FEW_ROWS = 4
 """Of a group in a turn of many, on average."""
-_NOTHING = np.empty(0)
 
 
 def at_their_times(rows: Rows) -> Rows:
@@ -96,38 +96,31 @@ class NearDuplicatesProcessor(PerRowProcessor):
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         """Rows that only these have are copied for all of them, few enough to be kept until each has copied its own."""
-        first, sizes, groups = processors[0], spans[:, 1] - spans[:, 0], np.arange(len(processors))
+        first, sizes = processors[0], spans[:, 1] - spans[:, 0]
         cuts = np.append(0, np.cumsum(sizes))
         rows = rows.take(np.arange(cuts[-1]) + np.repeat(spans[:, 0] - cuts[:-1], sizes))
         times, stored, window = rows.times, first._stored(rows), first._matcher.window
         few = len(rows) <= _FEW_ROWS * len(processors)
         (offsets, tokens), sides = sets_of(rows["tokens"]), first._sides(rows)
-        # Of each group where its sets begin and end among its own tokens.
-        own_offsets = np.insert(offsets[1:], cuts[:-1], offsets[cuts[:-1]]) - np.repeat(offsets[cuts[:-1]], sizes + 1)
-        bounds = [some.tolist() for some in (cuts[:-1], cuts[1:], cuts[:-1] + groups, offsets[cuts])]
-        counts, similarity, matches = list[Int64](), list[Float64](), list[list[pa.Array]]()
-        each = zip(processors, turns, *bounds[:3], bounds[3][:-1], bounds[3][1:], strict=True)
-        for one, turn, start, stop, place, begin, end in each:
+        bounds = np.column_stack([cuts[:-1], cuts[1:]])
+        matchers = [one._matcher for one in processors]
+        own_cuts, earlier, similarity = type(first._matcher).update_together(
+            matchers, times, offsets, tokens, sides, spans=bounds
+        )
+        ends, matches = own_cuts[cuts].tolist(), list[list[pa.Array]]()
+        each = zip(processors, turns, bounds.tolist(), pairwise(ends), strict=True)
+        for one, turn, (start, stop), (begin, end) in each:
             store = one._window_rows
             if few:
                 store.defer(times, stored, start, stop)
             else:
                 store.update(times[start:stop], [column[start:stop] for column in stored])
-            own_cuts, earlier, alike = one._matcher.update(
-                times[start:stop],
-                own_offsets[place : place + stop - start + 1],
-                tokens[begin:end],
-                None if sides is None else sides[start:stop],
-            )
-            counts.append(own_cuts)
-            if len(earlier):
-                similarity.append(alike)
-                matches.append(store.lookup(earlier))
+            if end > begin:
+                matches.append(store.lookup(earlier[begin:end]))
             one._last = turn.last
             store.forget(turn.last - window)
-        within: Int64 = np.delete(np.diff(np.concatenate(counts)), cuts[1:-1] + groups[:-1])
         together = [pa.concat_arrays(column) for column in zip(*matches, strict=True)]
-        answers = first._answers(rows, within, np.concatenate([_NOTHING, *similarity]), together)
+        answers = first._answers(rows, np.diff(own_cuts), similarity, together)
         if answers is None:
             return AnswersOfTurns([], [0] * len(processors))
         arrivals = cast(Answered, answers.parts).arrivals

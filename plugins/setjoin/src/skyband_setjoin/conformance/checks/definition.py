@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from skyband_specs.batching import random_cuts, seeded
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
@@ -10,6 +11,7 @@ from skyband_specs.driver import Case
 from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.pair_ranker.checks import squared_cosine
 from skyband_specs.pair_ranker.oracle import SIMILARITIES
+from skyband_specs.together import TurnsTogether
 
 from skyband_setjoin.conformance import oracle
 from skyband_setjoin.conformance.driver import plain, rows, sets_of
@@ -23,7 +25,7 @@ from skyband_setjoin.conformance.streams import (
     zipf,
 )
 
-COUNT = 6
+COUNT = 7
 THRESHOLDS = {"overlap": (1.0, 4.0), "hamming": (-7.0, -2.0)}
 SHARES = (0.5, 0.75)
 
@@ -125,3 +127,34 @@ def check_an_own_function_matches(make: Make, case: Case) -> None:
     for function, threshold in ((squared_cosine, 0.4), (negated, -6.0)):
         parameters = {"threshold": threshold, "window": 30, "similarity": function, "keep": "all", "sides": 1}
         expect_matches(make, bursts(1), f"by {function.__name__}", **parameters, matches="all")
+
+
+class _Together(TurnsTogether):
+    """Matchers' turns, of which each arrival is an answer: none has moments."""
+
+    def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
+        times, _, _, sides = rows(backend, stream, start, stop)
+        sets = np.empty(stop - start, object)
+        sets[:] = stream.sets[start:stop]
+        return [times, sets, sides]
+
+    def moments(self, backend: Any, times: Any, until: int) -> Any:
+        return np.empty(0, np.int64)
+
+    def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
+        return plain(backend.update(*_flat(columns)))
+
+    def together(self, backends: list[Any], columns: Any, spans: Any, moments: Any) -> list[Any]:
+        return plain(type(backends[0]).update_together(backends, *_flat(columns), spans=spans))
+
+
+def _flat(columns: Any) -> tuple[Any, ...]:
+    times, sets, sides = columns
+    offsets = np.append(0, np.cumsum([len(words) for words in sets], dtype=np.int64))
+    return times, offsets, np.concatenate([np.empty(0, np.int64), *sets]), sides
+
+
+@check("batch-split")
+def check_several_together_answer_as_each(make: Make, case: Case) -> None:
+    """Matchers that have their turns by one call, each its sets, are as those that are called alone."""
+    holds_for(case, seeded(case, (1, 2)), lambda stream: _Together().expect_as_each(make, case, stream))
