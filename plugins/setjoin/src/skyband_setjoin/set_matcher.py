@@ -133,8 +133,7 @@ class SetMatcher(Clocked):
         if not len(rows[0]):
             return np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0)
         answer = self._update(*rows)
-        self._seen += len(rows[0])
-        self._now = self._reached(rows[0])
+        self._pass(rows[0])
         return answer
 
     @classmethod
@@ -161,9 +160,12 @@ class SetMatcher(Clocked):
             answer = cls._update_together(matchers, columns, bounds)
             for one, (start, stop) in zip(matchers, bounds.tolist(), strict=True):
                 if stop > start:
-                    one._seen += stop - start
-                    one._now = one._reached(columns[0][start:stop])
+                    one._pass(columns[0][start:stop])
         return answer
+
+    def _pass(self, times: Int64) -> None:
+        self._seen += len(times)
+        self._now = self._reached(times)
 
     # Sets that may still be in no order.
     def _columns(
