@@ -45,6 +45,68 @@ def test_names_that_nobody_asks_for_are_forgotten_all_the_same():
         assert names._rows + len(names._names) <= 2 * (ids_module._LEAST + 50)
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.binary(), pa.float64(), pa.timestamp("ns")], ids=str
+)
+def test_names_are_the_same_however_few_come_at_a_time(kind):
+    """Answers, what is forgotten and the bytes of a state: a row at a time, some, and all of a moment at once."""
+    rng = np.random.default_rng(7)
+    pool = [f"object {number}" for number in range(400)]
+    values = pa.array(pool) if not pa.types.is_primitive(kind) else pa.array(range(400), pa.int64())
+    ids, pool = to_ids(values.cast(kind))
+    each = [ValuesById(kind) for _ in range(3)]
+    seen = {}
+    for moment in range(60):
+        if moment == 30:  # a few are asked for often, then many come that are new
+            rows = np.arange(400)
+        else:
+            rows = rng.integers(0, 1 + moment * 6, int(rng.integers(0, 90)))
+        seen.update(dict.fromkeys(rows.tolist(), moment))
+        for names, most in zip(each, (1, 64, 1000), strict=True):
+            for start in range(0, len(rows), most):
+                some = rows[start : start + most]
+                names.learn(np.full(len(some), moment), ids[some], pool.take(pa.array(some)))
+        alive = np.array([row for row, last in seen.items() if last >= moment - 5], np.int64)
+        for count in (0, 1, 64, 65, len(alive)):
+            asked = rng.permutation(alive)[:count]
+            expected = pool.take(pa.array(asked, pa.int64())).to_pylist()
+            for names in each:
+                assert names.lookup(ids[asked]).to_pylist() == expected
+                assert names.lookup(ids[asked]).type == kind
+        for names in each:
+            names.forget(moment - 5)
+        if moment % 9 == 8:
+            frames = [keyed_frames.to_bytes(names.frame()) for names in each]
+            assert frames[0] == frames[1] == frames[2]
+            assert sorted(each[0].frame()["id"].to_pylist()) == sorted(ids[alive].tolist())
+    with pytest.raises(SnapshotError, match="no name for an id"):
+        each[0].lookup(np.array([int(ids.max()) + 1 if ids.max() < 2**63 - 1 else int(ids.min()) - 1]))
+
+
+def test_few_names_that_nobody_asks_for_are_put_by_the_others():
+    names = ValuesById(pa.string())
+    for moment in range(3000):
+        ids, values = to_ids(pa.array([f"object {moment}"]))
+        names.learn(np.array([moment]), ids, values)
+        names.forget(moment - 100)
+        assert len(names._few) + len(names._names) <= 300
+
+
+def test_names_of_several_are_learnt_and_given_together():
+    ids, values = to_ids(pa.array(["a", "b", "c", "a", "d"]))
+    rows = Rows(np.arange(5), {"object": ids, "name": values})
+    several = [ValuesById(pa.string()) for _ in range(3)]
+    ids_module.learn_together(several, rows, np.array([[0, 3], [3, 3], [3, 5]]))
+    together = ids_module.values_together(several, ids[[2, 0, 4]], np.array([0, 2, 2, 3]))
+    assert together.to_pylist() == ["c", "a", "d"]
+    assert [sorted(names.frame()["name"].to_pylist()) for names in several] == [["a", "b", "c"], [], ["a", "d"]]
+    assert several[2].frame()["last"].to_pylist() == [
+        3 if name == "a" else 4 for name in several[2].frame()["name"].to_pylist()
+    ]
+    many = pa.array([f"text {number}" for number in range(100)])
+    assert ids_module.joined_values([["a"], many, []]).to_pylist() == ["a", *many.to_pylist()]
+
+
 @given(TEXTS, st.integers(0, 7))
 def test_arrivals_are_known_by_their_number(batches, before):
     arrivals = ValuesByArrival(pa.string())

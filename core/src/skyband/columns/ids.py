@@ -1,7 +1,10 @@
 """Objects and ids of any type: the int64 a backend knows each by, and back."""
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +21,11 @@ from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
 from skyband.columns.values_by_key import KeyedColumns
 from skyband.errors import SnapshotError
-from skyband.kernels.sorted_arrays import among
+from skyband.kernels.sorted_arrays import among, search_sorted
 
 _LEAST = 1024
+_FEW = 64
+"""So many texts are quicker known by Python than put in order."""
 PLAIN = "a plain value such as a string or a number"
 """What `is_plain` asks for, in words."""
 
@@ -57,41 +62,78 @@ def _names_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
 
 
 class ValuesById:
-    """The values behind the ids of the rows that are still valid. O(log n) a row; memory follows the window."""
+    """The values behind the ids of the rows that are still valid. Memory follows the window.
+
+    A row costs O(log n). Texts that come a few at a time cost O(1) each: they stand beside the others, which are by id,
+    until there are so many that to put them in order costs little for each.
+    """
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
         self.needed = not is_integer_id(kind)
         """Whether ids do not tell the values."""
+        self._text = pa.types.is_string(kind)
         self._before: int | None = None
-        self._names = _no_names(kind)
+        self._be(_no_names(kind))
         self._new: list[pa.RecordBatch] = []
         self._rows = 0
+
+    def _be(self, names: pa.RecordBatch) -> None:
+        """Know these, and no others."""
+        self._names, self._few = names, dict[int, tuple[int, str]]()
+        self._ids, self._values = names.column("id").to_numpy(zero_copy_only=False), names.column("name")
 
     def update(self, times: Int64, rows: Rows) -> None:
         """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
         if self.needed:
-            ids, names = rows["object"], rows["name"]
-            last = None if isinstance(names, np.ndarray) else last_of_each(names)
-            if last is not None:
-                times, ids, names = times[last], ids[last], names.take(pa.array(last))
-            self._new.append(_names(times, ids, _names_as(names, self._kind)))
-            self._rows += len(times)
-            if self._rows > 2 * len(self._names) + _LEAST:
+            self.learn(times, rows["object"], rows["name"])
+
+    def learn(self, times: Int64, ids: Int64, names: pa.Array | Array) -> None:
+        """As `update`, where they are needed."""
+        if self._text and len(ids) <= _FEW and not self._new and isinstance(names, pa.Array):
+            last_seen = zip(times.tolist(), names.to_pylist(), strict=True)
+            self._few.update(zip(ids.tolist(), last_seen, strict=True))
+            if len(self._few) > _FEW + len(self._ids) // 8:
                 self._settle()
+            return
+        last = None if isinstance(names, np.ndarray) else last_of_each(names)
+        if last is not None:
+            times, ids, names = times[last], ids[last], names.take(pa.array(last))
+        if self._few:
+            self._settle()
+        self._new.append(_names(times, ids, _names_as(names, self._kind)))
+        self._rows += len(times)
+        if self._rows > 2 * len(self._names) + _LEAST:
+            self._settle()
 
     def lookup(self, ids: Int64) -> pa.Array:
         """The values known by these ids."""
         if not self.needed:
             return integers_of(ids, self._kind)
-        self._settle()
-        ids_in_order = self._names.column("id").to_numpy()
-        if not among(ids, ids_in_order).all():
-            raise SnapshotError("contradicts itself: the state has no name for an id in its answers")
-        return self._names.column("name").take(pa.array(np.searchsorted(ids_in_order, ids)))
+        values = self.values_of(ids)
+        return pa.array(values, self._kind) if isinstance(values, list) else values
+
+    def values_of(self, ids: Int64) -> pa.Array | list[str]:
+        """As `lookup`, of ids that do not tell the values. `joined_values` makes one column of those of many groups."""
+        if self._new or (self._few and len(ids) > _FEW):
+            self._settle()
+        places = search_sorted(self._ids, ids)
+        if not self._text or len(ids) > _FEW:
+            if not among(ids, self._ids).all():
+                raise _no_name()
+            return self._values.take(pa.array(places))
+        return [self._value(number, place) for number, place in zip(ids.tolist(), places.tolist(), strict=True)]
+
+    def _value(self, number: int, place: int) -> Any:
+        few = self._few.get(number)
+        if few is not None:
+            return few[1]
+        if place == len(self._ids) or self._ids[place] != number:
+            raise _no_name()
+        return self._values[place].as_py()
 
     def for_answers(self, ids: Int64) -> pa.Array | Int64:
-        """As `of`, or ids that are the values but for their type, for many groups to make one column of."""
+        """As `lookup`, or ids that are the values but for their type, for many groups to make one column of."""
         return ids if self.tells_itself else self.lookup(ids)
 
     @property
@@ -102,6 +144,7 @@ class ValuesById:
     def merge(self, other: "ValuesById") -> None:
         """Learn what another knows, none of whose ids is known here."""
         if self.needed:
+            self._settle()
             self._new.append(other.frame())
             self._rows += len(self._new[-1])
 
@@ -117,7 +160,7 @@ class ValuesById:
 
     def load_state(self, frame: pa.RecordBatch) -> None:
         """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
-        self._names = frame
+        self._be(frame)
         if not len(frame):
             return
         ids = frame.column("id").to_numpy(zero_copy_only=False)
@@ -126,6 +169,11 @@ class ValuesById:
 
     def _settle(self) -> None:
         """One row for each id, by id, with the last time it was seen."""
+        few = self._few
+        if few:
+            times, values = zip(*few.values(), strict=True)
+            names = _names_as(pa.array(values, self._kind), self._kind)
+            self._new.append(_names(np.array(times, np.int64), np.fromiter(few, np.int64, len(few)), names))
         together = keyed_frames.concatenated([self._names, *self._new])
         self._new, self._rows = [], 0
         ids, times = together.column("id").to_numpy(), together.column("last").to_numpy()
@@ -133,7 +181,32 @@ class ValuesById:
         last = len(ids) - 1 - places
         if self._before is not None:
             last = last[times[last] >= self._before]
-        self._names = together.take(pa.array(last))
+        self._be(together.take(pa.array(last)))
+
+
+def learn_together(names: Sequence[ValuesById], rows: Rows, spans: Int64) -> None:
+    """As `update` of each, with the rows from spans[i, 0] up to spans[i, 1]. Of values that ids do not tell."""
+    times, ids, values = rows.times, rows["object"], rows["name"]
+    for own, (start, stop) in zip(names, spans.tolist(), strict=True):
+        if stop > start:
+            own.learn(times[start:stop], ids[start:stop], values[start:stop])
+
+
+def values_together(names: Sequence[ValuesById], ids: Int64, ends: Int64) -> pa.Array:
+    """As `values_of` of each, of the ids from ends[i] up to ends[i + 1], as one column."""
+    parts = pairwise(ends.tolist())
+    return joined_values([own.values_of(ids[start:stop]) for own, (start, stop) in zip(names, parts, strict=True)])
+
+
+def joined_values(pieces: Sequence[pa.Array | list[str]]) -> pa.Array:
+    """One column of what `ValuesById.values_of` gave, at least once."""
+    if all(isinstance(piece, list) for piece in pieces):
+        return pa.array(list(chain.from_iterable(pieces)), pa.string())
+    return pa.concat_arrays([pa.array(own, pa.string()) if isinstance(own, list) else own for own in pieces])
+
+
+def _no_name() -> SnapshotError:
+    return SnapshotError("contradicts itself: the state has no name for an id in its answers")
 
 
 def _names(times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:

@@ -40,9 +40,10 @@ class BatchedProcessor(DueMomentsProcessor):
 
     @property
     def columns_suffice(self) -> bool:
-        """Whether all that it keeps of its rows is what its backend has of them, and `feed` is `feed_columns`.
+        """Whether `feed` is `feed_columns`, all that it keeps of its rows being what its backend has of them.
 
-        The columns of all groups of a turn are then made at once.
+        The columns of all groups of a turn are then made at once. Of a class that has `feed_together`, whether that
+        does what `feed` does.
         """
         return False
 
@@ -69,14 +70,18 @@ class BatchedProcessor(DueMomentsProcessor):
             one._last, one._next = last, following
         rows, due = rows if len(rows) else processors[0].no_rows, [turn.due for turn in turns]
         columns = processors[0].backend_columns(rows.times, rows)
-        feed = cls.feed_together if way == "feed_together" else _fed_one_by_one
-        return feed(processors, columns, spans, due)
+        if way == "feed_together":
+            return cls.feed_together(processors, rows, columns, spans, due)
+        return _fed_one_by_one(processors, columns, spans, due)
 
     @classmethod
     def feed_together(
-        cls, processors: Sequence[Self], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+        cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
     ) -> AnswersOfTurns:
-        """As `feed_columns` of each of the processors, with the columns from spans[i, 0] up to spans[i, 1]."""
+        """As `feed` of each of the processors, with the rows from spans[i, 0] up to spans[i, 1].
+
+        columns: what `backend_columns` made of all rows.
+        """
         return _fed_one_by_one(processors, columns, spans, due)
 
     def collect(self) -> ProcessorAnswers | None:

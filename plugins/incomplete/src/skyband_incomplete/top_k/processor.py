@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.gaps_in_row_numbers import sessions, without_gaps
-from skyband.columns.ids import ValuesById
+from skyband.columns.ids import ValuesById, joined_values, learn_together, values_together
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
@@ -78,7 +78,7 @@ class RankingProcessor(BatchedProcessor):
 
     @property
     def columns_suffice(self) -> bool:
-        return not self._carry and self._names.tells_itself
+        return not self._carry and (self._names.needed or self._names.tells_itself)
 
     def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
         return times, rows["stream"], rows["object"], 0.0 - rows["value"] if self._mirrored else rows["value"]
@@ -99,11 +99,13 @@ class RankingProcessor(BatchedProcessor):
 
     @classmethod
     def feed_together(
-        cls, processors: Sequence[Self], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+        cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
     ) -> AnswersOfTurns:
         first, rankers = processors[0], [one._ranker for one in processors]
         if first._binding is None:
-            return super().feed_together(processors, columns, spans, due)
+            return super().feed_together(processors, rows, columns, spans, due)
+        if first._names.needed:
+            learn_together([one._names for one in processors], rows, spans)
         marks = {id(moments): moments - (first._ranker.by == "time") for moments in due}  # most are asked at the same
         offsets, objects, scores = type(first._ranker).answers_together(
             rankers, *columns, spans=spans, moments=[marks[id(moments)] for moments in due]
@@ -111,7 +113,12 @@ class RankingProcessor(BatchedProcessor):
         for one, ranker in zip(processors, rankers, strict=True):
             one._note_repeated(ranker.repeated)
         ends = offsets[np.cumsum([0, *(len(moments) for moments in due)])]
-        parts = np.concatenate(due), offsets, objects, 0.0 - scores if first._mirrored else scores
+        names = None
+        if first._names.needed:
+            names = values_together([one._names for one in processors], objects, ends)
+            for one, moments in zip(processors, due, strict=True):
+                one._forget_names(moments)
+        parts = np.concatenate(due), offsets, objects, 0.0 - scores if first._mirrored else scores, names
         answers = RawAnswers(first._schema, _columns_of, parts, len(objects))
         return AnswersOfTurns([answers] if len(answers) else [], np.diff(ends).tolist())
 
@@ -122,7 +129,9 @@ class RankingProcessor(BatchedProcessor):
     def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> ProcessorAnswers:
         """Answers as rows, while the names they need are known; ids that are names are rows as well later."""
         if self.columns_suffice:
-            return RawAnswers(self._schema, _columns_of, (moments, offsets, objects, scores), len(objects))
+            names = self._names.values_of(objects) if self._names.needed else None
+            self._forget_names(moments)
+            return RawAnswers(self._schema, _columns_of, (moments, offsets, objects, scores, names), len(objects))
         sizes = np.diff(offsets)
         answer, until = np.repeat(np.arange(len(moments)), sizes), np.repeat(moments, sizes)
         carried = self._ranked_rows.lookup(answer, objects, scores, until - self._horizon, until)
@@ -133,9 +142,13 @@ class RankingProcessor(BatchedProcessor):
             scores,
             *carried[self._several :],
         ]
-        self._names.forget(int(moments[-1]) - self._horizon)
+        self._forget_names(moments)
         self._ranked_rows.forget(int(moments[-1]) - self._horizon)
         return AnswerColumns(self._schema, columns)
+
+    def _forget_names(self, due: Int64) -> None:
+        if len(due):
+            self._names.forget(int(due[-1]) - self._horizon)
 
     def take_dropped(self) -> Mapping[str, int]:
         dropped, self._repeated = self._repeated, 0
@@ -163,8 +176,12 @@ class RankingProcessor(BatchedProcessor):
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
 
 
-def _columns_of(answers: Sequence[Sequence[Array]]) -> list[Array]:
-    """The columns at, rank, object and score of answers of a ranker, each with its moments: of all groups at once."""
-    moments, offsets, objects, scores = zip(*answers, strict=True)
+def _columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
+    """The columns at, rank, object and score of answers of a ranker, each with its moments: of all groups at once.
+
+    The names of the objects are last, None where their ids tell these.
+    """
+    moments, offsets, objects, scores, names = zip(*answers, strict=True)
     sizes, ranks = sizes_and_ranks(offsets)
-    return [np.repeat(np.concatenate(moments), sizes), ranks, np.concatenate(objects), np.concatenate(scores)]
+    column = np.concatenate(objects) if names[0] is None else joined_values(names)
+    return [np.repeat(np.concatenate(moments), sizes), ranks, column, np.concatenate(scores)]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
-from skyband.columns.ids import ValuesById
+from skyband.columns.ids import ValuesById, learn_together, values_together
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
 from skyband.groups import state_arrays
@@ -123,7 +123,7 @@ class TotalsProcessor(BatchedProcessor):
     @property
     def _answers_alone(self) -> bool:
         """Whether answers are what the ranker says, and no more."""
-        return self._tops_alone and self._plain and self._names.tells_itself
+        return self._tops_alone and self._plain and (self._names.needed or self._names.tells_itself)
 
     def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
         return times - self._phase, *(rows[name] for name in self._row_columns)
@@ -136,9 +136,11 @@ class TotalsProcessor(BatchedProcessor):
 
     @classmethod
     def feed_together(
-        cls, processors: Sequence[Self], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+        cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
     ) -> AnswersOfTurns:
         first, (times, objects, *amounts) = processors[0], columns
+        if first._names.needed:
+            learn_together([one._names for one in processors], rows, spans)
         marks = {id(moments): moments - first._phase for moments in due}  # most are asked at the same
         tops = type(first._ranker).answers_together(
             [one._ranker for one in processors],
@@ -150,7 +152,12 @@ class TotalsProcessor(BatchedProcessor):
         )
         windows = len(first._labels["window"])
         ends = tops.offsets[np.cumsum([0, *(windows * len(moments) for moments in due)])]
-        parts = np.concatenate(due), windows, tops
+        names = None
+        if first._names.needed:
+            names = values_together([one._names for one in processors], tops.objects, ends)
+            for one, moments in zip(processors, due, strict=True):
+                one._forget_names(moments)
+        parts = np.concatenate(due), windows, tops, names
         answers = RawAnswers(first._schema, columns_of_tops, parts, len(tops.objects), first._labels)
         return AnswersOfTurns([answers] if len(answers) else [], np.diff(ends).tolist())
 
@@ -218,8 +225,15 @@ class TotalsProcessor(BatchedProcessor):
         """Answers as rows, while the names they need are known."""
         windows = len(self._labels["window"])
         if self._answers_alone:
-            return RawAnswers(self._schema, columns_of_tops, (due, windows, found), len(found.objects), self._labels)
+            names = self._names.values_of(found.objects) if self._names.needed else None
+            self._forget_names(due)
+            parts = due, windows, found, names
+            return RawAnswers(self._schema, columns_of_tops, parts, len(found.objects), self._labels)
         return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], found)
+
+    def _forget_names(self, due: Int64) -> None:
+        if len(due):
+            self._names.forget(int(due[-1]) - self._horizon)
 
     def _answer_rows(self, at: Int64, labels: Sequence[Int64], tops: Tops) -> ProcessorAnswers:
         """Answers at moments, ascending; labels: of each the places of what it is called by in `_labels`."""
@@ -236,7 +250,7 @@ class TotalsProcessor(BatchedProcessor):
             *([np.ones(len(entries), np.int64)] if self._rest else []),
             *carried[self._several :],
         ]
-        self._names.forget(int(at[-1]) - self._horizon)
+        self._forget_names(at)
         self._ranked_rows.forget(int(at[-1]) - self._horizon)
         if not self._shard:
             columns = self._with_rest(columns, tops, at, places) if self._rest else columns
