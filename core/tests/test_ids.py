@@ -57,10 +57,8 @@ def test_names_are_the_same_however_few_come_at_a_time(kind):
     each = [ValuesById(kind) for _ in range(3)]
     seen = {}
     for moment in range(60):
-        if moment == 30:  # a few are asked for often, then many come that are new
-            rows = np.arange(400)
-        else:
-            rows = rng.integers(0, 1 + moment * 6, int(rng.integers(0, 90)))
+        few = rng.integers(0, 1 + moment * 6, int(rng.integers(0, 90)))
+        rows = np.arange(400) if moment == 30 else few
         seen.update(dict.fromkeys(rows.tolist(), moment))
         for names, most in zip(each, (1, 64, 1000), strict=True):
             for start in range(0, len(rows), most):

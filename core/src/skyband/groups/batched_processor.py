@@ -76,7 +76,12 @@ class BatchedProcessor(DueMomentsProcessor):
 
     @classmethod
     def feed_together(
-        cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+        cls,
+        processors: Sequence[Self],
+        rows: Rows,  # noqa: ARG003
+        columns: Sequence[Array],
+        spans: Int64,
+        due: Sequence[Int64],
     ) -> AnswersOfTurns:
         """As `feed` of each of the processors, with the rows from spans[i, 0] up to spans[i, 1].
 

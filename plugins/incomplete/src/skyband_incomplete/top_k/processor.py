@@ -78,7 +78,8 @@ class RankingProcessor(BatchedProcessor):
 
     @property
     def columns_suffice(self) -> bool:
-        return not self._carry and (self._names.needed or self._names.tells_itself)
+        together = self._names.needed and self._binding is not None
+        return not self._carry and (together or self._names.tells_itself)
 
     def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
         return times, rows["stream"], rows["object"], 0.0 - rows["value"] if self._mirrored else rows["value"]
