@@ -81,7 +81,9 @@ def run(name, kind, monkeypatch, few):
     started = local.LocalRun.start(query, batches[0].schema)
     answers, states = [], []
     for number, batch in enumerate(batches):
-        answers.append(sorted(map(str, started.push(batch).to_pylist())))
+        rows = sorted(map(str, started.push(batch).to_pylist()))
+        metrics = started.operator.take_metrics()
+        answers.append([*rows, metrics.retained, metrics.groups, dict(metrics.dropped)])
         if number % 6 == 5:
             states.append(started.operator.snapshot())
         if number == 17:
