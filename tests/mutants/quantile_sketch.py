@@ -14,6 +14,7 @@ from skyband_quantiles.exact.backend import Exact
 from skyband_quantiles.ranks import BILLION
 from skyband_quantiles.role import QuantileSketch
 from skyband_quantiles.rows_in_states import rows_from_state, rows_to_state
+from skyband_quantiles.sketch_answers import Answers
 from skyband_specs.faults import Mutant, faulty
 
 PAPER = "by definition"
@@ -344,6 +345,25 @@ class SingleFloatsWhenMany(Exact):
         super()._update(times, values.astype(np.float32).astype(np.float64) if len(self) > 5000 else values)
 
 
+class FirstsMoments(Reference):
+    """Together with others, it answers at the moments of the first."""
+
+    @classmethod
+    def _answers_together(cls, sketches, rows, spans, moments, questions):
+        alike = [moments[0] if len(own) == len(moments[0]) else own for own in moments]
+        return super()._answers_together(sketches, rows, spans, alike, questions)
+
+
+class RefusedHalfway(Reference):
+    """Together with others, those before one that is refused have had their turns."""
+
+    @classmethod
+    def answers_together(cls, sketches, times, values, *, spans, moments, **asked):
+        parts = [slice(start, stop) for start, stop in np.array(spans).tolist()]
+        each = zip(sketches, parts, moments, strict=True)
+        return Answers.joined([one.answers(times[own], values[own], moments=at, **asked) for one, own, at in each])
+
+
 def _info(cls: type[QuantileSketch], guarantee: str = "exact") -> BackendInfo:
     factory = f"{cls.__module__}:{cls.__qualname__}"
     return BackendInfo("quantile-sketch", "reference", factory, "the definition", guarantee, PAPER, lacks=_LACKS)
@@ -389,5 +409,7 @@ MUTANTS = [
     _mutant(WritesOverAnswers, "answers_are_the_callers"),
     _mutant(SingleFloatsWhenMany, "large_streams_equal_a_fast_oracle"),
     _mutant(LosesAValueOfMany, "large_streams_cut_and_restored"),
+    _mutant(FirstsMoments, "several_together_answer_as_each"),
+    _mutant(RefusedHalfway, "several_together_answer_as_each"),
     *faulty(_info(Reference), Reference, globals()),
 ]

@@ -58,7 +58,9 @@ def turns(kind):
         texts = pa.array([f"object {number}" for number in numbers], pa.string())
         textual = pa.types.is_dictionary(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
         columns = {
-            "ts": pa.array((turn * 2 * SECOND) + np.sort(rng.integers(0, 2 * SECOND, rows)), pa.timestamp("us", "UTC")),
+            "ts": pa.array(
+                (turn * 2 * SECOND) + np.sort(rng.integers(0, 20, rows)) * SECOND // 10, pa.timestamp("us", "UTC")
+            ),
             "group": [f"group {group}" for group in groups],
             "object": texts.cast(kind) if textual else pa.array(numbers).cast(kind),
             "number": rng.integers(0, 9, rows),
@@ -71,14 +73,14 @@ def turns(kind):
         yield pa.RecordBatch.from_pydict(columns)
 
 
-def run(name, kind, monkeypatch, few):
+def run(name, kind, monkeypatch, few, backends=None):
     """Answers turn by turn, and bytes of state, some of them restored from."""
     monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(distinct_count, "_MOST_KEYS", 0)
     monkeypatch.setattr(plain_turns, "_FEW", few)
     batches = list(turns(kind))
     query = make_query({"time": "ts", "by": ["group"], "delay": "1 second", **QUERIES[name]})
-    started = local.LocalRun.start(query, batches[0].schema)
+    started = local.LocalRun.start(query, batches[0].schema, backends)
     answers, states = [], []
     for number, batch in enumerate(batches):
         rows = sorted(map(str, started.push(batch).to_pylist()))
@@ -117,3 +119,15 @@ def test_groups_together_answer_as_each(name, objects, monkeypatch):
         assert own == each, f"turn {turn}"
     assert sum(map(len, answers)) > TURNS
     assert states == expected_states
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "backend"),
+    [
+        *(("quantiles", "quantile-sketch", backend) for backend in ("exact", "k-skb")),
+        *(("distinct-count", "sketch", backend) for backend in ("exact", "k-skb")),
+    ],
+)
+def test_other_backends_do_so_too(name, role, backend, monkeypatch):
+    found = [run(name, pa.int64(), monkeypatch, few, {role: backend}) for few in (2, 2**63)]
+    assert found[0] == found[1]

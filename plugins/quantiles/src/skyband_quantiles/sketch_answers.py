@@ -1,5 +1,6 @@
 """What a quantile sketch answers at many moments over several windows."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,3 +25,8 @@ class Answers(NamedTuple):
             np.full((moments, windows, quantiles, 3), np.nan),
             np.full((moments, windows, limits, 3), np.nan),
         )
+
+    @classmethod
+    def joined(cls, answers: "Sequence[Answers]") -> "Answers":
+        """Those of several sketches, one's after another's. At least one."""
+        return cls(*(np.concatenate(column) for column in zip(*answers, strict=True)))

@@ -1,6 +1,7 @@
 """quantile-sketch/buckets: a history of histograms whose buckets are prefixes of the bits of a float."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ from skyband_quantiles.buckets.history import (
 )
 from skyband_quantiles.buckets.restoring import contents_of, history_of
 from skyband_quantiles.buckets.uniting import Rules, unite
-from skyband_quantiles.role import QuantileSketch
+from skyband_quantiles.role import QuantileSketch, Questions
 from skyband_quantiles.sketch_answers import Answers
 
 _MOST_PANES = 512
@@ -125,35 +126,43 @@ class Buckets(QuantileSketch):
     def _update(self, times: Int64, values: Float64) -> None:
         self._unite()
         self._parts = []
-        self._run(times, values, _NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_VALUES, Answers.room(0, 0, 0, 0))
+        self._run(_columns(times, values), (0, len(times)), _NO_QUESTIONS, (0, 0), Answers.room(0, 0, 0, 0))
 
     def _answers(
         self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
     ) -> Answers:
-        self._unite()
-        asked = tuple(windows.tolist())
-        if asked != self._windows:
-            self._history, self._windows = with_windows(self._history, len(asked)), asked
-        answers = Answers.room(len(moments), len(windows), len(parts), len(limits))
-        if len(times):
-            self._parts = []
-        self._run(times, values, moments, windows, parts, limits, answers)
+        spans, questions = np.array([[0, len(times)]]), (windows, parts, limits)
+        return self._answers_together([self], (times, values), spans, [moments], questions)
+
+    @classmethod
+    def _answers_together(
+        cls,
+        sketches: Sequence[Self],
+        rows: tuple[Int64, Float64],
+        spans: Int64,
+        moments: Sequence[Int64],
+        questions: Questions,
+    ) -> Answers:
+        ends = [0, *accumulate(map(len, moments))]
+        answers = Answers.room(ends[-1], *map(len, questions))
+        columns, all_moments = _columns(*rows), np.concatenate(moments)
+        asking, windows = _for_kernels(all_moments, *questions), tuple(questions[0].tolist())
+        for one, (start, stop), of_it in zip(sketches, spans.tolist(), pairwise(ends), strict=True):
+            one._unite()
+            if windows != one._windows:
+                one._history, one._windows = with_windows(one._history, len(windows)), windows
+            if stop > start:
+                one._parts = []
+            one._run(columns, (start, stop), asking, of_it, answers)
         return answers
 
-    def _run(
-        self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64,
-        found: Answers,
-    ) -> None:  # fmt: skip
-        ascending = np.argsort(parts, kind="stable")
-        keys, rules = keys_of(values), self._rules
-        columns = read_only(times), read_only(values), read_only(keys)
-        asked = read_only(moments), read_only(windows)
-        row = moment = 0
+    def _run(self, columns: Any, span: tuple[int, int], asking: Any, of_it: tuple[int, int], answers: Answers) -> None:
+        """Take in a span of rows, and answer the moments `of_it`, a span of those that `asking` has."""
+        rules, (row, stop), (moment, end) = self._rules, span, of_it
         while True:
             row, moment, code = kernels.run(
-                self._history, self._history.values.view(np.int64), *columns, row, asked[0], moment, asked[1],
-                rules.raw_most, self.epsilon, self.longest, self._panes, rules.widest, rules.cuts,
-                parts, ascending, limits, found,
+                self._history, self._history.values.view(np.int64), columns, row, stop, asking, moment, end,
+                rules.raw_most, self.epsilon, self.longest, self._panes, rules.widest, rules.cuts, answers,
             )  # fmt: skip
             if code == DONE:
                 return
@@ -249,6 +258,19 @@ class Buckets(QuantileSketch):
         contents = Contents.from_arrays(read, self._last, rules.widest, rules.raw_most, self.cuts)
         self._parts, self._uniting_since = [], None
         self._take(contents, self._last)
+
+
+def _columns(times: Int64, values: Float64) -> tuple[Int64, Float64, Int64]:
+    """Rows for compiled code, with the keys of their values."""
+    return read_only(times), read_only(values), read_only(keys_of(values))
+
+
+def _for_kernels(moments: Int64, windows: Int64, parts: Int64, limits: Float64) -> kernels.Questions:
+    """What is asked for compiled code."""
+    return kernels.Questions(read_only(moments), read_only(windows), parts, np.argsort(parts, kind="stable"), limits)
+
+
+_NO_QUESTIONS = _for_kernels(_NO_TIMES, _NO_TIMES, _NO_TIMES, _NO_VALUES)
 
 
 def _within(moment: int) -> int:

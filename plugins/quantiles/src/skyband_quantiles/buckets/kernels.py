@@ -1,7 +1,7 @@
 # mypy: disable-error-code="untyped-decorator"
 """The loops over rows and moments that Python calls, and what is asked at any moment."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from skyband.kernels.nested import kernel_njit, nested_njit
@@ -105,17 +105,32 @@ def _take(history: Any, times: Any, values: Any, keys: Any, row: int, stop: int,
     return row
 
 
+class Questions(NamedTuple):
+    """What is asked of many sketches, for compiled code.
+
+    moments: int64[m]; windows: int64[w]; parts, ascending: int64[q], quantiles in billionths and their order; limits:
+    float64[a]
+    """
+
+    moments: Any
+    windows: Any
+    parts: Any
+    ascending: Any
+    limits: Any
+
+
 @kernel_njit
 def run(
-    history: Any, bits: Any, times: Any, values: Any, keys: Any, row: int, moments: Any, moment: int, windows: Any,
-    raw_most: int, epsilon: float, longest: int, panes: Any, widest: int, cuts: Any,
-    parts: Any, ascending: Any, limits: Any, answers: Answers,
+    history: Any, bits: Any, columns: Any, row: int, last: int, questions: Questions, moment: int, end: int,
+    raw_most: int, epsilon: float, longest: int, panes: Any, widest: int, cuts: Any, answers: Answers,
 ) -> Any:  # fmt: skip
-    """Take rows in and answer moments, from a row and a moment on; returns those at which room gave out, and of what.
+    """Take in rows up to `last` and answer moments up to `end`, from a row and a moment on.
 
-    bits: the raw values of the history as int64; keys: int64[n], those of `values`.
-    answers is written to.
+    Returns those at which room gave out, and of what. bits: the raw values of the history as int64; columns: times and
+    values of rows, and keys of those. answers is written to.
     """
+    times, values, keys = columns
+    moments, windows, parts, ascending, limits = questions
     rows, found, shares = answers
     numbers = history.numbers
     while True:
@@ -124,8 +139,8 @@ def run(
             if code != DONE:
                 return row, moment, code
             numbers[DUE] = 0
-        asked = moments[moment] if moment < len(moments) else np.int64(2**63 - 1)
-        stop = _first_from(times, row, min(len(times), row + STEP - numbers[PHASE]), asked)
+        at = moments[moment] if moment < end else np.int64(2**63 - 1)
+        stop = _first_from(times, row, min(last, row + STEP - numbers[PHASE]), at)
         if row < stop:
             if numbers[RAW] and times[row] - longest > numbers[LAST]:
                 clear(history)
@@ -141,10 +156,10 @@ def run(
             row = taken
             if numbers[PHASE] == STEP:
                 numbers[PHASE], numbers[DUE] = 0, 1
-        elif moment < len(moments):
+        elif moment < end:
             for window in range(len(windows)):
                 rows[moment, window] = _answer(
-                    history, window, asked - windows[window], parts, ascending, limits, cuts,
+                    history, window, at - windows[window], parts, ascending, limits, cuts,
                     found[moment, window], shares[moment, window],
                 )  # fmt: skip
             moment += 1

@@ -1,7 +1,7 @@
 """One group's stream of a query quantiles: rows to a quantile sketch, its answers to rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.batched_processor import BatchedProcessor
+from skyband.groups.plain_turns import AnswersOfTurns
 from skyband.registry import Binding
 from skyband.windows.window_parameters import of_calendar
 
@@ -83,6 +84,23 @@ class QuantilesProcessor(BatchedProcessor):
         )
         return self._answers(due, answers) if len(due) else None
 
+    @classmethod
+    def feed_together(
+        cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
+    ) -> AnswersOfTurns:
+        del rows
+        first, (times, values) = processors[0], columns
+        begins = np.zeros(len(times) + 1, bool)
+        begins[spans] = True
+        answers = type(first._sketch).answers_together(
+            [one._sketch for one in processors], *first._in_order(times, values, begins), spans=spans, moments=due,
+            windows=first._windows, at=first._at, above=first._above,
+        )  # fmt: skip
+        together = first._answers(np.concatenate(due), answers)
+        each = np.append(0, np.cumsum(np.count_nonzero(answers.rows, axis=1))) * (len(first._at) + len(first._above))
+        ends = each[np.cumsum([0, *map(len, due)])]
+        return AnswersOfTurns([together] if len(together) else [], np.diff(ends).tolist())
+
     def _answers(self, due: Int64, answers: Answers) -> RawAnswers:
         count = int(np.count_nonzero(answers.rows)) * (len(self._at) + len(self._above))
         return RawAnswers(self._schema, _columns_of, (due, answers, len(self._labels)), count, self._labels)
@@ -111,14 +129,19 @@ class QuantilesProcessor(BatchedProcessor):
                 self._sketch.advance(at)
                 yield at
 
-    def _in_order(self, times: Int64, values: Float64) -> tuple[Int64, Float64]:
+    def _in_order(self, times: Int64, values: Float64, begins: Array | None = None) -> tuple[Int64, Float64]:
         """The rows, those of one time by value where the sketch's answers depend on their order.
 
-        All rows of a time come together, as they wait for the watermark together.
+        All rows of a time come together, as they wait for the watermark together. begins: bool[n + 1], where those of
+        a group begin or end, if they are of many.
         """
-        if not self._sketch.order_matters or self._rows or not (times[1:] == times[:-1]).any():
+        if not self._sketch.order_matters or self._rows:
             return times, values
-        return times, values[np.lexsort((values, times))]
+        ties, order_of = times[1:] == times[:-1], [values, times]
+        if begins is not None:
+            ties &= ~begins[1:-1]
+            order_of.append(np.cumsum(begins[:-1]))
+        return times, values[np.lexsort(order_of)] if ties.any() else values
 
     @property
     def retained(self) -> int:
@@ -156,8 +179,7 @@ def answer_columns(
 def _columns_of(answers: Sequence[Sequence[Any]]) -> list[Array]:
     """The columns of answers of many groups at once: of each the moments, the answers there and how many labels."""
     moments, results, labels = zip(*answers, strict=True)
-    together = Answers(*(np.concatenate(column) for column in zip(*results, strict=True)))
-    return _columns(np.concatenate(moments), together, labels[0])
+    return _columns(np.concatenate(moments), Answers.joined(results), labels[0])
 
 
 def _columns(at_moments: Int64, answers: Answers, labels: int, rules: Int64 | None = None) -> list[Array]:

@@ -1,17 +1,20 @@
 """Answers are right by the definition, at any moment and however they are asked."""
 
+from typing import Any
+
 import numpy as np
 from skyband import InputError
 from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
+from skyband_specs.together import TurnsTogether
 
 from skyband_quantiles.conformance.driver import beginnings
 from skyband_quantiles.conformance.plain_data import ABOVE, AT, asked_since, oracle_of, plain, times_of
 from skyband_quantiles.conformance.streams import ODD_VALUES, NumberStream, stream
 
-COUNT = 9
+COUNT = 10
 
 
 @check("oracle")
@@ -182,3 +185,37 @@ def check_ten_rows_are_small(make: Make, case: Case) -> None:
         size = len(backend.snapshot())
         expect(before > 0 or size < 1024, f"a state of 10 rows takes {size} bytes")
         expect(size < 4096, f"a state of 10 rows after {before} others takes {size} bytes")
+
+
+class _Together(TurnsTogether):
+    """Quantile sketches' turns."""
+
+    def columns(self, backend: Any, stream: Any, start: int, stop: int) -> tuple[Any, ...]:
+        return times_of(backend, stream, start, stop), stream.values[start:stop]
+
+    def moments(self, backend: Any, times: Any, until: int) -> Any:
+        marks = np.unique(np.append(times[::3], until - 1) + 1)
+        return marks[marks <= until]
+
+    def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
+        return _entries(backend.answers(*columns, moments=moments, **_questions(backend)))
+
+    def together(self, backends: list[Any], columns: Any, spans: Any, moments: Any) -> list[Any]:
+        call = type(backends[0]).answers_together
+        return _entries(call(backends, *columns, spans=spans, moments=moments, **_questions(backends[0])))
+
+
+def _questions(backend: Any) -> dict[str, Any]:
+    return {"windows": [max(1, backend.longest // 4), backend.longest], "at": AT, "above": ABOVE}
+
+
+def _entries(answers: Any) -> list[Any]:
+    """An entry a moment."""
+    rows, values, shares = answers
+    return [(rows[at].tolist(), [*map(plain, values[at])], [*map(plain, shares[at])]) for at in range(len(rows))]
+
+
+@check("batch-split")
+def check_several_together_answer_as_each(make: Make, case: Case) -> None:
+    """Sketches that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    holds_for(case, seeded(case, (1, 2)), lambda rows: _Together().expect_as_each(make, case, rows))
