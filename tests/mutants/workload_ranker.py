@@ -329,7 +329,26 @@ class WritesOverAnswers(Reference):
         return Answer(number, at, answer.objects, self._buffer[: len(answer.scores)])
 
 
+class StaysWhereOthersAre(Reference):
+    """Together with others, it is moved on no further than the first."""
+
+    @classmethod
+    def _answers_together(cls, rankers, columns, spans, until):
+        return super()._answers_together(rankers, columns, spans, np.minimum(until, until[0]))
+
+
+class CountsAlike(Reference):
+    """Together with others, answers are parted as if all had as many."""
+
+    @classmethod
+    def _answers_together(cls, rankers, columns, spans, until):
+        cuts, answers = super()._answers_together(rankers, columns, spans, until)
+        return np.linspace(0, len(answers), len(cuts)).astype(np.int64), answers
+
+
 MUTANTS: list[Mutant] = [
+    (INFO, StaysWhereOthersAre, ("several_together_answer_as_each",)),
+    (INFO, CountsAlike, ("several_together_answer_as_each",)),
     (INFO, RanksInSinglePrecision, ("odd_streams_equal_the_oracle",)),
     (INFO, WritesOverAnswers, ("answers_are_the_callers",)),
     (INFO, IncludesTheEnd, (_WAY, "silence_is_answered")),

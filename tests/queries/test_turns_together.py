@@ -4,8 +4,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.engines import local
-from skyband.groups import batched_processor, plain_turns
+from skyband.groups import plain_turns
 from skyband.groups.small_groups import limits
+from skyband.operator.groups import _MicroBatch
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband_distinct.distinct_count import execution as distinct_count
@@ -32,6 +33,14 @@ QUERIES = {
     | {"streams": ["left", "right"], "window": "15 seconds", "every": "3 seconds", "half_life": "5 seconds"},
     "top-k-workload": {"kind": "top-k-workload", "object": "object", "score": "value"}
     | {"queries": [{"name": "one", "window": "15 seconds", "slide": "3 seconds", "k": 4}]},
+    "top-k-workload of several": {"kind": "top-k-workload", "object": "object", "score": "value", "order": "smallest"}
+    | {
+        "queries": [
+            {"name": "one", "window": "15 seconds", "slide": "3 seconds", "k": 4},
+            {"name": "two", "window": "7 seconds", "slide": "2 seconds", "phase": "1 second", "k": 1},
+            {"name": "three", "window": "4 seconds", "slide": "10 seconds", "k": 70},
+        ]
+    },
     "near-duplicates": {"kind": "near-duplicates", "id": "object", "tokens": "words", "window": "15 seconds"}
     | {"threshold": 0.6},
     "quantiles": {"kind": "quantiles", "value": "value", "at": [0.5, 0.9]} | WINDOWS,
@@ -100,19 +109,20 @@ def run(name, kind, monkeypatch, few, backends=None):
         *((name, "text") for name in QUERIES),
         *(("heavy-hitters", objects) for objects in OBJECTS),
         *(("top-k", objects) for objects in OBJECTS),
+        *(("top-k-workload", objects) for objects in OBJECTS),
     ],
 )
 def test_groups_together_answer_as_each(name, objects, monkeypatch):
     together = []
-    fed = batched_processor.BatchedProcessor.turns.__func__
+    advance = _MicroBatch.advance_plain
 
-    def counted(cls, processors, *arguments):
-        together.append(len(processors))
-        return fed(cls, processors, *arguments)
+    def counted(micro_batch, keys, processors, rows, spans, plain):
+        together.append(sum(turn is not None for turn in plain))
+        advance(micro_batch, keys, processors, rows, spans, plain)
 
-    monkeypatch.setattr(batched_processor.BatchedProcessor, "turns", classmethod(counted))
+    monkeypatch.setattr(_MicroBatch, "advance_plain", counted)
     answers, states = run(name, OBJECTS[objects], monkeypatch, 2)
-    if name.startswith(("heavy-hitters", "top-k ", "quantiles")) or name == "top-k":
+    if name != "distinct-count" and (name, objects) != ("top-k-workload", "unsigned"):
         assert len([count for count in together if count > GROUPS // 2]) > TURNS // 3, "so that something is tried"
     expected, expected_states = run(name, OBJECTS[objects], monkeypatch, 2**63)
     for turn, (own, each) in enumerate(zip(answers, expected, strict=True)):

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ from skyband.arrays import Float64, Int64, column, never_back
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import ConfigError, InputError, PluginError, Problem
-from skyband.roles.clock import Clocked
+from skyband.roles.clock import Clocked, check_times_together
+from skyband.roles.thread_guard import inside_all
 
 
 @frozen(order=True)
@@ -92,6 +93,9 @@ class Answers(Sequence[Answer]):
         rows = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
         return Answer(int(self.query[number]), int(self.at[number]), self.objects[rows], self.scores[rows])
 
+
+Scored: TypeAlias = tuple[Int64, Int64, Float64]
+"""Times, objects and scores of rows."""
 
 _NONE = np.empty(0, np.int64)
 
@@ -174,17 +178,40 @@ class WorkloadRanker(Clocked):
         self._now = self._reached(moments)
         return answers
 
-    def _checked_rows(
-        self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike
-    ) -> tuple[Int64, Int64, Float64]:
+    @classmethod
+    def answers_together(
+        cls, rankers: Sequence[Self], times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike, *,
+        spans: npt.ArrayLike, until: npt.ArrayLike,
+    ) -> tuple[Int64, Answers]:  # fmt: skip
+        """As `update` of several rankers, each with rows of its own, and then `advance` of each: one's after another's.
+
+        rankers: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
+        not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. until: int64[g], where each is moved
+        on to; one that has reached it, or has seen no row and gets none, stays.
+        Returns (cuts int64[g + 1], answers): those of ranker i are answers cuts[i] up to cuts[i + 1]. Raises InputError
+        as `update` and `advance` do, all rankers unchanged.
+        """
+        columns = rankers[0]._columns(times, objects, scores)
+        bounds: Int64 = np.asarray(spans, np.int64).reshape(-1, 2)
+        ends: Int64 = column("until", until, np.int64, len(rankers))
+        with inside_all(rankers):
+            check_times_together(rankers, columns[0], bounds)
+            return cls._answers_together(rankers, columns, bounds, ends)
+
+    def _checked_rows(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> Scored:
         """Rows to come, checked."""
+        rows = self._columns(times, objects, scores)
+        self._check_times(rows[0])
+        return rows
+
+    # Rows that may still be in no order.
+    def _columns(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> Scored:
         moments: Int64 = column("times", times, np.int64)
         ids: Int64 = column("objects", objects, np.int64, len(moments))
         numbers: Float64 = column("scores", scores, np.float64, len(moments))
         missing = np.isnan(numbers)
         if missing.any():
             raise InputError("scores", "must be a number (got nan)", int(missing.argmax()))
-        self._check_times(moments)
         return moments, ids, numbers
 
     @abstractmethod
@@ -203,6 +230,29 @@ class WorkloadRanker(Clocked):
     @abstractmethod
     def _answers_until(self, now: int) -> Sequence[Answer]:
         """The answers of every moment after the last one given and at most `now`."""
+
+    @classmethod
+    def _answers_together(
+        cls, rankers: Sequence[Self], columns: Scored, spans: Int64, until: Int64
+    ) -> tuple[Int64, Answers]:
+        """`answers_together` of rows that are checked. This default calls the others of each: better in one go.
+
+        What they would refuse it has to refuse before any ranker has changed.
+        """
+        times, objects, scores = columns
+        parts, counts = [Answers.of([])], [0]
+        for one, (start, stop), end in zip(rankers, spans.tolist(), until.tolist(), strict=True):
+            each: list[Sequence[Answer]] = []
+            if stop > start:
+                own = slice(start, stop)
+                each.append(one._update(times[own], objects[own], scores[own]))
+                one._now = one._reached(times[own])
+            if one._now is not None and one._now < end:
+                each.append(one._answers_until(end))
+                one._now = end
+            counts.append(sum(map(len, each)))
+            parts += map(Answers.of, each)
+        return np.cumsum(counts), Answers.joined(parts)
 
     def ask(
         self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike, *,

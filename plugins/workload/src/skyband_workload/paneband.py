@@ -1,11 +1,12 @@
 """PaneBand: one k-skyband for the whole workload, by panes. The default."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from attrs import define, field
-from skyband.arrays import TIME_MIN, Array, Float64, Int64
+from attrs import define, field, setters
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
 from skyband.config.parameters import choice, flag
 from skyband.errors import ConfigError, Problem
 from skyband.kernels import kskyband_kernels
@@ -17,8 +18,8 @@ from skyband_workload import pane_kernel as kernel
 from skyband_workload.analyser import MetaQuery
 from skyband_workload.extractor import Found
 from skyband_workload.object_band import ObjectBand
-from skyband_workload.ranker import NO_MOMENTS, NO_ROWS, MetaRanker
-from skyband_workload.scheduler import Moments, OnDemandScheduler, Scheduler
+from skyband_workload.ranker import NO_MOMENTS, NO_ROWS, STRETCH, MetaRanker
+from skyband_workload.scheduler import Moments, OnDemandScheduler, Scheduler, moments_together, starts_together
 from skyband_workload.table import Rows
 
 
@@ -91,8 +92,8 @@ class PaneBand(MetaRanker):
         help="whether the queries only say what is kept, any subquery of them being answered when it is asked",
     )  # fmt: skip
 
-    _band: Any = field(default=None, init=False)
-    _line: Any = field(default=None, init=False)
+    _band: Any = field(default=None, init=False, on_setattr=setters.NO_OP)
+    _line: Any = field(default=None, init=False, on_setattr=setters.NO_OP)
     _objects: ObjectBand | None = field(default=None, init=False)
     """What is kept instead where an object counts once."""
 
@@ -151,21 +152,70 @@ class PaneBand(MetaRanker):
 
     def _run(self, panes: Int64, rows: Rows, before: Int64, moments: Moments, settles: bool = False) -> list[Array]:
         """The one way into the kernel, so that it is compiled once."""
+        room = min(int(np.minimum(moments.k, self._most(rows)).sum()), MOST_ROOM) + delay_line.BLOCK
+        tops = np.empty(room, np.int64), np.empty(room, np.float64)
+        sizes = np.zeros(len(before), np.int64)
+        (objects, scores), filled = self._write(tops, 0, sizes, panes, rows, before, moments, settles)
+        return [sizes, objects[:filled], scores[:filled]]
+
+    def _write(
+        self, tops: tuple[Array, Array], filled: int, sizes: Int64, panes: Int64, rows: Rows, before: Int64,
+        moments: Moments, settles: bool = False,
+    ) -> tuple[tuple[Array, Array], int]:  # fmt: skip
+        """Write the objects and scores of answers after the first `filled` of `tops`; returns these, and how many."""
         questions = before, moments.at, moments.start, moments.k, settles, self._passed
-        cursor, sizes = np.zeros(4, np.int64), np.zeros(len(before), np.int64)
-        counts = self._band.counts
-        most = int(counts[kskyband_kernels.SIZE] + counts[kskyband_kernels.PENDING]) + len(rows.time)
-        room = min(int(np.minimum(moments.k, most).sum()), MOST_ROOM) + delay_line.BLOCK
-        objects, scores = np.empty(room, np.int64), np.empty(room, np.float64)
+        cursor = np.array([0, 0, 0, filled], np.int64)
         while True:
-            self._band, self._line = kernel.run(
-                self._band, self._line, panes, rows, *questions, cursor, sizes, objects, scores
-            )
+            self._band, self._line = kernel.run(self._band, self._line, panes, rows, *questions, cursor, sizes, *tops)
             answered, _, _, filled = cursor.tolist()
             if answered == len(before):
-                return [sizes, objects[:filled], scores[:filled]]
-            room = 2 * (filled + min(int(moments.k[answered]), most)) + delay_line.BLOCK
-            objects, scores = np.resize(objects, room), np.resize(scores, room)
+                return tops, filled
+            room = 2 * (filled + min(int(moments.k[answered]), self._most(rows))) + delay_line.BLOCK
+            tops = np.resize(tops[0], room), np.resize(tops[1], room)
+
+    def _most(self, rows: Rows) -> int:
+        """No answer has more objects, once these rows are taken in."""
+        counts = self._band.counts
+        return int(counts[kskyband_kernels.SIZE] + counts[kskyband_kernels.PENDING]) + len(rows.time)
+
+    @classmethod
+    def _run_together(
+        cls, rankers: Sequence[Self], columns: tuple[Int64, Int64, Float64], spans: Int64, until: Int64
+    ) -> tuple[Int64, Answers]:
+        first, sizes = rankers[0], spans[:, 1] - spans[:, 0]
+        plain = first.by == "time" and first.repeats == "each" and not first.on_demand and sizes.max() <= STRETCH
+        if not plain or not all(one._seen for one in rankers):
+            return super()._run_together(rankers, columns, spans, until)
+        times, objects, scores = (read_only(values) for values in columns)
+        ends = np.append(0, np.cumsum(sizes))
+        before = np.array([(one._seen, one._last, one._passed) for one in rankers], np.int64)
+        lasts, some = before[:, 1].copy(), sizes > 0
+        lasts[some] = times[spans[some, 1] - 1]
+        arrival = read_only(np.repeat(before[:, 0] - ends[:-1], sizes) + np.arange(ends[-1]))
+        schedulers = [one._scheduler for one in rankers]
+        panes = starts_together(schedulers, before[:, 1], lasts)
+        reached = np.maximum(np.maximum(before[:, 2], lasts), until).tolist()
+        moments = moments_together(schedulers, before[:, 2].tolist(), reached)
+        cuts = np.cumsum([0, *(len(due.at) for due in moments)])
+        sizes_of = np.zeros(cuts[-1], np.int64)
+        room = min(first._scheduler.meta.largest_k * int(cuts[-1]), MOST_ROOM)
+        tops, filled = (np.empty(room + delay_line.BLOCK, np.int64), np.empty(room + delay_line.BLOCK)), 0
+        each = zip(
+            rankers, spans.tolist(), pairwise(ends.tolist()), pairwise(cuts.tolist()), panes, moments, reached,
+            lasts.tolist(), strict=True,
+        )  # fmt: skip
+        for one, (start, stop), (begin, end), (low, high), starts, due, now, last in each:
+            rows = NO_ROWS
+            if stop > start:
+                rows = Rows(times[start:stop], objects[start:stop], scores[start:stop], arrival[begin:end])
+            if stop > start or high > low:
+                come = rows.time.searchsorted(due.at)
+                tops, filled = one._write(tops, filled, sizes_of[low:high], starts, rows, come, due)
+            one._note(stop - start, last, now)
+            one._now = now
+        offsets = np.append(0, np.cumsum(sizes_of))
+        query, at = (np.concatenate([due[place] for due in moments]) for place in (1, 0))
+        return cuts, Answers(query, at, offsets, tops[0][:filled], tops[1][:filled])
 
     def _settle(self) -> None:
         """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""

@@ -2,13 +2,13 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, setters
 from skyband.arrays import Array, Float64, Int64, read_only
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
-from skyband.roles import TopKQuery, WorkloadRanker
+from skyband.roles import Answers, TopKQuery, WorkloadRanker
 from skyband.state_validation import StateReader
 
 from skyband_workload.analyser import FROM_THE_START, MetaQuery, analyse, carried_over
@@ -31,11 +31,11 @@ class MetaRanker(WorkloadRanker):
     most_windows: ClassVar[int | None] = None
     """The windows that may be open at once, where each takes memory of its own."""
 
-    _seen: int = field(default=0, init=False)
+    _seen: int = field(default=0, init=False, on_setattr=setters.NO_OP)
     """Rows seen."""
-    _last: int = field(default=0, init=False)
+    _last: int = field(default=0, init=False, on_setattr=setters.NO_OP)
     """The time of the last row."""
-    _passed: int = field(default=0, init=False)
+    _passed: int = field(default=0, init=False, on_setattr=setters.NO_OP)
     """Every moment up to here has been answered; means nothing before the first row."""
     _scheduler: Scheduler = field(init=False)
 
@@ -105,16 +105,41 @@ class MetaRanker(WorkloadRanker):
         stretches = [self._pass(NO_ROWS, now)] if self._seen else [(NO_MOMENTS, _NOTHING)]
         return answers(*zip(*stretches, strict=True))
 
+    @classmethod
+    def _answers_together(
+        cls, rankers: Sequence[Self], columns: tuple[Int64, Int64, Float64], spans: Int64, until: Int64
+    ) -> tuple[Int64, Answers]:
+        times = columns[0]
+        for one, (start, stop), end in zip(rankers, spans.tolist(), until.tolist(), strict=True):
+            passed = one._passed
+            if stop > start:
+                last = int(times[stop - 1])
+                one._check_silence("times", passed if one._seen else int(times[start]), last)
+                passed = last
+            if (one._seen or stop > start) and passed < end:
+                one._check_silence("until", passed, end)
+        return cls._run_together(rankers, columns, spans, until)
+
+    @classmethod
+    def _run_together(
+        cls, rankers: Sequence[Self], columns: tuple[Int64, Int64, Float64], spans: Int64, until: Int64
+    ) -> tuple[Int64, Answers]:
+        """`answers_together` after all checks."""
+        return super()._answers_together(rankers, columns, spans, until)
+
     def _pass(self, rows: Rows, until: int) -> tuple[Moments, Found]:
         moments = self._scheduler.moments(self._passed, until)
         if not len(rows.time) and not len(moments.at):
             self._passed = until
             return moments, _NOTHING
         results = self._execute(rows, moments)
-        self._seen += len(rows.time)
-        self._last = int(rows.time[-1]) if len(rows.time) else self._last
-        self._passed = until
+        self._note(len(rows.time), int(rows.time[-1]) if len(rows.time) else self._last, until)
         return moments, results
+
+    def _note(self, count: int, last: int, until: int) -> None:
+        """Have this many rows more, the last of all at `last`, and every moment up to `until` answered."""
+        self._seen += count
+        self._last, self._passed = last, until
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
         self._check_windows(queries)

@@ -6,6 +6,7 @@ Everything here follows from the queries and the clock alone, so none of it is s
 
 # mypy: disable-error-code="untyped-decorator"
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -117,6 +118,37 @@ class Scheduler:
 
     def _arrays(self) -> tuple[Int64, Int64, Int64, Int64]:
         return self.meta.window, self.meta.slide, self.meta.phase, self.meta.since
+
+
+def moments_together(schedulers: Sequence[Scheduler], after: Sequence[int], until: Sequence[int]) -> list[Moments]:
+    """As `moments` of each of some with the same queries. What many have alike is looked up once."""
+    alike: dict[tuple[bytes, int, int], tuple[Moments, int]] = {}
+    each = []
+    for one, begin, end in zip(schedulers, after, until, strict=True):
+        key = one.meta.since.tobytes(), one.next_moment, end
+        if begin >= one.next_moment:
+            each.append(one.moments(begin, end))
+            continue
+        if key not in alike:
+            alike[key] = one.moments(begin, end), one.next_moment
+        moments, one.next_moment = alike[key]
+        each.append(moments)
+    return each
+
+
+def starts_together(schedulers: Sequence[Scheduler], after: Int64, until: Int64) -> list[Int64]:
+    """As `starts` of each of some with the same queries. What many have alike is looked up once."""
+    meta = schedulers[0].meta
+    residues = (meta.phase - meta.window) % meta.slide
+    numbers = [time[:, None] // meta.slide - (time[:, None] % meta.slide < residues) for time in (after, until)]
+    alike: dict[tuple[bytes, bytes], Int64] = {}
+    each = []
+    for one, number, begin, end in zip(schedulers, np.hstack(numbers), after.tolist(), until.tolist(), strict=True):
+        key = one.meta.since.tobytes(), number.tobytes()
+        if key not in alike:
+            alike[key] = one.starts(begin, end)
+        each.append(alike[key])
+    return each
 
 
 @define(eq=False)

@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
 from attrs import astuple
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
-from skyband.columns.ids import ValuesById
+from skyband.columns.ids import ValuesById, learn_together, values_together
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows, Which
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
+from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
 from skyband.groups.processor import ScheduledProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
@@ -23,6 +24,8 @@ from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
 from skyband.state_validation import StateReader
 
 from skyband_workload.top_k_workload.query import BEST, EACH, TopKWorkload
+
+_NO_OBJECTS, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 _MOST_MOMENTS = 1 << 20
 """Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in parts."""
@@ -125,6 +128,49 @@ class WorkloadProcessor(ScheduledProcessor):
         if not self._rows:  # no further than a moment: so its state does not tell at which watermarks it had a turn
             self._reach(self._schedule.latest(until))
 
+    @classmethod
+    def plain_turns(
+        cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
+    ) -> Sequence[PlainTurn | None]:
+        """Of each that has seen rows and carries none, over windows in time, where it is not silent for long."""
+        first, schedule = processors[0], processors[0]._schedule
+        named = first._names.needed or first._names.tells_itself
+        if cls is not WorkloadProcessor or first._rows or first._carry or not named:
+            return super().plain_turns(processors, times, spans, until)
+        moment, some = schedule.latest(until), spans[:, 1] > spans[:, 0]
+        before = np.array(
+            [one._last if one._since is None and one._last is not None else TIME_MIN for one in processors]
+        )
+        last = before.copy()
+        last[some] = times[spans[some, 1] - 1]
+        plain = before > TIME_MIN
+        before[~plain] = last[~plain] = 0  # whatever: so that no sum is beyond 64 bits
+        plain &= (schedule.empty_at(last) > until) & (last + schedule.horizon >= moment)
+        plain &= ~schedule.has_ended(before, last) & (np.maximum(last, moment) - before <= first._most_time)
+        due, following = np.array([moment]), int(schedule.after(moment))
+        return [
+            PlainTurn(due, time, following) if goes_on else None
+            for goes_on, time in zip(plain.tolist(), last.tolist(), strict=True)
+        ]
+
+    @classmethod
+    def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
+        first, rankers = processors[0], [one._ranker for one in processors]
+        objects, scores = (rows["object"], first._signed(rows["score"])) if len(rows) else (_NO_OBJECTS, _NO_SCORES)
+        until = np.concatenate([turn.due for turn in turns])
+        cuts, tops = type(rankers[0]).answers_together(rankers, rows.times, objects, scores, spans=spans, until=until)
+        ends, names = tops.offsets[cuts], None
+        if first._names.needed:
+            each = [one._names for one in processors]
+            learn_together(each, rows, spans)
+            names = values_together(each, tops.objects, ends)
+        for one, turn in zip(processors, turns, strict=True):
+            one._last = turn.last
+            one._names.forget(turn.last - one._horizon)
+        return AnswersOfTurns(
+            [first._answers_as_rows(tops, names)] if len(tops.objects) else [], np.diff(ends).tolist()
+        )
+
     def _long_silences(self, times: Int64) -> list[int]:
         """Which rows come so late that the moments before them are answered in parts."""
         now = self._ranker.now
@@ -147,26 +193,31 @@ class WorkloadProcessor(ScheduledProcessor):
         if not len(found.objects):
             return
         sizes = np.diff(found.offsets)
-        answers = self._as_rows(found, found.query, found.at - self._schedule.windows[found.query], self._labels)
-        due = self._due(found)
+        answers, due = self._answers_as_rows(found), self._due(found)
         self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
 
+    def _answers_as_rows(self, answers: Answers, names: pa.Array | None = None) -> AnswerColumns:
+        """Answers of its queries as rows, of objects with these names; without them it looks these up."""
+        begins = answers.at - self._schedule.windows[answers.query]
+        return self._as_rows(answers, answers.query, begins, self._labels, names)
+
     def _as_rows(
-        self, found: Answers, part: Int64, begins: Int64, labels: Mapping[str, pa.Array]
+        self, found: Answers, part: Int64, begins: Int64, labels: Mapping[str, pa.Array], names: pa.Array | None = None
     ) -> AnswerColumns:  # fmt: skip
         """Answers as rows. part: int64[a], the place of each one's name in `labels`; begins: where its window does."""
         sizes = np.diff(found.offsets)
         ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
         scores = self._signed(found.scores)
         until = np.repeat(found.at, sizes)
-        since = np.repeat(begins, sizes)
-        answer = np.repeat(np.arange(len(found)), sizes)
-        carried = self._ranked_rows.lookup(answer, found.objects, scores, since, until)
+        carried: list[pa.Array] = []
+        if self._carry:
+            since, answer = np.repeat(begins, sizes), np.repeat(np.arange(len(found)), sizes)
+            carried = self._ranked_rows.lookup(answer, found.objects, scores, since, until)
         columns = [
             until,
             np.repeat(part, sizes),
             ranks,
-            *(carried[: self._several] or [self._names.for_answers(found.objects)]),
+            *(carried[: self._several] or [self._names.for_answers(found.objects) if names is None else names]),
             scores,
             *carried[self._several :],
         ]

@@ -1,21 +1,24 @@
 """Queries answered on the way and in silence, what is retained for them, and queries that change."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from skyband import ConfigError
+from skyband.arrays import TIME_MIN
 from skyband.roles import TopKQuery
 
 from skyband_specs.batching import fed, random_cuts, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
+from skyband_specs.together import TurnsTogether
 from skyband_specs.workload_ranker.driver import horizon, plain, reached, rows_of, workload_of
 from skyband_specs.workload_ranker.oracle import SmallGroupAnswers, Workload, answers, moments, retained
 from skyband_specs.workload_ranker.streams import WorkloadStream
 
-COUNT = 10
+COUNT = 11
 SILENCE = 3000
 FAR = 2**63 - 1
 
@@ -231,6 +234,35 @@ def check_wrong_queries_change_nothing(make: Make, case: Case) -> None:
         raise AssertionError(f"wrong queries were taken {label}")
     after = case.driver.answers(backend, stream, len(stream)), list(backend.queries)
     expect_equal(after, before, "after queries that were refused")
+
+
+class _Together(TurnsTogether):
+    """Workload rankers' turns, each with all its answers as one."""
+
+    def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
+        part = slice(start, stop)
+        times = np.arange(start, stop) if backend.by == "rows" else stream.times[part]
+        return [times, stream.objects[part], stream.scores[part]]
+
+    def moments(self, backend: Any, times: Any, until: int) -> Any:  # noqa: ARG002
+        return np.array([until])
+
+    def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
+        each = list(backend.update(*columns))
+        if len(moments) and moments[-1] > backend.now:
+            each += backend.advance(int(moments[-1]))
+        return [[plain(answer) for answer in each]]
+
+    def together(self, backends: list[Any], columns: Any, spans: Any, moments: Any) -> list[Any]:
+        until = [own[-1] if len(own) else TIME_MIN for own in moments]
+        cuts, each = type(backends[0]).answers_together(backends, *columns, spans=spans, until=until)
+        return [[plain(answer) for answer in each[start:stop]] for start, stop in pairwise(cuts.tolist())]
+
+
+@check("batch-split")
+def check_several_together_answer_as_each(make: Make, case: Case) -> None:
+    """Rankers that have their turns by one call, each its rows and a moment, are as those that are called alone."""
+    holds_for(case, seeded(case, (1, 2)), lambda stream: _Together().expect_as_each(make, case, stream))
 
 
 def _changed(workload: Workload, turn: int, joined: int) -> Workload:
