@@ -14,6 +14,7 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from numba.extending import overload
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
+from skyband.kernels.numba_compiler_patches import nested_functions
 from skyband.kernels.numba_compiler_patches.repeated_work import LeanFlags
 
 
@@ -343,6 +344,25 @@ fresh = [[number] for number in range(1000)]
 njit(lambda values: values[0])(np.arange(3))
 print(gc.get_freeze_count() > 0, any(each is fresh for each in gc.get_objects(generation=2)))
 """
+
+
+def test_frozen_objects_are_seldom_counted_and_seen_to_be_frozen_no_more(monkeypatch):
+    listener, frozen, counts, aged = nested_functions._Uncollected(), [7], [], []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counts.append(frozen[0]) or frozen[0])
+    monkeypatch.setattr(gc, "freeze", lambda: aged.append(True))
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
+
+    def compile_often():
+        for _ in range(3 * nested_functions.SELDOM):
+            listener.on_start(None)
+            listener.on_end(None)
+
+    compile_often()
+    assert 1 <= len(counts) <= 4
+    assert not aged
+    frozen[0] = 0
+    compile_often()
+    assert len(aged) >= nested_functions.SELDOM
 
 
 @pytest.mark.parametrize("state", ["frozen", "as usual"])

@@ -192,10 +192,16 @@ class _KernelCompiler(_Compiler):
     lowering = _KernelLowering
 
 
+SELDOM = 50
+"""Of so many times once it is asked whether objects are still frozen."""
+
+
 class _Uncollected(event.Listener):
     """Python's collector rests while numba compiles: a tenth of the time went to its looks at what numba keeps."""
 
     depth, collects = 0, True
+    unasked = 0
+    """How many times more it is taken for granted that objects are frozen: Python counts them, .02 s for a million."""
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         """Of a function, or of one within it; numba compiles one at a time in a process."""
@@ -207,11 +213,20 @@ class _Uncollected(event.Listener):
     def on_end(self, event: Any) -> None:  # noqa: ARG002
         self.depth -= 1
         if self.depth == 0 and self.collects:
-            if not gc.get_freeze_count():
+            if not self._frozen():
                 # What has come meanwhile is old: numba keeps most of it, and a look at it would take .3 s.
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
+
+    def _frozen(self) -> bool:
+        if self.unasked:
+            self.unasked -= 1
+            return True
+        if gc.get_freeze_count():
+            self.unasked = SELDOM
+            return True
+        return False
 
 
 def _decorator(template: Any) -> Any:
