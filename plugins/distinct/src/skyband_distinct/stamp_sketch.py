@@ -52,19 +52,18 @@ class StampSketch(Sketch):
 
     def estimate(self, since: int) -> float:
         """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
-        since = moment("since", since)
-        if self._recent.knows(since):
-            return float(self._recent.count(since))
-        return self._rounded(self._read(max(since, TIME_MIN + 1)))
+        return self.estimate_with_bounds(since)[0]
 
     def bounds(self, since: int) -> tuple[float, float]:
         """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
         return self.estimate_with_bounds(since)[1:]
 
     def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
-        count = self.estimate(since)
-        if self._recent.knows(moment("since", since)):
+        since = moment("since", since)
+        if self._recent.knows(since):
+            count = float(self._recent.count(since))
             return count, count, count
+        count = self._rounded(self._read(max(since, TIME_MIN + 1)))
         low, high = self._around(count)
         return count, max(low, float(self._recent.size)), high
 

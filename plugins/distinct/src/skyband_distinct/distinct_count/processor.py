@@ -4,15 +4,16 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import Array, Float64, Int64, UInt64
+from skyband.arrays import Array, Float64, Int64, UInt64, read_only
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
+from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
 from skyband.groups.processor import GroupProcessor, WindowedProcessor
 from skyband.queries import emitted_states
 from skyband.registry import Binding
@@ -80,6 +81,32 @@ class CountingProcessor(WindowedProcessor):
                 counts = self._sketch.estimate_between(since, within.low, within.high)
                 self._answers.append((at, window, place, *counts))
         self._sketch.forget(min(starts))
+
+    @classmethod
+    def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
+        first = processors[0]
+        if cls is not CountingProcessor or first._valued or not len(rows) or not first.needs_answers:
+            return super().turns(processors, rows, spans, turns)
+        times, keys, counts = read_only(rows.times), read_only(rows["key"]), list[int]()
+        answers, starts = list[tuple[float, ...]](), dict[int, list[int]]()
+        for one, (start, stop), (due, last, following) in zip(processors, spans.tolist(), turns, strict=True):
+            sketch, before = one._sketch, len(answers)
+            ends = (times[start:stop].searchsorted(due) + start).tolist() if len(due) else ()
+            for at, end in zip(due.tolist(), ends, strict=True):
+                if end > start:
+                    sketch.update(times[start:end], keys[start:end])
+                    start = end
+                if at not in starts:
+                    starts[at] = first._starts(at)
+                for window, since in enumerate(starts[at]):
+                    answers.append((at, window, *sketch.estimate_with_bounds(since)))
+                sketch.forget(min(starts[at]))
+            if stop > start:
+                sketch.update(times[start:stop], keys[start:stop])
+            one._last, one._next = last, following
+            counts.append(len(answers) - before)
+        together = RawAnswers(first._schema, cls.columns_of, (answers,), len(answers), first._labels)
+        return AnswersOfTurns([together] if answers else [], counts)
 
     def _counts(self, since: int) -> tuple[float, ...]:
         """The count with its bounds, and the sum with its own where values are added up."""
