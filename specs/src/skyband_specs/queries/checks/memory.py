@@ -1,7 +1,5 @@
 """A query that runs for long holds what its windows need, and nothing of what was there before them."""
 
-import gc
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +53,6 @@ def _expect_steady(case: QueryCase, by: list[str]) -> None:
             run.push(batch)
         if lap + 1 in (LAPS // 2, LAPS):
             state = len(run.operator.snapshot())
-            gc.collect()
             sizes.append((state, weight(run.operator)))
     (before, light), (after, heavy) = sizes
     message = f"over {LAPS // 2} times the example's rows under new names"
