@@ -66,3 +66,16 @@ def test_states_that_together_weigh_more_than_64_bits_hold_are_refused_where_the
     for together in (states.heavy_hitters, states.union):
         with pytest.raises(InputError, match="64 bits"):
             together([full, one])
+
+
+def test_a_total_beyond_64_bits_is_refused_among_the_turns_of_others():
+    rankers = [filled("exact", units) for units in (10, FULL, 20)]
+    before = [one.snapshot() for one in rankers]
+    turns = {"objects": [1, 1, 1], "weights": [1.0, 1.0, 1.0], "spans": [[0, 1], [1, 2], [2, 3]], "moments": [[]] * 3}
+    with pytest.raises(InputError, match="64 bits"):
+        type(rankers[0]).answers_together(rankers, [LAST] * 3, **turns)
+    assert [one.snapshot() for one in rankers] == before
+    type(rankers[0]).answers_together(
+        rankers[::2], [LAST] * 2, [1, 1], [1.0, 1.0], spans=[[0, 1], [1, 2]], moments=[[]] * 2
+    )
+    assert [one.since(0).grand for one in rankers] == [11.0, float(FULL), 21.0]

@@ -93,27 +93,41 @@ class TurnsTogether(ABC):
                 turns.append(OwnTurn(part, start, ends[one], moments))
             yield turns
 
-    def _by_one_call(self, backends: list[Any], turns: list[OwnTurn], times: Int64 | None = None) -> list[Any]:
-        """times: others in place of the rows' own."""
-        parts = [self.columns(backend, *turn[:3]) for backend, turn in zip(backends, turns, strict=True)]
+    def wrong_turns(self, backend: Any, turn: OwnTurn) -> Iterator[tuple[str, Any, Any]]:
+        """What it has to refuse in place of a turn: in words, times of the rows and moments."""
+        times: Any = self.columns(backend, *turn[:3])[0]
+        moments, far = turn.moments, 10**6 * getattr(backend, "grain", 1)
+        if len(times):
+            yield "a time that goes back", np.append(times[:-1], times[-1] - far), moments
+            if turn.start:
+                yield "times before now", times - far, moments
+        if len(moments):
+            if moments[0] < moments[-1]:
+                yield "moments that go back", times, moments[::-1]
+            if turn.start:
+                yield "moments before now", times, moments - far
+
+    def _by_one_call(self, backends: list[Any], turns: list[OwnTurn], last: tuple[Any, Any] | None = None) -> list[Any]:
+        """last: of the last backend, times and moments in place of its own."""
+        parts = [list(self.columns(backend, *turn[:3])) for backend, turn in zip(backends, turns, strict=True)]
+        moments = _moments(turns)
+        if last is not None:
+            parts[-1][0], moments[-1] = last
         columns = [None if column[0] is None else np.concatenate(column) for column in zip(*parts, strict=True)]
         spans = list(pairwise(accumulate((turn.stop - turn.start for turn in turns), initial=0)))
-        return self.together(backends, columns if times is None else [times, *columns[1:]], spans, _moments(turns))
+        return self.together(backends, columns, spans, moments)
 
     def _expect_refusal(self, case: Case, backends: list[Any], turns: list[OwnTurn]) -> None:
-        """Where the last backend's times go back."""
-        times = np.concatenate(
-            [self.columns(backend, *turn[:3])[0] for backend, turn in zip(backends, turns, strict=True)]
-        )
-        times[-1] -= 10**6
+        """Of what is wrong in the turn of the last backend."""
         before = [visible(case, one, turn.stream, turn.start) for one, turn in zip(backends, turns, strict=True)]
-        try:
-            self._by_one_call(backends, turns, times)
-        except InputError:
-            after = [visible(case, one, turn.stream, turn.start) for one, turn in zip(backends, turns, strict=True)]
-            expect_equal(after, before, "several backends after a call that was refused")
-            return
-        raise AssertionError("times that go back in the turn of one of several were let pass")
+        for fault, times, moments in self.wrong_turns(backends[-1], turns[-1]):
+            try:
+                self._by_one_call(backends, turns, (times, moments))
+            except InputError:
+                after = [visible(case, one, turn.stream, turn.start) for one, turn in zip(backends, turns, strict=True)]
+                expect_equal(after, before, f"several backends after a call that was refused for {fault}")
+            else:
+                raise AssertionError(f"{fault}: was let pass in the turn of one of several")
 
 
 def _moments(turns: list[OwnTurn]) -> list[Int64]:

@@ -1,6 +1,7 @@
 """Answers are right, or within their bounds, while rows come and expire, at any moment and however they are cut."""
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.runner import MOST_CASES
-from skyband_specs.together import TurnsTogether
+from skyband_specs.together import OwnTurn, TurnsTogether
 
 from skyband_totals.conformance.driver import beginnings
 from skyband_totals.conformance.expectations import ROUNDING, expect_exact, fault_of
@@ -252,6 +253,16 @@ class _Together(TurnsTogether):
     def moments(self, backend: Any, times: Any, until: int) -> Any:
         marks = np.unique(np.append(times[::3], until - 1) // backend.grain + 1) * backend.grain
         return marks[marks <= until]
+
+    def wrong_turns(self, backend: Any, turn: OwnTurn) -> Iterator[tuple[str, Any, Any]]:
+        yield from super().wrong_turns(backend, turn)
+        times, moments = self.columns(backend, *turn[:3])[0], turn.moments
+        if len(moments) and backend.grain > 1:
+            yield "a moment within a pane", times, moments[-1:] + 1
+        if backend.latest is not None and backend.latest % backend.grain == 0 and backend.by == "time":
+            yield "the moment of the last row", times, np.array([backend.latest])
+        if len(times) and backend.by == "time":
+            yield "a time beyond 2**62", np.append(times[:-1], 2**62 + 1), moments[:0]
 
     def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
         return [plain(top) for top in backend.answers(*columns, moments=moments)]
