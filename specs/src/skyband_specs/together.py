@@ -97,10 +97,10 @@ class TurnsTogether(ABC):
         """What it has to refuse in place of a turn: in words, times of the rows and moments."""
         times: Any = self.columns(backend, *turn[:3])[0]
         moments, far = turn.moments, 10**6 * getattr(backend, "grain", 1)
-        if len(times):
+        if len(times) > 1 or (len(times) and turn.start):
             yield "a time that goes back", np.append(times[:-1], times[-1] - far), moments
-            if turn.start:
-                yield "times before now", times - far, moments
+        if len(times) and turn.start:
+            yield "times before now", times - far, moments
         if len(moments):
             if moments[0] < moments[-1]:
                 yield "moments that go back", times, moments[::-1]

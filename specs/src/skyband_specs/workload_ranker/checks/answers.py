@@ -1,6 +1,6 @@
 """Queries answered on the way and in silence, what is retained for them, and queries that change."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +13,7 @@ from skyband_specs.batching import fed, random_cuts, seeded
 from skyband_specs.check import Make, check, expect, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
-from skyband_specs.together import TurnsTogether
+from skyband_specs.together import OwnTurn, TurnsTogether
 from skyband_specs.workload_ranker.driver import horizon, plain, reached, rows_of, workload_of
 from skyband_specs.workload_ranker.oracle import SmallGroupAnswers, Workload, answers, moments, retained
 from skyband_specs.workload_ranker.streams import WorkloadStream
@@ -246,6 +246,10 @@ class _Together(TurnsTogether):
 
     def moments(self, backend: Any, times: Any, until: int) -> Any:  # noqa: ARG002
         return np.array([until])
+
+    def wrong_turns(self, backend: Any, turn: OwnTurn) -> Iterator[tuple[str, Any, Any]]:
+        """Of rows alone: one that has reached a moment stays where it is."""
+        return super().wrong_turns(backend, turn._replace(moments=turn.moments[:0]))
 
     def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
         each = list(backend.update(*columns))
