@@ -105,7 +105,7 @@ def never_back(name: str, times: Int64, now: int | None) -> None:
 def ascending_in_spans(times: Int64, spans: Int64) -> bool:
     """Whether times are ascending from spans[i, 0] up to spans[i, 1], for each i: int64[g, 2], none of them empty.
 
-    Spans that leave times out, or overlap, may be told not to be though they are. O(n).
+    Spans do not overlap. Where they leave times out, False may be said though they are. O(n).
     """
     begins = np.zeros(len(times) + 1, bool)
     begins[spans] = True

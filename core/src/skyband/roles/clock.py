@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import TIME_MIN, Int64, ascending_in_spans, never_back, whole
+from skyband.arrays import TIME_MIN, Int64, ascending_in_spans, column, first_bad_span, never_back, whole
 from skyband.config.parameters import choice
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
@@ -70,6 +71,37 @@ class Clocked(Backend):
 
     def _advance(self, now: int) -> None:
         """Let go of what is no longer valid at `now`; a backend may also do so later."""
+
+
+def checked_spans(backends: Sequence[Backend], spans: npt.ArrayLike, rows: int) -> Int64:
+    """int64[g, 2]: which of so many rows each of several backends is given.
+
+    Raises InputError where there is not one for each, it is not within the rows, two overlap, or a backend comes twice.
+    """
+    whole_numbers = np.asarray(spans)
+    if whole_numbers.shape != (len(backends), 2) or whole_numbers.dtype.kind not in "iu":
+        got = f"got {whole_numbers.dtype.name} of shape {whole_numbers.shape}"
+        raise InputError("spans", f"must be int64, a begin and an end for each of {len(backends)} ({got})")
+    bounds: Int64 = whole_numbers.astype(np.int64, copy=False)
+    row = first_bad_span(bounds[:, 0], bounds[:, 1], 0, rows)
+    if row is not None:
+        raise InputError("spans", f"must be ascending and within {rows} rows (got {bounds[row].tolist()})", row)
+    order = np.argsort(bounds[:, 0], kind="stable")
+    some = order[bounds[order, 1] > bounds[order, 0]]
+    overlap = bounds[some[1:], 0] < bounds[some[:-1], 1]
+    if overlap.any():
+        row = int(some[1:][overlap][0])
+        raise InputError("spans", f"must not overlap (got {bounds[row].tolist()} beside another with its rows)", row)
+    if len({id(one) for one in backends}) < len(backends):
+        raise InputError("spans", "must be of different backends: one of them comes twice")
+    return bounds
+
+
+def checked_moments(backends: Sequence[Backend], moments: Sequence[npt.ArrayLike]) -> list[Int64]:
+    """int64[q] of each of several backends. Raises InputError where there is not one for each, or it is none."""
+    if len(moments) != len(backends):
+        raise InputError("moments", f"must be an array for each of {len(backends)} (got {len(moments)})")
+    return [column("moments", own, np.int64) for own in moments]
 
 
 def check_times_together(backends: Sequence[Clocked], times: Int64, spans: Int64) -> None:

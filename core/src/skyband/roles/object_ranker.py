@@ -13,7 +13,7 @@ from skyband.arrays import Float64, Int32, Int64, column, within
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.roles.clock import Clocked, check_moments_together, check_times_together
+from skyband.roles.clock import Clocked, check_moments_together, check_times_together, checked_moments, checked_spans
 from skyband.roles.thread_guard import inside_all
 
 AGGREGATES = ("sum", "mean", "min", "max")
@@ -232,8 +232,8 @@ class ObjectRanker(Clocked):
         Raises InputError as `answers` does, all rankers unchanged.
         """
         columns = rankers[0]._columns(times, streams, objects, values)
-        bounds: Int64 = np.asarray(spans, np.int64).reshape(-1, 2)
-        marks: list[Int64] = [column("moments", own, np.int64) for own in moments]
+        bounds = checked_spans(rankers, spans, len(columns[0]))
+        marks = checked_moments(rankers, moments)
         with inside_all(rankers):
             check_times_together(rankers, columns[0], bounds)
             check_moments_together(rankers, marks)

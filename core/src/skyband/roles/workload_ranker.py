@@ -12,7 +12,7 @@ from skyband.arrays import Float64, Int64, column, never_back
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import ConfigError, InputError, PluginError, Problem
-from skyband.roles.clock import Clocked, check_times_together
+from skyband.roles.clock import Clocked, check_times_together, checked_spans
 from skyband.roles.thread_guard import inside_all
 
 
@@ -192,7 +192,7 @@ class WorkloadRanker(Clocked):
         as `update` and `advance` do, all rankers unchanged.
         """
         columns = rankers[0]._columns(times, objects, scores)
-        bounds: Int64 = np.asarray(spans, np.int64).reshape(-1, 2)
+        bounds = checked_spans(rankers, spans, len(columns[0]))
         ends: Int64 = column("until", until, np.int64, len(rankers))
         with inside_all(rankers):
             check_times_together(rankers, columns[0], bounds)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64, column, moment
 from skyband.errors import InputError, SnapshotError
-from skyband.roles.clock import Clocked, check_moments_together, check_times_together
+from skyband.roles.clock import Clocked, check_moments_together, check_times_together, checked_moments, checked_spans
 from skyband.roles.thread_guard import inside_all
 
 from skyband_quantiles import sketch_parameters
@@ -120,8 +120,8 @@ class QuantileSketch(Clocked):
         Raises InputError as `answers` does, all sketches unchanged.
         """
         rows = cls._columns(times, values)
-        bounds: Int64 = np.asarray(spans, np.int64).reshape(-1, 2)
-        marks: list[Int64] = [column("moments", own, np.int64) for own in moments]
+        bounds = checked_spans(sketches, spans, len(rows[0]))
+        marks = checked_moments(sketches, moments)
         questions = sketches[0]._questions(windows, at, above)
         parts = bounds.tolist()
         with inside_all(sketches):

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64, column, moment
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
-from skyband.roles.clock import Clocked, check_moments_together, check_times_together
+from skyband.roles.clock import Clocked, check_moments_together, check_times_together, checked_moments, checked_spans
 from skyband.roles.thread_guard import inside_all
 
 from skyband_totals import ranker_parameters
@@ -169,8 +169,8 @@ class TotalRanker(Clocked):
         Raises InputError as `answers` does, all rankers unchanged.
         """
         columns = rankers[0]._columns(times, objects, weights, values)
-        bounds: Int64 = np.asarray(spans, np.int64).reshape(-1, 2)
-        marks: list[Int64] = [column("moments", own, np.int64) for own in moments]
+        bounds = checked_spans(rankers, spans, len(columns[0]))
+        marks = checked_moments(rankers, moments)
         parts = bounds.tolist()
         with inside_all(rankers):
             check_times_together(rankers, columns[0], bounds)
