@@ -186,6 +186,8 @@ class ValuesById:
 
 def learn_together(names: Sequence[ValuesById], rows: Rows, spans: Int64) -> None:
     """As `update` of each, with the rows from spans[i, 0] up to spans[i, 1]. Of values that ids do not tell."""
+    if not len(rows):  # a frame of none may have no names
+        return
     times, ids, values = rows.times, rows["object"], rows["name"]
     for own, (start, stop) in zip(names, spans.tolist(), strict=True):
         if stop > start:
