@@ -129,10 +129,27 @@ def test_a_damaged_identity_of_the_checkpoint_is_named_though_spark_names_no_fil
     )
 
 
-def test_a_damaged_file_of_the_source_is_named_with_the_remedy():
-    cause = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///c/source/02.parquet."
+def unread(file):
+    return f"[FAILED_READ_FILE.NO_HINT] Encountered error while reading file {file}."
+
+
+@pytest.mark.parametrize("name", ["02.parquet", "a b.parquet", "a%20b.parquet"])
+def test_a_damaged_file_of_the_source_is_named_with_the_remedy(name, tmp_path):
+    (tmp_path / name).touch()
+    cause = unread(f"file://{tmp_path / name}".replace(" ", "%20"))
     told = sentence(f"{FAILED}{cause} SQLSTATE: KD001{PLAN}", JOB)
     assert told == f"Spark: {cause}: a file of the source is damaged; mend it or move it away, and run again"
+
+
+def test_a_file_that_goes_while_it_is_read_is_not_called_damaged(tmp_path):
+    """Spark has opened it by then, and names no reason."""
+    cause = unread(f"file://{tmp_path}/02.parquet")
+    told = f"Spark: {cause}: a file of the source has gone, or its table was dropped; {BACK}"
+    assert sentence(f"{FAILED}{cause} SQLSTATE: KD001{PLAN}", JOB) == told
+    elsewhere = unread("s3a://shop/02.parquet")
+    assert "is damaged" in sentence(f"{FAILED}{elsewhere} SQLSTATE: KD001{PLAN}", JOB)
+    lost = "Suppressed: java.io.FileNotFoundException: File s3a://shop/02.parquet does not exist"
+    assert "source has gone" in sentence(f"{FAILED}{elsewhere} SQLSTATE: KD001\n\tat x\n\t{lost}{PLAN}", JOB)
 
 
 def test_a_file_of_other_types_is_not_said_to_be_damaged():

@@ -5,6 +5,8 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote
 
 from skyband.engines.spark.java_process import how_java_ended
 from skyband.errors import ConfigError, EngineError, Problem, SkybandError
@@ -153,7 +155,7 @@ def sentence(text: str, job: Job | None = None) -> str:
     if gone is not None and job is not None and (key := _key_of_table(gone["name"], job)) is not None:
         return f"{key}: the table {gone['name']} is gone: {_BRING_BACK}"
     of_source = _of_file(text, cause) if _OF_SOURCE.search(cause) else ""
-    return f"Spark: {cause}{of_source}{_remedy(cause, job)}"
+    return f"Spark: {cause}{of_source}{_remedy(cause, job, text)}"
 
 
 _BRING_BACK = "bring it back and run again, or begin anew with another table and another checkpoint"
@@ -188,6 +190,14 @@ def _of_file(text: str, cause: str) -> str:
     return "" if named is None or named["path"] in cause else f" ({named['path']})"
 
 
+def _has_gone(text: str) -> bool:
+    """Whether a file that Spark could not read is not there any more: taken away before it was opened, or after."""
+    named = _FILE.search(text)
+    path = None if named is None else local_path(named["path"])
+    away = path is not None and path.is_absolute() and not (path.exists() or Path(unquote(str(path))).exists())
+    return away or _TAKEN_AWAY.search(text) is not None
+
+
 def _refused_by_machine(job: Job | None) -> str | None:
     """What the system says where there is no room in a job's checkpoint; None where there is."""
     checkpoint = None if job is None or job.sink.checkpoint is None else local_path(job.sink.checkpoint)
@@ -212,14 +222,14 @@ def _without_dump(text: str) -> str:
     return " ".join(_DUMP.split(text.strip(), maxsplit=1)[0].split())
 
 
-def _remedy(cause: str, job: Job | None) -> str:
+def _remedy(cause: str, job: Job | None, text: str = "") -> str:
     checkpoint = None if job is None else job.sink.checkpoint
     if _OF_MACHINE.search(cause):
         whole = "" if checkpoint is None else f": {checkpoint!r} is as after the last micro-batch that ended"
         return f": see to that, and run again{whole}"
     if job is not None and _CLOSED.search(cause) and (key := _key_of_path(cause, job)) is not None:
         return f": see to what {key} permits, or name another place"
-    if _GONE_FILE.search(cause):
+    if _GONE_FILE.search(cause) or (_OF_SOURCE.search(cause) and _has_gone(text)):
         return f": a file of the source has gone, or its table was dropped; {_BRING_BACK}"
     if _OF_SOURCE.search(cause):
         return ": a file of the source is damaged; mend it or move it away, and run again"
