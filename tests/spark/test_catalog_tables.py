@@ -2,11 +2,13 @@
 
 import pytest
 from click.testing import CliRunner
+from pyspark.errors.exceptions.captured import StreamingQueryException
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.errors import SkybandError
 from skyband.job.progress import Progress
 from skyband.job.run import run_job
+from skyband.job.spark.errors import plain_errors
 from skyband.queries import make_query
 from skyband_distinct.demo.weblog import make_weblog
 
@@ -143,6 +145,21 @@ def test_a_table_that_is_dropped_while_a_stream_runs_ends_it_by_its_key(session,
     assert again.exit_code == 1
     told = "'shop.streamed' is gone, and the checkpoint" if key == "sink.table" else "there is no table 'shop.parts'"
     assert f"{key}: {told}" in again.output
+
+
+def test_a_file_that_goes_with_its_table_while_it_is_written_is_told_though_spark_leaves_it_out(session):
+    """Spark's text says that a task failed to write; what it met stands in a cause of Java, as a full disk does."""
+    java = session.sparkContext._jvm
+    lost = java.java.io.FileNotFoundException("File file:/shop/streamed/part-0.parquet does not exist")
+    failed = "[STREAM_FAILED] Query [id = 0] terminated with exception: [TASK_WRITE_FAILED] Task failed."
+    origin = java.java.lang.RuntimeException(failed, java.java.lang.RuntimeException("wrapped", lost))
+    with (
+        pytest.raises(SkybandError, match=r"part-0.parquet does not exist: it has gone while the job ran"),
+        plain_errors(),
+    ):
+        raise StreamingQueryException(origin=origin)
+    with pytest.raises(SkybandError, match=r"^Spark: \[TASK_WRITE_FAILED\] Task failed.$"), plain_errors():
+        raise StreamingQueryException(origin=java.java.lang.RuntimeException(failed))
 
 
 def test_without_spark_there_is_no_such_catalogue(shop):
