@@ -61,3 +61,69 @@ def test_times_ascend_in_each_span_whatever_is_between_them():
         whole = len(cuts) > 1 and cuts[0] == 0 and cuts[-1] == 12
         told = ascending_in_spans(times, spans)
         assert told == expected if whole else told <= expected
+
+
+SEEN = {"times": [1, 2, 3], "keys": np.arange(3, dtype=np.uint64)}
+
+
+@pytest.fixture
+def sketches():
+    return [skyband.create("sketch", "exact") for _ in range(2)]
+
+
+def together(sketches, rows=SEEN, spans=((0, 2), (2, 3)), moments=((2,), (3, 4)), since=None):
+    since = {2: [0], 3: [0, 3], 4: [4]} if since is None else since
+    marks = [np.array(own, np.int64) for own in moments]
+    return type(sketches[0]).counts_together(sketches, **rows, spans=spans, moments=marks, since=since).tolist()
+
+
+def test_several_sketches_count_what_came_before_each_moment(sketches):
+    assert together(sketches) == [[count] * 3 for count in (1.0, 0.0, 0.0, 0.0)]
+    assert [sketch.now for sketch in sketches] == [2, 3]
+    late = {"times": [1, 5], "keys": np.array([9, 1], np.uint64)}
+    assert together(sketches, late, ((0, 1), (1, 2)), ((), (6,)), {6: [5, 4, 6]}) == [[1.0] * 3, [1.0] * 3, [0.0] * 3]
+    assert [sketch.now for sketch in sketches] == [2, 5]
+    assert [len(sketch) for sketch in sketches] == [3, 1], "of the second what is before 4 is forgotten"
+    assert together(sketches, late, ((0, 0), (0, 0)), ((), ())) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"spans": [[0, 2]]}, "spans: must be int64, a begin and an end for each of 2"),
+        ({"moments": ((2,), (4, 3))}, "moments, row 1: 3 is before the row above (4)"),
+        ({"moments": ((2,),)}, "moments: must be an array for each of 2 (got 1)"),
+        ({"since": {2: [0], 3: [0]}}, "since: must say at least one for each moment (none for 4)"),
+        ({"since": {2: [0], 3: [0], 4: []}}, "since: must say at least one for each moment (none for 4)"),
+        ({"since": {2: [0], 3: [0.5], 4: [0]}}, "since: must be a whole number (got 0.5)"),
+        ({"rows": {**SEEN, "times": [2, 1, 3]}}, "times, row 1: 1 is before the row above (2)"),
+        ({"rows": {**SEEN, "times": [1, 2, -(2**63)]}}, f"times, row 2: {-(2**63)} is kept for never"),
+        ({"rows": {**SEEN, "keys": [1, 2, -3]}}, "keys"),
+    ],
+)
+def test_what_several_sketches_cannot_count_is_told_before_any_has_rows(sketches, changes, message):
+    before = [sketch.snapshot() for sketch in sketches]
+    with pytest.raises(InputError) as error:
+        together(sketches, **changes)
+    assert str(error.value).startswith(message)
+    assert [sketch.snapshot() for sketch in sketches] == before
+
+
+def test_what_keeps_values_or_is_ordered_refuses_rows_of_several():
+    keeping = [skyband.create("sketch", "exact", values="latest") for _ in range(2)]
+    with pytest.raises(InputError, match="sketches: exact keeps values here, which are not given"):
+        together(keeping)
+    panes = [skyband.create("sketch", "hll-panes", pane=2) for _ in range(2)]
+    with pytest.raises(InputError, match=r"since: must be a multiple of 2 \(got 3\)"):
+        together(panes)
+    panes[1].update([4], np.array([1], np.uint64))
+    with pytest.raises(InputError, match=r"times, row 0: 3 is before 4, the time already reached"):
+        together(panes, since={2: [0], 3: [0], 4: [2]})
+    assert [len(sketch) for sketch in panes] == [0, 1]
+
+
+def test_calls_of_several_want_one_at_least(rankers):
+    with pytest.raises(InputError, match=r"must be of one backend at least \(got none\)"):
+        type(rankers[0]).answers_together([], **ROWS, spans=np.empty((0, 2), np.int64), moments=[])
+    with pytest.raises(InputError, match=r"must be of one backend at least \(got none\)"):
+        skyband.roles.Sketch.counts_together([], **SEEN, spans=np.empty((0, 2), np.int64), moments=[], since={})

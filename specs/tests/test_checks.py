@@ -25,7 +25,7 @@ def test_every_role_has_common_checks_and_its_own(role):
 
 
 def test_there_are_so_many_checks_of_sketches():
-    assert len(checks_for("sketch")) == 55
+    assert len(checks_for("sketch")) == 56
 
 
 def test_every_check_says_what_it_checks():

@@ -32,6 +32,39 @@ class AfterNotSince(Reference):
         return super().estimate(since + 1)
 
 
+class WindowsOfTheFirst(Reference):
+    """Together with others, its windows at a moment begin with the first of them."""
+
+    @classmethod
+    def counts_together(cls, sketches, times, keys, *, spans, moments, since):
+        first = {at: [begins[0]] * len(begins) for at, begins in since.items()}
+        return super().counts_together(sketches, times, keys, spans=spans, moments=moments, since=first)
+
+
+class RefusesHalfway(Reference):
+    """Together with others, those before one that is refused have had their rows."""
+
+    @classmethod
+    def counts_together(cls, sketches, times, keys, *, spans, moments, since):
+        for sketch, (start, stop), own in zip(sketches, np.array(spans).tolist(), moments, strict=True):
+            if not len(own):
+                sketch.update(times[start:stop], keys[start:stop])
+        rest = [(0, 0) if not len(own) else tuple(span) for span, own in zip(np.array(spans), moments, strict=True)]
+        return super().counts_together(sketches, times, keys, spans=rest, moments=moments, since=since)
+
+
+class ForgetsTheLongest(Reference):
+    """Together with others, it forgets what only the shortest window does not hold."""
+
+    @classmethod
+    def counts_together(cls, sketches, times, keys, *, spans, moments, since):
+        counts = super().counts_together(sketches, times, keys, spans=spans, moments=moments, since=since)
+        for sketch, own in zip(sketches, moments, strict=True):
+            if len(own):
+                sketch.forget(max(since[int(own[-1])]))
+        return counts
+
+
 class AddsFirstValues(Adding):
     """A key goes on with the value that it had first."""
 
@@ -451,6 +484,9 @@ MUTANTS: list[Mutant] = [
     (EXACT, MergesOneKeyAsTheirs, ("merge_with_one_key_in_common",)),
     (EXACT, AnswersInPlace, ("answers_are_the_callers",)),
     *faulty(EXACT, Reference, globals()),
+    (EXACT, WindowsOfTheFirst, ("several_together_answer_as_each",)),
+    (EXACT, RefusesHalfway, ("several_together_answer_as_each",)),
+    (EXACT, ForgetsTheLongest, ("several_together_answer_as_each",)),
     (EXACT, AfterNotSince, (*ORACLE, "since_is_inclusive")),
     (EXACT, ExactToOneLess, ("as_many_keys_as_are_exact",)),
     (EXACT, ForgetsOnTies, ("tiny_streams_equal_the_oracle", "repeated_rows_change_nothing")),

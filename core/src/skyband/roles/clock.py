@@ -1,7 +1,7 @@
 """The clock shared by the rankers: when an item is valid, in time or in rows."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ from skyband.arrays import TIME_MIN, Int64, ascending_in_spans, column, first_ba
 from skyband.config.parameters import choice
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
+
+_Backend = TypeVar("_Backend", bound=Backend)
 
 
 @define(eq=False)
@@ -71,6 +73,13 @@ class Clocked(Backend):
 
     def _advance(self, now: int) -> None:
         """Let go of what is no longer valid at `now`; a backend may also do so later."""
+
+
+def first_of(backends: Sequence[_Backend]) -> _Backend:
+    """The first of several backends. Raises InputError where there is none."""
+    if not backends:
+        raise InputError("spans", "must be of one backend at least (got none)")
+    return backends[0]
 
 
 def checked_spans(backends: Sequence[Backend], spans: npt.ArrayLike, rows: int) -> Int64:

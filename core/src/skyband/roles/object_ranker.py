@@ -13,7 +13,14 @@ from skyband.arrays import Float64, Int32, Int64, column, within
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
-from skyband.roles.clock import Clocked, check_moments_together, check_times_together, checked_moments, checked_spans
+from skyband.roles.clock import (
+    Clocked,
+    check_moments_together,
+    check_times_together,
+    checked_moments,
+    checked_spans,
+    first_of,
+)
 from skyband.roles.thread_guard import inside_all
 
 AGGREGATES = ("sum", "mean", "min", "max")
@@ -231,7 +238,7 @@ class ObjectRanker(Clocked):
         not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. moments: of each, as of `answers`.
         Raises InputError as `answers` does, all rankers unchanged.
         """
-        columns = rankers[0]._columns(times, streams, objects, values)
+        columns = first_of(rankers)._columns(times, streams, objects, values)
         bounds = checked_spans(rankers, spans, len(columns[0]))
         marks = checked_moments(rankers, moments)
         with inside_all(rankers):

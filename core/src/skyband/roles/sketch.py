@@ -2,17 +2,19 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import TIME_MIN, Float64, Int64, UInt64, column, moment, never_back
+from skyband.arrays import TIME_MIN, Float64, Int64, UInt64, ascending_in_spans, column, moment, never_back
 from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError
 from skyband.roles.backend import Backend
-from skyband.roles.thread_guard import inside
+from skyband.roles.clock import checked_moments, checked_spans, first_of
+from skyband.roles.thread_guard import inside, inside_all
 
 _KEEPING = 'make it with values = "latest", which k-skb and exact take'
 
@@ -122,6 +124,85 @@ class Sketch(Backend):
         if np.isnan(numbers).any():
             raise InputError("values", "must be a number (got nan)", int(np.isnan(numbers).argmax()))
         return numbers + 0.0  # one zero
+
+    @classmethod
+    def counts_together(
+        cls,
+        sketches: Sequence[Self],
+        times: npt.ArrayLike,
+        keys: npt.ArrayLike,
+        *,
+        spans: npt.ArrayLike,
+        moments: Sequence[npt.ArrayLike],
+        since: Mapping[int, Sequence[int]],
+    ) -> Float64:
+        """What several sketches count at moments while each takes in rows of its own: float64[n, 3], one's after
+        another's.
+
+        At a moment a sketch has taken in its rows before it, gives `estimate_with_bounds` since each of `since[moment]`
+        and forgets what is before the earliest of these. In the end it has taken in all its rows.
+
+        sketches: at least one, of this class and with equal parameters, none of them twice and none that keeps values.
+        times, keys: as of `update`. spans: int64[g, 2] that do not overlap: the rows from spans[i, 0] up to spans[i, 1]
+        are of sketch i, ascending in time. moments: of each int64[q], ascending. since: of each of these moments one or
+        more. Raises InputError as the calls one by one do, or where one of them keeps values, all sketches unchanged.
+        """
+        first = first_of(sketches)
+        rows: Int64 = column("times", times, np.int64)
+        hashes: UInt64 = column("keys", keys, np.uint64, len(rows))
+        bounds = checked_spans(sketches, spans, len(rows))
+        marks = checked_moments(sketches, moments)
+        with inside_all(sketches):
+            first._check_rows_of_several(sketches, rows, bounds)
+            begins = first._checked_begins(marks, since)
+            counts = list[tuple[float, float, float]]()
+            for sketch, (start, stop), own in zip(sketches, bounds.tolist(), marks, strict=True):
+                ends = (rows[start:stop].searchsorted(own) + start).tolist() if len(own) else ()
+                for at, end in zip(own.tolist(), ends, strict=True):
+                    if end > start:
+                        sketch._take_in(rows[start:end], hashes[start:end])
+                        start = end
+                    counts += [sketch.estimate_with_bounds(begin) for begin in begins[at]]
+                    sketch.forget(min(begins[at]))
+                if stop > start:
+                    sketch._take_in(rows[start:stop], hashes[start:stop])
+        return np.array(counts, np.float64).reshape(-1, 3)
+
+    # As `update`, of checked rows, one at least, that ascend in time.
+    def _take_in(self, times: Int64, keys: UInt64) -> None:
+        self._update(times, keys)
+        last = int(times[-1])
+        self._now = last if self._now is None else max(self._now, last)
+
+    # Raises InputError unless each of several sketches with these parameters can take in its rows.
+    def _check_rows_of_several(self, sketches: Sequence["Sketch"], times: Int64, spans: Int64) -> None:
+        if any(sketch.keeps_values for sketch in sketches):
+            raise InputError("sketches", f"{self.name} keeps values here, which are not given")
+        some = spans[spans[:, 1] > spans[:, 0]]
+        if not ascending_in_spans(times, some):
+            for start, stop in some.tolist():
+                never_back("times", times[start:stop], None)
+        firsts = times[some[:, 0]]
+        if (firsts == TIME_MIN).any():
+            raise InputError("times", f"{TIME_MIN} is kept for never", int(some[(firsts == TIME_MIN).argmax(), 0]))
+        if self.ordered:
+            for sketch, (start, stop) in zip(sketches, spans.tolist(), strict=True):
+                never_back("times", times[start : min(stop, start + 1)], sketch._now)
+
+    # Since when to count at each moment. InputError where this is not said, or a sketch with these parameters can't.
+    def _checked_begins(self, moments: Sequence[Int64], since: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+        begins = dict[int, list[int]]()
+        for own in {id(own): own for own in moments}.values():
+            never_back("moments", own, None)
+            for at in own.tolist():
+                if at not in begins:
+                    begins[at] = [moment("since", begin) for begin in since.get(at, ())]
+                    if not begins[at]:
+                        raise InputError("since", f"must say at least one for each moment (none for {at})")
+                    wrong = [begin for begin in begins[at] if begin % self.grain]
+                    if wrong:
+                        raise InputError("since", f"must be a multiple of {self.grain} (got {wrong[0]})")
+        return begins
 
     @abstractmethod
     def _update(self, times: Int64, keys: UInt64) -> None: ...

@@ -12,7 +12,7 @@ from skyband.arrays import Float64, Int64, column, never_back
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import ConfigError, InputError, PluginError, Problem
-from skyband.roles.clock import Clocked, check_times_together, checked_spans
+from skyband.roles.clock import Clocked, check_times_together, checked_spans, first_of
 from skyband.roles.thread_guard import inside_all
 
 
@@ -191,7 +191,7 @@ class WorkloadRanker(Clocked):
         Returns (cuts int64[g + 1], answers): those of ranker i are answers cuts[i] up to cuts[i + 1]. Raises InputError
         as `update` and `advance` do, all rankers unchanged.
         """
-        columns = rankers[0]._columns(times, objects, scores)
+        columns = first_of(rankers)._columns(times, objects, scores)
         bounds = checked_spans(rankers, spans, len(columns[0]))
         ends: Int64 = column("until", until, np.int64, len(rankers))
         with inside_all(rankers):

@@ -9,7 +9,14 @@ import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Array, Float64, Int64, column, moment
 from skyband.errors import InputError, SnapshotError
-from skyband.roles.clock import Clocked, check_moments_together, check_times_together, checked_moments, checked_spans
+from skyband.roles.clock import (
+    Clocked,
+    check_moments_together,
+    check_times_together,
+    checked_moments,
+    checked_spans,
+    first_of,
+)
 from skyband.roles.thread_guard import inside_all
 
 from skyband_quantiles import sketch_parameters
@@ -122,7 +129,7 @@ class QuantileSketch(Clocked):
         rows = cls._columns(times, values)
         bounds = checked_spans(sketches, spans, len(rows[0]))
         marks = checked_moments(sketches, moments)
-        questions = sketches[0]._questions(windows, at, above)
+        questions = first_of(sketches)._questions(windows, at, above)
         parts = bounds.tolist()
         with inside_all(sketches):
             check_times_together(sketches, rows[0], bounds)

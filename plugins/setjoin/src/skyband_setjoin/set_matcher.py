@@ -12,7 +12,7 @@ from skyband.arrays import Float64, Int8, Int64, among, column, offsets_of
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, integer, number
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.roles.clock import Clocked, check_times_together, checked_spans
+from skyband.roles.clock import Clocked, check_times_together, checked_spans, first_of
 from skyband.roles.pair_ranker import similarity_parameter
 from skyband.roles.sharding import BOTH
 from skyband.roles.similarity import misbehaviour
@@ -153,7 +153,7 @@ class SetMatcher(Clocked):
         not overlap: the sets from spans[i, 0] up to spans[i, 1] are of matcher i. Raises InputError as `update` does,
         all matchers unchanged.
         """
-        columns = matchers[0]._columns(times, offsets, tokens, sides, None)
+        columns = first_of(matchers)._columns(times, offsets, tokens, sides, None)
         bounds = checked_spans(matchers, spans, len(columns[0]))
         with inside_all(matchers):
             check_times_together(matchers, columns[0], bounds)

@@ -10,7 +10,14 @@ import numpy.typing as npt
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64, column, moment
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError
-from skyband.roles.clock import Clocked, check_moments_together, check_times_together, checked_moments, checked_spans
+from skyband.roles.clock import (
+    Clocked,
+    check_moments_together,
+    check_times_together,
+    checked_moments,
+    checked_spans,
+    first_of,
+)
 from skyband.roles.thread_guard import inside_all
 
 from skyband_totals import ranker_parameters
@@ -168,7 +175,7 @@ class TotalRanker(Clocked):
         not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. moments: of each, as of `answers`.
         Raises InputError as `answers` does, all rankers unchanged.
         """
-        columns = rankers[0]._columns(times, objects, weights, values)
+        columns = first_of(rankers)._columns(times, objects, weights, values)
         bounds = checked_spans(rankers, spans, len(columns[0]))
         marks = checked_moments(rankers, moments)
         parts = bounds.tolist()

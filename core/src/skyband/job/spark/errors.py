@@ -92,12 +92,12 @@ def cause_of(error: Exception) -> str:
 def _refusal(error: Exception) -> str:
     """The cause that an operating system gave, as a line of its own where Spark's text leaves it out, or nothing."""
     cause = getattr(error, "_origin", None)
-    told = str(error)
+    text = str(error)
     try:
         while cause is not None:
             line = f"Caused by: {cause.getClass().getName()}: {cause.getMessage()}\n"
-            refused = _OF_MACHINE.search(line) or (None if _OF_SOURCE.search(told) else _TAKEN_AWAY.search(line))
-            if refused is not None and cause.getCause() is None and refused[0] not in told:
+            refused = _OF_MACHINE.search(line) or (None if _OF_SOURCE.search(text) else _TAKEN_AWAY.search(line))
+            if refused is not None and cause.getCause() is None and refused[0] not in text:
                 return line
             cause = cause.getCause()
     except Exception as failure:  # Java, which is asked, may have ended since

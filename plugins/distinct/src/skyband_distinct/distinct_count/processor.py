@@ -87,26 +87,20 @@ class CountingProcessor(WindowedProcessor):
         first = processors[0]
         if cls is not CountingProcessor or first._valued or not len(rows) or not first.needs_answers:
             return super().turns(processors, rows, spans, turns)
-        times, keys, counts = read_only(rows.times), read_only(rows["key"]), list[int]()
-        answers, starts = list[tuple[float, ...]](), dict[int, list[int]]()
-        for one, (start, stop), (due, last, following) in zip(processors, spans.tolist(), turns, strict=True):
-            sketch, before = one._sketch, len(answers)
-            ends = (times[start:stop].searchsorted(due) + start).tolist() if len(due) else ()
-            for at, end in zip(due.tolist(), ends, strict=True):
-                if end > start:
-                    sketch.update(times[start:end], keys[start:end])
-                    start = end
-                if at not in starts:
-                    starts[at] = first._starts(at)
-                for window, since in enumerate(starts[at]):
-                    answers.append((at, window, *sketch.estimate_with_bounds(since)))
-                sketch.forget(min(starts[at]))
-            if stop > start:
-                sketch.update(times[start:stop], keys[start:stop])
-            one._last, one._next = last, following
-            counts.append(len(answers) - before)
-        together = RawAnswers(first._schema, cls.columns_of, (answers,), len(answers), first._labels)
-        return AnswersOfTurns([together] if answers else [], counts)
+        moments, windows = [turn.due for turn in turns], len(first._query.windows)
+        since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
+        sketches, times, keys = [one._sketch for one in processors], read_only(rows.times), read_only(rows["key"])
+        numbers = type(sketches[0]).counts_together(
+            sketches, times, keys, spans=spans, moments=moments, since=since
+        )  # fmt: skip
+        for one, turn in zip(processors, turns, strict=True):
+            one._last, one._next = turn.last, turn.following
+        counts = [len(own) * windows for own in moments]
+        if not len(numbers):
+            return AnswersOfTurns([], counts)
+        due = np.concatenate(moments)
+        columns = [np.repeat(due, windows), np.tile(np.arange(windows), len(due)), *numbers.T]
+        return AnswersOfTurns([AnswerColumns(first._schema, columns, first._labels)], counts)
 
     def _counts(self, since: int) -> tuple[float, ...]:
         """The count with its bounds, and the sum with its own where values are added up."""

@@ -1,3 +1,3 @@
 """What only sketches do."""
 
-MODULES = ("accuracy", "merge", "edges", "memory", "sums")
+MODULES = ("accuracy", "merge", "edges", "memory", "sums", "together")
