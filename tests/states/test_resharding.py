@@ -271,6 +271,21 @@ def test_what_another_job_asks_is_refused_with_the_reason(keys, backends, said):
         stream_of(family("distinct-count", **changed), 2, backends).begin_from(before)
 
 
+@pytest.mark.parametrize("after", [{"at": [], "above": [0.4]}, {"at": [0.5], "above": []}])
+def test_last_answers_that_are_kept_have_their_columns(after):
+    """Whole answers may get others."""
+    for answers in ("all", "changes"):
+        asked = ({"at": [0.5], "above": [0.4]}, after)
+        before, changed = (family("quantiles", by=["place"], answers=answers, **keys) for keys in asked)
+        stream = stream_of(before, 2)
+        stream.push(pieces(2)[0])
+        if answers == "all":
+            assert len(stream_of(changed, 3).begin_from(stream).push(pieces(2)[1]))
+            continue
+        with pytest.raises(SnapshotError, match="it keeps the last answers, with columns place, at, change, window"):
+            stream_of(changed, 3).begin_from(stream)
+
+
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_rows_of_a_whole_second_table_are_taken_once_whatever_the_shards(after):
     """Every run is given all of it: of what was there before no rule begins anew, and nothing is refused again."""

@@ -16,6 +16,7 @@ from skyband.kernels.sorted_arrays import distinct
 from skyband.operator.fingerprint import defaults_of, differences, fingerprint
 from skyband.operator.operator import Operator
 from skyband.operator.shard import Shard, check_complete
+from skyband.queries.output_modes import ALL
 from skyband.queries.query import Query
 from skyband.registry import Binding
 
@@ -109,11 +110,18 @@ def _with_open_keys(blob: bytes, before: Query, operator: Operator) -> bytes:
     refused = [
         f"{text}: {reason}" if (reason := _reason(name)) else text for name, text in changed.items() if name not in free
     ]
+    remedy = "change it back, or begin the changed job with history"
     if refused:
-        remedy = "change it back, or begin the changed job with history"
         raise SnapshotError(f"the savepoint is of another job ({'; '.join(refused)}); {remedy}")
     if not changed:
         return blob
+    has_answers = operator.query.answers != ALL or "withheld" in state.header
+    columns, columns_here = (query.result_schema(operator.schema).names for query in (before, operator.query))
+    if has_answers and columns != columns_here:
+        raise SnapshotError(
+            f"the savepoint is of another job ({'; '.join(changed.values())}): it keeps the last answers, with columns "
+            f"{', '.join(columns)}; {remedy}"
+        )
     return snapshot.encode({**state.header, "operator": here}, state.arrays)
 
 
