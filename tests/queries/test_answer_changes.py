@@ -303,6 +303,38 @@ def test_shards_take_over_what_was_answered_to_their_groups():
     assert lines(first, *logs) == lines(local.apply(table, query))
 
 
+@pytest.mark.parametrize("by", [[], ["place"]])
+@pytest.mark.parametrize("after", [[SLOW], [{**QUICK, "name": "swift"}, SLOW], [{**SLOW, "name": "late"}]])
+def test_rows_of_a_query_that_left_or_has_another_name_leave(after, by):
+    table, query = stream(range(46)), query_of("top-k-workload", by=by)
+    run = LocalRun.start(query, table.schema)
+    logs, state = [run.push(batch_of(table))], run.operator.snapshot()
+    for _ in range(2):  # it may stop before it tells of it
+        run = LocalRun.start(query_of("top-k-workload", by=by, queries=after), table.schema)
+        run.operator.restore(state)
+        state = run.operator.snapshot()
+    logs.append(run.push(batch_of(stream([47]))))
+    stay = {one["name"] for one in after}
+    assert {row["query"] for row in by_moment(logs[1])[45 * SECOND + 1]} == {"quick", "slow"} - stay
+    tables = tables_of(pa.Table.from_batches(logs), query, [])
+    assert {row["query"] for row in tables[max(tables)]} <= stay
+
+
+def test_queries_of_a_checkpoint_with_logged_steps_may_join_and_not_leave():
+    """What they answered in those steps was told, and cannot be told again to leave."""
+    table = stream(range(46))
+    run = LocalRun.start(query_of("top-k-workload", queries=[QUICK]), table.schema)
+    run.push(batch_of(table))
+    state = run.operator.snapshot()
+    more = LocalRun.start(query_of("top-k-workload", queries=[SLOW, QUICK]), table.schema).operator
+    assert more.restore(state, joined=50 * SECOND)
+    for queries in ([SLOW], [SLOW, {**QUICK, "name": "swift"}]):
+        other = LocalRun.start(query_of("top-k-workload", queries=queries), table.schema).operator
+        with pytest.raises(SnapshotError, match='other queries: of answers = "changes" what left would not be told'):
+            other.restore(state, joined=50 * SECOND)
+        other.restore(state)
+
+
 def test_a_damaged_state_of_answers_is_refused():
     table, query = stream(range(30)), query_of("heavy-hitters by")
     run = LocalRun.start(query, table.schema)

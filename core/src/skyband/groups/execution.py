@@ -75,8 +75,9 @@ class Execution(ABC, Generic[Q]):
         """int64[n]: which of the query's `subqueries` each answer is of; None where the query has one schedule for all.
 
         With parts that answer at moments of their own, `query.schedule` has those of each. A stream that is finished
-        is then given no answer of a part after its first moment beyond the last row, as a batch is not. Not for a
-        query whose states of shards merge: theirs are put side by side.
+        is then given no answer of a part after its first moment beyond the last row, as a batch is not. -1: it is of
+        none, as where a part has left of whose last answer changes are told. Not for a query whose states of shards
+        merge: theirs are put side by side.
         """
         return None
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import define, field
 
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.columns.state_frame_checks import check_numbers
@@ -60,6 +60,8 @@ class AnswerChanges:
     """The rows of the last answers, without dictionaries."""
     _row_ids: tuple[UInt64, UInt64] | None = field(default=None, init=False)
     """What `_ids` gives for these rows, where it is known."""
+    _restored_at: int = field(default=TIME_MIN, init=False)
+    """The watermark when these rows came out of a state, where parts of the query may have left it."""
 
     @rows.default
     def _none(self) -> pa.RecordBatch:
@@ -145,7 +147,9 @@ class AnswerChanges:
             return query.schedule.after(at), limit
         own = parts[places]
         ends = np.broadcast_to(np.asarray(answered, np.int64), len(query.schedule.slides))
-        return query.schedule.after_own(at, own), ends[own]
+        of_none = own < 0
+        due = np.where(of_none, np.maximum(at, self._restored_at) + 1, query.schedule.after_own(at, own))
+        return due, np.where(of_none, limit, ends[own])
 
     def _paired(self, rows: pa.RecordBatch, row_ids: UInt64, moments: _Moments) -> tuple[Int64, Int64]:
         """int64[p] twice: rows that stand again in the answer that follows, and their places there."""
@@ -223,7 +227,7 @@ class AnswerChanges:
         """Take over another shard's, of the groups (uint64[n] -> bool[n]) to select."""
         if len(other):
             self.rows = concatenated([self.rows, other.rows.filter(pa.array(select(other.groups)))])
-            self._row_ids = None
+            self._row_ids, self._restored_at = None, max(self._restored_at, other._restored_at)
 
     @property
     def groups(self) -> UInt64:
@@ -240,6 +244,7 @@ class AnswerChanges:
         """Take over a `dump_state`. Raises SnapshotError where it is damaged."""
         mine = {key: values for key, values in arrays.items() if key.startswith(f"{_NAME} ")}
         self.rows, self._row_ids = state_arrays.frame_from_array(_NAME, mine, self.rows), None
+        self._restored_at = TIME_MIN if watermark is None else watermark
         if len(self) and watermark is not None:
             at = pa.RecordBatch.from_arrays([self.rows.column("at").cast(pa.int64())], ["at"])
             check_numbers(at, "at", at_most=watermark)

@@ -34,7 +34,7 @@ from skyband.state_validation import StateReader
 from skyband.version import __version__
 from skyband.watermark import Clock, EventTimeProgress
 
-_BROADCAST, _WHOLE = "broadcast", "whole table"
+_BROADCAST, _WHOLE, _ASKED = "broadcast", "whole table", "asked"
 
 LAYOUT = 2
 """Of an operator's snapshot."""
@@ -106,6 +106,12 @@ class OperatorState:
             processor.listen(self.broadcast, group)
         return processor
 
+    @property
+    def _asked(self) -> list[str]:
+        """What the query's `evolvable` keys ask for, as its answers name it."""
+        values = [getattr(self.bound.query, key) for key in self.bound.query.evolvable]
+        return [str(each) for value in values for each in (value if isinstance(value, tuple) else [value])]
+
     # Into a snapshot and back. A state is of one query, its backends and their parameters: `check_fits` comes first.
 
     def dump(self, shard: Shard | None) -> bytes:
@@ -136,6 +142,8 @@ class OperatorState:
             header["shard"] = shard.to_header()
         if parts:
             header["withheld"] = parts
+        if self.changes is not None and self.bound.query.evolvable:
+            header[_ASKED] = self._asked
         return snapshot.encode(header, arrays)
 
     def load(self, state: Snapshot, shard: Shard | None, joined: int | None) -> bool:
@@ -151,6 +159,8 @@ class OperatorState:
         if "clock" in state.arrays:  # checkpoints of before there was one go on from their watermark
             clock = StateReader(state.arrays).column("clock", np.int64, len(self.clock.to_list()))
             self.clock.load_state(clock.tolist())
+        if joined is not None and self.changes is not None:
+            self._check_asked_before(state.header.get(_ASKED))
         joined = self.watermark if joined is None else joined
         self.joined_at = {part: joined_at.get(part, joined) for part in query.subqueries}
         if "waiting" in state.arrays:
@@ -173,6 +183,17 @@ class OperatorState:
             if self.changes is not None:
                 shard.check_groups(self.changes.groups)
         return changed
+
+    def _check_asked_before(self, asked: Any) -> None:
+        """Raise SnapshotError where turns after the state answered what is not asked now: their changes were told."""
+        here = self._asked
+        stay = asked is None or ({*asked} <= {*here} if self.bound.query.subqueries else asked == here)
+        if not stay:
+            keys = ", ".join(self.bound.query.evolvable)
+            raise SnapshotError(
+                f'the checkpoint was made by a job with other {keys}: of answers = "changes" what left would not be '
+                "told; change it back, make a savepoint, and begin the changed job from that"
+            )
 
     # From shard to shard, where a stream begins anew with other shards.
 

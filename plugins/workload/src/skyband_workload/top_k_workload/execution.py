@@ -81,8 +81,8 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         """Windows in rows end with a row of the group's own, whatever the moment."""
         if self.query.rows or self.query.takes_rules:
             return None
-        parts: Int64 = pc.index_in(answers.column("query"), value_set=self._names).to_numpy().astype(np.int64)
-        return parts
+        parts: Int64 = pc.index_in(answers.column("query"), value_set=self._names).fill_null(-1).to_numpy()
+        return parts.astype(np.int64)
 
     def named_by_parts(self, answers: pa.RecordBatch, parts: Int64) -> pa.RecordBatch:
         return answers.set_column(answers.schema.get_field_index("query"), "query", self._names.take(pa.array(parts)))
