@@ -1,6 +1,7 @@
 """The parts of a comparison: rows in steps, backends watched, names read, figures and places on a page."""
 
 import gc
+import inspect
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from skyband.engines import local
 from skyband.errors import ConfigError
 from skyband.queries import make_query
-from skyband.registry import installed
+from skyband.registry import installed, interface_of
 from skyband.roles.sketch import Sketch
 from skyband_compare.comparison import candidates, moment_bins, number_format
-from skyband_compare.comparison.instrumentation import Watch, Watched, watched
+from skyband_compare.comparison.instrumentation import Watch, Watched, _public, watched
 from skyband_compare.comparison.measurement import measure
 from skyband_compare.comparison.page import charts
 from skyband_compare.comparison.replay_steps import MOST, steps_of
@@ -69,6 +70,44 @@ def test_small_groups_stand_in_for_no_backend_that_is_compared(info):
         alone = local.apply(own, query, {info.role: info.name}).to_pylist()
         together = found.answers.filter(pc.equal(found.answers["of"], group)).drop_columns("of").to_pylist()
         assert {*map(str, alone)} <= {*map(str, together)}
+
+
+IN_TIME = {"time": "ts", "by": "of", "every": "1 minute"}
+TOGETHER = {
+    "sketch": IN_TIME | {"kind": "distinct-count", "item": "item", "windows": ["1 hour"]},
+    "total-ranker": IN_TIME | {"kind": "heavy-hitters", "object": "item", "windows": ["1 hour"], "k": 3},
+    "quantile-sketch": IN_TIME | {"kind": "quantiles", "value": "value", "windows": ["1 hour"], "at": [0.5]},
+    "object-ranker": IN_TIME
+    | {"kind": "top-k", "object": "item", "stream": "stream", "value": "value", "streams": ["a"], "k": 3}
+    | {"window": "1 hour", "repeats": "latest"},
+    "workload-ranker": {"kind": "top-k-workload", "time": "ts", "by": "of", "object": "item", "score": "value"}
+    | {"queries": [{"name": "q", "window": "1 hour", "slide": "1 minute", "k": 3}]},
+    "set-matcher": {"kind": "near-duplicates", "time": "ts", "by": "of", "id": "item", "tokens": "words"}
+    | {"window": "1 hour", "threshold": 0.8},
+}
+
+
+def test_all_calls_of_several_backends_are_looked_at():
+    assert {role for role in installed().roles if _public(interface_of(role), inspect.ismethod)} == TOGETHER.keys()
+
+
+@pytest.mark.parametrize("role", TOGETHER)
+def test_backends_of_many_groups_that_have_their_turns_by_one_call_are_timed(role, monkeypatch):
+    place = np.arange(900)
+    columns = {"of": place % 30, "item": place * 7 % 11, "value": place % 5 / 4, "stream": np.full(900, "a")}
+    columns |= {"ts": pa.array(place * 1_000_000, pa.timestamp("us", "UTC")), "words": [[n % 7, 8] for n in place]}
+    table = pa.table(columns)
+    steps = steps_of(make_query(TOGETHER[role]), table.to_batches(), table.schema)
+    calls, timed = list[str](), Watch.timed
+
+    def noted(watch, call):
+        calls.append(call.__qualname__)
+        return timed(watch, call)
+
+    monkeypatch.setattr(Watch, "timed", noted)
+    found = measure(candidates.every(role)[0], role, steps, {}, 60.0, silent)
+    assert found.failed is None
+    assert any("together" in call for call in calls), "a call of several"
 
 
 def test_every_role_has_streams_to_be_benched_on():
@@ -289,6 +328,7 @@ def test_figures_as_people_read_them(shown, text):
 
 def test_only_public_methods_of_the_role_are_timed():
     cls = watched(type(skyband.create("sketch", "exact")))
+    assert "counts_together" in vars(cls)
     assert {name for name in vars(cls) if not name.startswith("_")} - {"exact_up_to"} == {
         name for name in vars(Sketch) if not name.startswith("_") and callable(getattr(Sketch, name))
     } - {"snapshot", "parameters"}

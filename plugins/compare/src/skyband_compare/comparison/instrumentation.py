@@ -82,8 +82,8 @@ class Watched(Binding):
 def watched(cls: type[Backend]) -> type[Backend]:
     """A subclass of a backend that gives the time of each public method of its role to its `_watch`."""
     interface = interface_of(cls.role)
-    names = [name for name, value in inspect.getmembers(interface, inspect.isfunction) if not name.startswith("_")]
-    methods = {name: _timed(getattr(cls, name)) for name in names if name not in _NOT_TIMED}
+    methods = {name: _timed(getattr(cls, name)) for name in _public(interface, inspect.isfunction)}
+    methods |= {name: _timed_together(getattr(cls, name).__func__) for name in _public(interface, inspect.ismethod)}
     own: dict[str, Any] = {"_watch": None, "__doc__": cls.__doc__, "__module__": cls.__module__}
     # No small groups stand in for the backends that are compared.
     if hasattr(cls, "exact_up_to"):
@@ -92,6 +92,22 @@ def watched(cls: type[Backend]) -> type[Backend]:
         methods["bitmap"] = lambda self: None  # noqa: ARG005 - a method of a sketch
     subclass: type[Backend] = type(cls)(cls.__name__, (cls,), {**own, **methods})  # type: ignore[misc]
     return subclass
+
+
+def _public(interface: type, kind: Callable[[Any], bool]) -> list[str]:
+    """The names of the role's methods of a kind that are timed."""
+    names = (name for name, _ in inspect.getmembers(interface, kind))
+    return [name for name in names if not name.startswith("_") and name not in _NOT_TIMED]
+
+
+def _timed_together(method: Callable[..., Any]) -> Any:
+    """A class method whose first argument is the backends that it works on."""
+
+    @functools.wraps(method)
+    def timed(cls: Any, backends: Any, *args: Any, **kwargs: Any) -> Any:
+        return backends[0]._watch.timed(lambda: method(cls, backends, *args, **kwargs))
+
+    return classmethod(timed)
 
 
 def _timed(method: Callable[..., Any]) -> Callable[..., Any]:
