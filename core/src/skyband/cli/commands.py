@@ -112,6 +112,11 @@ class Commands(click.Group):
             return super().make_context(*arguments, **named)
         except KeyboardInterrupt as error:
             raise _interrupted(error) from None
+        except OSError as error:  # --help and --version write here
+            failure = _stdout_failure(error)
+            if failure is None:
+                raise
+            raise failure from error
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -128,9 +133,9 @@ class Commands(click.Group):
         except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
             if signals.status(error) is not None:
                 raise _interrupted(error, ctx) from None
-            fault = streams.stdout_fault() if isinstance(error, OSError) and error.errno != EPIPE else None
-            if fault is not None:
-                raise Failure(f"stdout cannot be written: {fault.strerror}") from error
+            failure = _stdout_failure(error)
+            if failure is not None:
+                raise failure from error
             if ctx.meta.get(_DEBUG) or isinstance(error, BrokenPipeError):
                 raise
             failure = _failure(error, self._brought_by.get(ctx.invoked_subcommand or ""))
@@ -188,6 +193,12 @@ def _interrupted(error: BaseException, ctx: click.Context | None = None) -> clic
     else:
         signals.say(signals.word(status))
     return click.exceptions.Exit(status)
+
+
+def _stdout_failure(error: BaseException) -> Failure | None:
+    """What is told where it was stdout that could not be written, and somebody is there to read."""
+    fault = streams.stdout_fault() if isinstance(error, OSError) and error.errno != EPIPE else None
+    return None if fault is None else Failure(f"stdout cannot be written: {fault.strerror}")
 
 
 def _failure(error: BaseException, plugin: str | None = None) -> Failure:

@@ -72,7 +72,7 @@ def _is_line_buffered(stream: Any) -> bool:
 
 
 def stdout_fault() -> OSError | None:
-    """Why stdout takes nothing, where it does not; what it was given is let go of then."""
+    """Why stdout takes nothing, where it does not, said once; what it was given is let go of then."""
     out: Any = sys.stdout
     with suppress(OSError, ValueError):
         out.flush()
@@ -81,6 +81,7 @@ def stdout_fault() -> OSError | None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, out.fileno())  # or Python says so once more at its end
         os.close(nowhere)
+        out.fault = None
     return fault
 
 
