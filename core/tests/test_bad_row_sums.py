@@ -7,6 +7,7 @@ import pytest
 from skyband.errors import EngineError
 from skyband.job.model import Source
 from skyband.job.spark.bad_row_sums import BadRowSums
+from skyband.job.spark.bad_rows import Beside
 
 KAFKA = Source(format="kafka")
 
@@ -60,6 +61,34 @@ def test_one_that_was_not_heard_of_begins_the_comparison_anew():
     run(sums, [(6, 9, 2), (9, 12, 1)], [(3, 9, 50), (9, 12, 1)], number=(2, 1))
     with pytest.raises(EngineError, match="1 are counted twice"):
         run(sums, [(12, 15, 1)], [(12, 15, 2)], number=(4, 3))
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 4, 9])
+def test_a_number_that_does_not_follow_begins_the_comparison_anew(number):
+    """One that comes again was counted already; of one that was not heard of, nobody knows."""
+    sums = BadRowSums(KAFKA, None, None)
+    run(sums, [(0, 3, 1), (3, 6, 5), (6, 9, 2)], [])
+    begin = 3 * number
+    again = [(begin, begin + 3, 2), (begin + 3, begin + 6, 4)]
+    run(sums, again, [(0, begin, 99), *again], number=(number, 0))
+    with pytest.raises(EngineError, match="of 2 rows that came in, 1 are lost"):
+        run(sums, [(begin + 6, begin + 9, 2)], [(begin + 6, begin + 9, 1)], number=(number + 2, 3))
+
+
+def test_a_stream_that_runs_for_long_remembers_of_its_bad_rows_those_of_the_micro_batch_that_has_not_ended():
+    sums = BadRowSums(KAFKA, None, None)
+    started = SimpleNamespace(exception=lambda: None, recentProgress=[])
+    saved = SimpleNamespace(rows={})
+    beside = Beside(started, saved, sums)
+    for number in range(50):
+        told = progress(number, at(3 * number), at(3 * number + 3))
+        told.durationMs = {"addBatch": 1}
+        saved.rows |= {number: number % 3, number + 1: 0}
+        started.recentProgress = [*started.recentProgress, told][-3:]
+        beside.count(told, number % 3)
+        beside.check()
+        assert [*saved.rows] == [number + 1]
+        assert sum(len(side.rows_at) for side in (sums._counted, sums._aside)) <= 4
 
 
 def test_sources_whose_offsets_are_of_one_stream_alone_are_not_compared():

@@ -3,7 +3,7 @@
 import calendar
 import datetime as dt
 import math
-from decimal import Context, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from itertools import product
 from operator import eq, ge, gt, le, lt, ne
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from skyband.errors import InputError
 from skyband.expressions.expression import UnknownExpressionError, parse_column
-from skyband.job.sources.where_and_select import Shape
+from skyband.job.sources.where_and_select import OnlySparkError, Shape
 
 INTEGERS = pa.table(
     {
@@ -251,6 +251,27 @@ def test_decimals_have_room_up_to_their_last_digit(digits, scale):
     if digits < 18 and scale == 0:
         whole = pa.record_batch({"n": [int(one) for one in (*fits, *beyond)]})
         assert evaluated(f"try_cast(n AS {kind})", whole) == [*fits, None, None]
+
+
+@pytest.mark.parametrize("scale", [0, 1, 5])
+def test_halves_of_decimals_are_rounded_away_from_zero(scale):
+    """Of odd and of even digits, which other ways of rounding tell apart."""
+    numbers = [Decimal(number).scaleb(-scale - 1) for number in range(-105, 106)]
+    rows = pa.record_batch({"d": pa.array(numbers, pa.decimal128(20, scale + 1))})
+    expected = [number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP) for number in numbers]
+    assert evaluated(f"cast(d AS decimal(20, {scale}))", rows) == expected
+
+
+@pytest.mark.parametrize("scale", [0, 1, 6, 7, 8])
+def test_decimals_are_text_while_none_has_an_exponent(scale):
+    """Of more decimals Java writes the smallest as 1E-7."""
+    numbers = [Decimal(number).scaleb(-scale) for number in (1, -1, 0, 12_345_678_901)]
+    rows = pa.record_batch({"d": pa.array(numbers, pa.decimal128(20, scale))})
+    if scale <= 6:
+        assert evaluated("cast(d AS string)", rows) == [f"{number:f}" for number in numbers]
+    else:
+        with pytest.raises(OnlySparkError, match="to string is not known here"):
+            evaluated("cast(d AS string)", rows)
 
 
 def test_days_are_those_of_the_calendar_in_any_year():

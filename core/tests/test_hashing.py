@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from skyband.columns import hashing
 from skyband.columns.hashing import THETA_SEED, hash_column, hash_columns
 from skyband.errors import InputError
 
@@ -78,6 +79,23 @@ def test_a_dictionary_hashes_as_its_words_do_under_each_seed(words):
             plain = hash_column(columns[turn], seed).tolist()
             for coded in (columns[turn].dictionary_encode(), columns[turn].dictionary_encode("encode")):
                 assert hash_column(coded, seed).tolist() == plain
+
+
+def test_few_dictionaries_are_known_however_many_come():
+    for number in range(40):
+        hash_column(pa.array([f"{number} {word}" for word in range(100)]).dictionary_encode())
+        assert len(hashing._words) <= 4
+
+
+def test_a_dictionary_whose_reader_writes_other_words_into_its_memory_hashes_as_these():
+    """A reader of files may take the memory of one batch for the next."""
+    letters = np.frombuffer("".join(f"{word:03}" for word in range(100)).encode(), np.uint8).copy()
+    offsets = pa.py_buffer(np.arange(0, 301, 3, dtype=np.int32))
+    words = pa.Array.from_buffers(pa.string(), 100, [None, offsets, pa.py_buffer(letters)])
+    column = pa.DictionaryArray.from_arrays(pa.array(np.arange(100)), words)
+    for shift in (0, 3, 6):
+        letters[:] = np.roll(letters, shift)
+        assert hash_column(column).tolist() == [reference(word.encode()) for word in words.to_pylist()]
 
 
 def test_a_type_without_a_hash_is_named():

@@ -48,7 +48,7 @@ def test_rows_are_those_of_a_list_after_every_step(seed):
 def test_rows_that_wait_are_those_of_a_list(seed):
     """Deferred or not, looked up, forgotten and restored at any step, of which most look at nothing."""
     rng = np.random.default_rng([46, seed])
-    store, rows, times = RowStore(FIELDS), [], []
+    store, rows, times, before = RowStore(FIELDS), [], [], 0
     for step in range(400):
         count = int(rng.choice([1, 2, 30, 100], p=[0.6, 0.3, 0.08, 0.02]))
         many, start = columns(rng, count + 9), int(rng.integers(0, 9))
@@ -59,8 +59,11 @@ def test_rows_that_wait_are_those_of_a_list(seed):
             store.update(now[own], [column[own] for column in many])
         rows += zip(*(column[own].to_pylist() for column in many), strict=True)
         times += [step] * count
-        store.forget(step - 20)
-        first = int(np.searchsorted(times, step - 20))
+        each_before = rng.choice([step - 20, step - 40], rng.integers(1, 3), replace=False).tolist()
+        for one in each_before:  # an earlier one says nothing new
+            store.forget(one)
+        before = max(before, *each_before)
+        first = int(np.searchsorted(times, before))
         assert len(store._waiting) < 64
         if rng.random() < 0.1:
             numbers = rng.integers(first, len(rows), 20)

@@ -185,6 +185,45 @@ def test_a_state_has_just_the_versions_with_moments_to_come(seed):
         assert names_of(rules) == remaining
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_changes_are_told_from_their_moment_on_though_every_group_has_passed_later_ones(seed):
+    """As in a stream that is finished, whose watermark is later than its rows: also from a state, and by new rules."""
+    random = np.random.default_rng([12, seed])
+    rules, came, live, later = fresh(seed % 2), [], set(), set()
+    for now in (0, 3, 6):
+        came.append((now, random_rules(random, now, live, later, MOST, GROUPS)))
+        assert not rules.take(lines(came[-1][1]), now)
+    begin, now = 8, 25
+    asked = [(name, group) for name in (*"abcdef", "nobody") for group in range(GROUPS)]
+    names, groups = pa.array([name for name, _ in asked]), np.array([KEYS[group] for _, group in asked], np.uint64)
+    for turn in range(3):
+        rules.report_from(begin)
+        rules.pass_to(now)
+        if turn == 1:
+            arrays = rules.dump_state()
+            rules = fresh(seed % 2)
+            rules.load_state(arrays)
+        if turn == 2:
+            came.append((now, random_rules(random, now, live, later, MOST, GROUPS)))
+            rules.take(lines(came[-1][1]), now)
+        rules.report_from(begin)
+        rules.pass_to(now)
+        known = Definition(came, seed % 2)
+        times = random.integers(begin, now + 5, len(asked))
+        stands = rules.next_due(names, groups, times.copy())
+        assert stands.tolist() == [known.stands_until(int(at), *one) for at, one in zip(times, asked, strict=True)]
+
+
+@pytest.mark.parametrize("slide", [1, 6, 2**61])
+def test_a_rule_that_begins_at_the_end_of_time_has_no_moment_before_it(slide):
+    for before in [*range(20), slide - 1, slide, slide + 1]:
+        begin = TIME_MAX - before
+        rules = Rules([Version("last", 5, slide, 2, 1 % slide, begin, TIME_MAX)], LIMITS)
+        first = begin + 1 + (1 - begin - 1) % slide
+        assert rules.next_at in (first, TIME_MAX)
+        assert rules.moments(begin - 2, TIME_MAX - 1).at.tolist() in ([], [*range(first, TIME_MAX, slide)])
+
+
 BORDERS = [
     (Rule("a", LONGEST, 1, MOST), None),
     (Rule("a", LONGEST + 1), "window"),

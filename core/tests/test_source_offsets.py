@@ -39,6 +39,26 @@ def test_files_that_have_gone_are_named(tmp_path, text):
     assert vanished_files(tmp_path, SimpleNamespace(sources=[source])) == [entry["path"]]
 
 
+def test_files_that_have_gone_are_those_of_their_micro_batch_alone(tmp_path):
+    """Entries of several files, each third of which holds all before it as well; those read before may be archived."""
+    log, entries = tmp_path / "sources" / "0", []
+    log.mkdir(parents=True)
+    for number in range(7):
+        files = [f"file://{tmp_path}/{number} {place}.parquet" for place in range(number % 3)]
+        entries.append([{"path": path, "batchId": number} for path in files])
+        whole = number % 3 == 2
+        lines = [json.dumps(one) for entry in (entries if whole else entries[-1:]) for one in entry]
+        (log / (f"{number}.compact" if whole else f"{number}")).write_text("\n".join(["v1", *lines]))
+    for start in range(-1, 7):
+        for end in range(start, 7):
+            begin, until = (None if number < 0 else json.dumps({"logOffset": number}) for number in (start, end))
+            source = SimpleNamespace(
+                description="FileStreamSource[x]", startOffset=begin, endOffset=until, numInputRows=0
+            )
+            expected = [one["path"] for entry in entries[start + 1 : end + 1] for one in entry]
+            assert vanished_files(tmp_path, SimpleNamespace(sources=[source])) == expected
+
+
 @pytest.mark.parametrize("text", [json.dumps, str])
 def test_a_lost_bad_row_is_told(text):
     source = SimpleNamespace(description="KafkaV2[Subscribe[v]]", startOffset=text({"v": 0}), endOffset=text({"v": 1}))

@@ -5,11 +5,13 @@ import gzip
 import json
 import os
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError, InputError
+from skyband.file_listing import data_files
 from skyband.job.model import Source
 from skyband.job.sources.source_files import open_files
 
@@ -162,6 +164,14 @@ def test_files_of_one_instant_come_by_name_and_a_nanosecond_tells_them_apart(tmp
     assert [row["n"] for row in rows("parquet", tmp_path)] == [0, 1, 2, 3]
 
 
+def test_files_of_one_instant_come_by_name_however_a_folder_lists_them(tmp_path):
+    names = np.random.default_rng(3).permutation([f"{number:02}.parquet" for number in range(20)]).tolist()
+    for name in names:
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (100, 100))
+    assert [path.name for path in data_files(tmp_path)] == sorted(names)
+
+
 def test_folders_named_key_value_are_columns(tmp_path):
     for day in ("1", "2"):
         (tmp_path / f"day={day}").mkdir()
@@ -187,6 +197,20 @@ def test_only_what_a_streaming_sink_committed_is_read(tmp_path):
                for name, action in (("kept", "add"), ("left", "delete"))]  # fmt: skip
     (log / "0").write_text("\n".join(["v1", *map(json.dumps, entries)]) + "\n")
     assert rows("parquet", tmp_path) == [{"name": "kept"}]
+
+
+@pytest.mark.parametrize("folder", [".", "day=1"])
+@pytest.mark.parametrize("lines", [[], ["v1"], ["v1", '{"path": "file:///elsewhere/part-1.parquet", "action": "add"}']])
+def test_a_log_that_lists_no_file_here_leaves_out_all_that_a_crash_left(tmp_path, folder, lines):
+    """Whether the sink committed nothing yet or an empty micro-batch, and whatever a folder above lists."""
+    (tmp_path / "day=1").mkdir()
+    for name in ("left.parquet", "day=1/left.parquet"):
+        (tmp_path / name).touch()
+    log = tmp_path / folder / "_spark_metadata"
+    log.mkdir()
+    if lines:
+        (log / "0").write_text("\n".join(lines))
+    assert [path.parent.name for path in data_files(tmp_path)] == ([] if folder == "." else [tmp_path.name])
 
 
 def test_hidden_files_and_folders_are_no_data(tmp_path):

@@ -276,6 +276,13 @@ def test_a_step_is_read_as_it_was_written_whatever_its_bytes(size):
     assert not held
 
 
+@pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 99, 100, 101])
+def test_the_frames_of_a_step_come_back_in_the_order_in_which_they_came(count):
+    frames = [pa.RecordBatch.from_pydict({"time": [number], "group": [0]}) for number in range(count)]
+    step = LoggedBatch((), 7, [0]).encode([record_batch_bytes.to_bytes(frame) for frame in frames])
+    assert [frame["time"][0].as_py() for frame in LoggedBatch.decode(step).frames] == [*range(count)]
+
+
 def test_a_worker_keeps_the_shards_that_it_had_last(monkeypatch):
     cluster, streams = Cluster(np.random.default_rng(3), monkeypatch, workers=1), [Stream() for _ in range(CACHED + 3)]
     turns, had = [*range(CACHED + 3), 4, 1, 5, 1, 0, 4, 2, 2, 3], []

@@ -15,7 +15,7 @@ from skyband import ConfigError, SnapshotError
 from skyband.engines.local import apply
 from skyband.queries import make_query
 from skyband.windows.half_lives import left_after
-from skyband_totals.heavy_hitters.decayed_totals import DecayedTotals
+from skyband_totals.heavy_hitters.decayed_totals import DecayedTotals, ranked_totals
 
 EVERY = 5
 CLOSE = 1e-9
@@ -118,6 +118,20 @@ def test_a_moment_has_the_rows_before_it_where_panes_are_as_short_as_can_be():
         assert dict(zip(top.objects.tolist(), top.totals.tolist(), strict=True)) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("k", [None, 1, 2, 9])
+@pytest.mark.parametrize("at_least", [0.0, 0.3])
+def test_no_object_that_is_in_no_answer_has_more_than_the_rest(k, at_least):
+    rng = np.random.default_rng(4)
+    numbers, objects = np.repeat(np.arange(40), 6), np.tile(np.arange(6), 40)
+    totals = rng.integers(0, 6, 240) / 5 * (rng.random(240) < 0.7)
+    tops = ranked_totals(numbers, objects, totals, 40, k, at_least)
+    for number, (start, stop) in enumerate(pairwise(tops.offsets.tolist())):
+        large = [(-total, key) for key, total in enumerate(totals[numbers == number]) if total >= max(at_least, 1e-9)]
+        assert tops.objects[start:stop].tolist() == [key for _, key in sorted(large)[:k]]
+        left = [-less for less, _ in sorted(large)][len(large) if k is None else k :]
+        assert tops.rest[number] == max(left, default=at_least)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
 def test_rows_weigh_half_as_much_for_each_half_life_on_ten_thousand_streams():
@@ -214,6 +228,21 @@ def test_no_ranker_is_chosen_for_it():
     query = QUERY | {"windows": ["5 seconds"], "k": 3, "half_life": "1 second"}
     with pytest.raises(ConfigError, match="total-ranker"):
         apply(stream(np.random.default_rng(0), 9), query, {"total-ranker": "misra-gries"})
+
+
+def test_what_is_kept_does_not_tell_how_many_moments_were_answered_at_once():
+    rng = np.random.default_rng(9)
+    times, objects = np.sort(rng.integers(0, 200, 300)), rng.integers(0, 50, 300)
+    moments = np.arange(4, 204, 4)
+    states = []
+    for at_once in (1, 2, 7, len(moments)):
+        totals = DecayedTotals([8, 20], 4, 3, None, 0.0)
+        for some in np.split(moments, range(at_once, len(moments), at_once)):
+            rows = slice(*np.searchsorted(times, [int(some[0]) - 4, int(some[-1])]))
+            totals.answers(times[rows], objects[rows], moments=some)
+        states.append(totals.dump_state())
+    for state in states[1:]:
+        assert all(np.array_equal(state[name], column) for name, column in states[0].items())
 
 
 def test_what_no_window_will_hold_again_is_forgotten_at_each_answer():

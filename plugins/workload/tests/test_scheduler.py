@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband.roles import TopKQuery
 from skyband_workload.analyser import FROM_THE_START, analyse, carried_over
-from skyband_workload.scheduler import NEVER, Scheduler
+from skyband_workload.scheduler import NEVER, Scheduler, moments_together, starts_together
 
 QUERIES = st.lists(st.builds(TopKQuery, *[st.integers(1, 9)] * 3, st.integers(0, 20)), min_size=1, max_size=5)
 SINCE = st.lists(st.one_of(st.just(FROM_THE_START), st.integers(-20, 20)), min_size=5, max_size=5)
@@ -88,6 +88,44 @@ def test_the_thesis_counts_of_views():
     mixed = [TopKQuery(100, 10, 10), TopKQuery(1000, 10, 100), TopKQuery(1_000_000, 100, 200)]
     now = 5_000_000
     assert len(Scheduler(analyse(mixed)).plan(now - 1, now).start) == 10_091 - 1 + 1
+
+
+@given(QUERIES, st.lists(SINCE, min_size=2, max_size=4), st.lists(st.integers(-9, 9), min_size=9, max_size=9))
+def test_several_that_are_asked_together_have_the_moments_and_panes_of_each(queries, since, steps):
+    """They stand at moments, beside them and at the same, each where it has been asked before."""
+    schedulers, alone = ([scheduler_of(queries, own) for own in since] for _ in range(2))
+    now = [min(step, 0) for step in steps[: len(since)]]
+    for one, two, begin in zip(schedulers, alone, now, strict=True):
+        one.look_from(begin)
+        two.look_from(begin)
+    for step in steps:
+        until = [max(begin, max(now) + abs(step) - place % 2) for place, begin in enumerate(now)]
+        together = moments_together(schedulers, now, until)
+        starts = starts_together(schedulers, np.array(now), np.array(until))
+        for number, (two, begin, end) in enumerate(zip(alone, now, until, strict=True)):
+            expected = two.moments(begin, end)
+            assert all(map(np.array_equal, together[number], expected))
+            assert schedulers[number].next_moment == two.next_moment
+            assert starts[number].tolist() == two.starts(begin, end).tolist()
+        now = [end if step % 2 else min(one.next_moment, end + 3) for one, end in zip(schedulers, until, strict=True)]
+        for two, at in zip(alone, now, strict=True):
+            two.look_from(at)
+
+
+@given(QUERIES, SINCE, QUERIES)
+def test_a_query_goes_on_as_the_one_that_runs_longest_of_its_equals(old, since, others):
+    """Equal are those whose moments, windows and k are, whatever their phases beyond a slide."""
+    old, since = [*old, *old[::-1]][:5], np.array(since)[: len([*old, *old][:5])]
+    new = [*others, *(TopKQuery(one.window, one.slide, one.k, one.phase % one.slide) for one in old)]
+    starts, origin = carried_over(old, since, new, 99)
+    for query, start, before in zip(new, starts.tolist(), origin.tolist(), strict=True):
+        equal = [
+            (since[number], number)
+            for number, one in enumerate(old)
+            if (one.window, one.slide, one.k, one.phase % one.slide)
+            == (query.window, query.slide, query.k, query.phase % query.slide)
+        ]
+        assert (start, before) == min(equal, default=(99, -1))
 
 
 def test_equal_queries_go_on_and_others_join():
