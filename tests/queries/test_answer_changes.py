@@ -195,7 +195,9 @@ def test_a_stream_that_was_finished_and_goes_on_has_the_log_of_one_batch(seconds
     assert lines(*logs) == lines(local.apply(pa.concat_tables([table, later]), query))
 
 
-@pytest.mark.parametrize("size", [2**20, 2**21, 2**28, 2**29, 2**30, 2**31, 2**32, 2**62])
+@pytest.mark.parametrize(
+    "size", [2**20, 2**21, 2**28, 277 * 10**6, 278 * 10**6, 390 * 10**6, 2**29, 2**30, 2**32, 2**62]
+)
 def test_changes_are_ordered_by_keys_that_fit_into_one_number_or_not(size):
     random = np.random.default_rng(size % 7)
     for _ in range(20):
@@ -333,6 +335,21 @@ def test_queries_of_a_checkpoint_with_logged_steps_may_join_and_not_leave():
         with pytest.raises(SnapshotError, match='other queries: of answers = "changes" what left would not be told'):
             other.restore(state, joined=50 * SECOND)
         other.restore(state)
+
+
+def test_what_is_taken_over_stands_beside_what_was_answered_here():
+    table, query = stream(range(40)), query_of("heavy-hitters by")
+    one, two = (LocalRun.start(query, table.schema) for _ in range(2))
+    for run, rows in ((one, table.slice(0, 20)), (two, table.slice(20))):
+        run.push(batch_of(rows))
+    mine, theirs = one.operator._state.changes, two.operator._state.changes
+    rows = [*mine.rows.to_pylist(), *theirs.rows.to_pylist()]
+    mine.absorb(theirs, lambda groups: np.ones(len(groups), bool))
+    assert mine.rows.to_pylist() == rows and len(theirs) * len(rows) > len(theirs) ** 2 > 0
+    anew = answer_changes.AnswerChanges(mine.execution, mine.schema)
+    anew.rows = mine.rows
+    state, expected = mine.dump_state(), anew.dump_state()
+    assert all(np.array_equal(state[name], column) for name, column in expected.items())
 
 
 def test_a_damaged_state_of_answers_is_refused():

@@ -90,16 +90,17 @@ def test_the_thesis_counts_of_views():
     assert len(Scheduler(analyse(mixed)).plan(now - 1, now).start) == 10_091 - 1 + 1
 
 
-@given(QUERIES, st.lists(SINCE, min_size=2, max_size=4), st.lists(st.integers(-9, 9), min_size=9, max_size=9))
+@given(QUERIES, st.lists(SINCE, min_size=1, max_size=2), st.lists(st.integers(0, 9), min_size=9, max_size=9))
 def test_several_that_are_asked_together_have_the_moments_and_panes_of_each(queries, since, steps):
-    """They stand at moments, beside them and at the same, each where it has been asked before."""
-    schedulers, alone = ([scheduler_of(queries, own) for own in since] for _ in range(2))
-    now = [min(step, 0) for step in steps[: len(since)]]
+    """They stand at moments, beside them and at the same; those that are alike are looked up once."""
+    schedulers, alone = ([scheduler_of(queries, since[place % len(since)]) for place in range(4)] for _ in range(2))
+    now = [-place // 2 for place in range(4)]
     for one, two, begin in zip(schedulers, alone, now, strict=True):
         one.look_from(begin)
         two.look_from(begin)
     for step in steps:
-        until = [max(begin, max(now) + abs(step) - place % 2) for place, begin in enumerate(now)]
+        until = [max(now) + step - place * (step % 2) for place in range(4)]
+        until = [max(begin, end) for begin, end in zip(now, until, strict=True)]
         together = moments_together(schedulers, now, until)
         starts = starts_together(schedulers, np.array(now), np.array(until))
         for number, (two, begin, end) in enumerate(zip(alone, now, until, strict=True)):
@@ -107,9 +108,11 @@ def test_several_that_are_asked_together_have_the_moments_and_panes_of_each(quer
             assert all(map(np.array_equal, together[number], expected))
             assert schedulers[number].next_moment == two.next_moment
             assert starts[number].tolist() == two.starts(begin, end).tolist()
-        now = [end if step % 2 else min(one.next_moment, end + 3) for one, end in zip(schedulers, until, strict=True)]
-        for two, at in zip(alone, now, strict=True):
-            two.look_from(at)
+        # Some wait for their next moment, and others stand there without it.
+        now = [
+            min(one.next_moment, end + 20) if place % 2 else end
+            for place, (one, end) in enumerate(zip(schedulers[::-1] if step % 3 else schedulers, until, strict=True))
+        ]
 
 
 @given(QUERIES, SINCE, QUERIES)
