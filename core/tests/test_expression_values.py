@@ -38,9 +38,13 @@ FLOATS = [float("-inf"), -1.5, -0.0, 0.0, 5e-324, 1.5, float("inf"), float("nan"
 
 
 def test_a_whole_number_has_its_own_digits_beside_a_decimal_and_a_cast_one_those_of_its_type():
-    shape = Shape.parse(None, ["n + (-3) AS plain", "n + CAST((-3) AS INT) AS made", "CAST(7 AS INT) * n AS times"])
+    shape = Shape.parse(
+        None, ["n + (-3) AS plain", "n + CAST((-3) AS INT) AS made", "CAST(7 AS INT) * n AS times", "n * (-3) AS less"]
+    )
     types = shape.schema(pa.schema([("n", pa.decimal128(9, 2))])).types
-    assert types == [pa.decimal128(10, 2), pa.decimal128(13, 2), pa.decimal128(20, 2)], "as on Spark"
+    assert types == [pa.decimal128(10, 2), pa.decimal128(13, 2), pa.decimal128(20, 2), pa.decimal128(11, 2)], (
+        "as on Spark"
+    )
 
 
 @pytest.mark.parametrize("unit", [1_000_000, 1_000, 1])

@@ -129,6 +129,32 @@ def test_nothing_tells_which_are_active():
             assert cache._all_bytes() == sum(10 * held[key] for key in cache._active)
 
 
+class Later(Tally):
+    """As the same query with other parts has it: due at other moments."""
+
+    @property
+    def next_at(self):
+        return 10 * self.turns + 5
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_groups_of_a_state_are_due_when_the_parts_that_there_are_now_say_so(changed):
+    """Whichever were active; where the parts are the same, nobody is activated to ask."""
+    cache = ProcessorCache(lambda _: Tally())
+    for key in range(12):
+        turn(cache, [key], rows=key + 1)
+    made, state = [], cache.dump_state()
+    other = ProcessorCache(lambda key: made.append(key) or (Later() if changed else Tally()))
+    other.load_state(state, changed)
+    moments = {
+        key: 10 * (key + 1) + 5 if changed else cache.due(10**6).tolist().count(key) * 10 * (key + 1)
+        for key in range(12)
+    }
+    for until in range(0, 140, 5):
+        assert other.due(until).tolist() == [key for key, moment in moments.items() if 0 < moment <= until]
+    assert made == ([*range(12)] if changed else [0])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_states_laid_by_are_those_of_a_dictionary_and_their_heap_follows_them(seed):
     """Groups come, are taken out, return larger or smaller and move to another; no snapshot packs meanwhile."""

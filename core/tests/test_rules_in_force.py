@@ -284,6 +284,19 @@ def test_slides_phases_and_ks_that_rules_do_not_say_are_those_of_the_query():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("begin", [0, 1, 3])
+def test_phases_are_multiples_of_the_grain_beside_that_of_the_query(begin):
+    """Whose own moments may stand anywhere: rules without a phase stand there, too."""
+    rules = Rules([], Limits(LONGEST, MOST, every=(4, begin), k=3, grain=4))
+    for phase in (None, *range(12)):
+        line = {"name": f"{phase}", "window": "8 microseconds"}
+        line |= {} if phase is None else {"phase": f"{phase} microseconds"}
+        refused = rules.take(pa.table({"value": [json.dumps(line)]}), 0)
+        fits = phase is None or (phase - begin) % 4 == 0
+        assert [error.argument for error, _ in refused] == ([] if fits else ["rules.phase"])
+    assert {*(rules.moments(0, 40).at % 4).tolist()} == {begin % 4}
+
+
 WRONG = [
     ({"k": "ten"}, "k", "a whole number, such as 10 (got 'ten')"),
     ({"k": 2.0}, "k", "a whole number, such as 10 (got 2.0)"),

@@ -232,3 +232,29 @@ def test_rows_that_a_later_one_reaches_are_not_kept(which, kept):
     values = frame["value"].to_numpy()
     if which in ("largest", "smallest"):
         assert (np.diff(values) * (-1 if which == "largest" else 1) > 0).all()
+
+
+@pytest.mark.parametrize("which", ["latest", "largest", "smallest", "each"])
+def test_a_copy_takes_in_and_forgets_rows_for_itself(which):
+    """Whether or not those before it were looked through."""
+    for looks in (False, True):
+        taken = {name: RankedRows([pa.field("note", pa.string())], which) for name in ("one", "copy", "own", "others")}
+
+        def take(name, times, taken=taken):
+            values = np.random.default_rng(int(times[0])).integers(0, 4, len(times)) + 0.0
+            columns = {"object": times % 3, "carry.0": pa.array([f"{name[0]} {time}" for time in times.tolist()])}
+            taken[name].update(times, Rows(np.empty(0, np.int64), columns), values)
+
+        for name in ("one", "own", "others"):
+            for start in (0, 10):
+                take(name, np.arange(start, start + 10))
+        if looks:
+            taken["one"].frame()
+        taken["copy"] = taken["one"].copy()
+        for name, start in (("one", 20), ("own", 20), ("copy", 30), ("others", 30)):
+            take(name, np.arange(start, start + 10))
+        for name in ("copy", "others"):
+            taken[name].forget(5)
+        for mine, expected in (("one", "own"), ("copy", "others")):
+            columns = ["time", "id", "value"]
+            assert taken[mine].frame().select(columns).equals(taken[expected].frame().select(columns))

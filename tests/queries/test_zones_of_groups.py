@@ -171,6 +171,24 @@ def test_a_zone_is_let_go_with_its_last_group():
     assert held == [sorted({*table["zone"].to_pylist()}), ["UTC"]]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_come_in_one_order_whichever_zone_came_first_or_was_restored(kind):
+    first, later = rows(random.Random(4), count=6, days=1), rows(random.Random(5), count=40, days=1)
+    later = later.set_column(0, "ts", pc.add(later["ts"], pa.scalar(dt.timedelta(days=5))))
+    given = []
+    for zones in (sorted(ZONES), sorted(ZONES)[::-1]):
+        for restores in (False, True):
+            at_once = first.slice(0, 1).set_column(1, "shop", pa.array(["a"]))
+            run = LocalRun.start(make_query(query(kind)), first.schema)
+            parts = [turn(run, at_once.set_column(2, "zone", pa.array([zone]))) for zone in zones]
+            if restores:
+                blob, run = run.operator.snapshot(), LocalRun.start(make_query(query(kind)), first.schema)
+                run.operator.restore(blob)
+            parts += [turn(run, later), turn(run, None)]
+            given.append(pa.Table.from_batches(parts).to_pylist())
+    assert given[0] and all(one == given[0] for one in given)
+
+
 FARTHEST = ("Pacific/Kiritimati", "Etc/GMT+12", "Pacific/Chatham", "Asia/Kathmandu", *ZONES)
 
 

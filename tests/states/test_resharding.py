@@ -302,11 +302,13 @@ def test_rows_of_a_whole_second_table_are_taken_once_whatever_the_shards(after):
 
 
 @pytest.mark.parametrize(
-    ("before", "after"), [(before, after) for before in COUNTS for after in COUNTS if not before % after]
+    ("before", "after", "by"),
+    [(before, after, []) for before in COUNTS for after in COUNTS if not before % after]
+    + [(before, after, ["place"]) for before in COUNTS for after in COUNTS],
 )
-def test_what_a_finished_stream_withholds_is_given_once_whatever_its_shards_become(before, after):
-    """By rules with slides of their own, without `by`: each shard withholds a part of an answer."""
-    query, backends = family("distinct-count", windows=[], longest="1 minute"), EXACT["distinct-count"]
+def test_what_a_finished_stream_withholds_is_given_once_whatever_its_shards_become(before, after, by):
+    """By rules with slides of their own: each shard withholds a part of an answer, or with `by` those of its groups."""
+    query, backends = family("distinct-count", by=by, windows=[], longest="1 minute"), EXACT["distinct-count"]
     lengths = {"window": ["30 seconds", "1 minute"], "slide": ["15 seconds", "50 seconds"]}
     rules = pa.table({"name": ["quick", "slow"], **lengths})
     first, second = pieces(5)[:2]

@@ -95,6 +95,38 @@ def test_a_union_that_has_gone_takes_no_more_room_than_none():
     assert most <= 1.1 * wanted
 
 
+@pytest.mark.parametrize("name", ["exact", "buckets"])
+@pytest.mark.parametrize("of_one_time", [1, 40])
+def test_a_union_does_not_tell_which_part_came_first_though_their_rows_came_at_the_same_times(name, of_one_time):
+    """So that their nodes begin and end alike and have as many rows."""
+    times, states = np.arange(9000) // of_one_time, []
+    for turn in (1, -1):
+        parts = []
+        for seed in (1, 2)[::turn]:
+            keys = {"epsilon": 0.25} if name == "buckets" else {}
+            sketch = skyband.create("quantile-sketch", name, longest=9000, every=50, **keys)
+            sketch.update(times, np.random.default_rng(seed).lognormal(0, 3, 9000))
+            parts.append(sketch)
+        parts[0].merge(parts[1])
+        states.append(parts[0].snapshot())
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])
+@pytest.mark.parametrize("looks", [(), (99,), (99, 120), (120, 149, 150)])
+def test_who_looks_at_a_sketch_without_new_rows_does_not_change_what_is_kept(name, looks):
+    sketch = skyband.create("quantile-sketch", name, longest=50)
+    sketch.update(np.arange(100), np.random.default_rng(6).random(100))
+    for now in (99, 120, 149, 150):
+        sketch.advance(now)
+        if now in looks:
+            assert len(sketch) <= 150 - now + 1
+    plain = skyband.create("quantile-sketch", name, longest=50)
+    plain.update(np.arange(100), np.random.default_rng(6).random(100))
+    plain.advance(150)
+    assert sketch.snapshot() == plain.snapshot()
+
+
 @pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_was_merged_and_what_came_since_is_all_there_in_whatever_turns(name, seed):
