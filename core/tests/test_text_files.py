@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, InputError
 from skyband.job.model import Source
 from skyband.job.sources import json_files, text_blocks
@@ -280,6 +281,36 @@ def test_numbers_that_json_has_not_are_written_by_their_names():
     assert [json.loads(line, parse_constant=pytest.fail)["n"] for line in lines] == [
         1.5, "NaN", "Infinity", "-Infinity", None,
     ]  # fmt: skip
+
+
+NAN, FAR = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1.5, NAN, FAR, -FAR, None]),
+        pa.array([NAN, 1.5]).dictionary_encode(),
+        pa.array([[1.5, NAN], [], None, [-FAR, None]]),
+        pa.array([{"a": NAN, "b": "NaN"}, {"a": 1.5, "b": "x"}]),
+    ],
+)
+def test_numbers_that_json_has_not_are_read_by_their_names_beside_texts_like_them(column):
+    beside = {"text": ["NaN"] * len(column)} if column.type == pa.float64() else {}
+    table = pa.table({"n": column, **beside})
+    lines = [*json_rows(table)]
+    rows = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert "NaN" in str(rows)
+    if pa.types.is_struct(column.type):  # of texts like them within a column Arrow tells nothing apart
+        return
+    plain = table.cast(pa.schema([(field.name, plain_type(field.type)) for field in table.schema]))
+    read = json_files.json_rows_of("\n".join(lines).encode(), plain.schema)
+    assert str(read.to_pylist()) == str(plain.to_pylist())
+
+
+def test_a_text_where_a_number_should_be_is_told_as_it_stands():
+    with pytest.raises(pa.ArrowInvalid, match="changed from number to string in row 0"):
+        json_files.json_rows_of(b'{"n": "NaN"}\n{"n": "many"}', pa.schema([("n", pa.float64())]))
 
 
 def test_columns_that_are_inferred_have_types_that_every_query_can_be_asked_of(tmp_path):

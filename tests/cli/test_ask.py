@@ -233,3 +233,13 @@ def test_the_local_engine_writes_few_states_into_a_row_group(tmp_path):
 
 
 NAMED = (("source", "visits.parquet"), ("sink", "states"))
+
+
+def test_json_has_numbers_that_it_lacks_by_their_names(tmp_path):
+    table = pa.table({"ts": pa.array([1, 2], pa.timestamp("s")), "place": [np.nan, 1.0], "value": [np.inf, -np.inf]})
+    query = {"kind": "quantiles", "time": "ts", "value": "value", "windows": ["1 minute"], "every": "1 minute"}
+    pq.write_table(
+        local.apply(table, {**query, "by": ["place"], "at": [0.5], "emit": "state"}), tmp_path / "states.parquet"
+    )
+    rows = json.loads(ask(tmp_path / "states.parquet", "--json").stdout, parse_constant=pytest.fail)["answers"]
+    assert {(row["place"], row["value"]) for row in rows} == {("NaN", "Infinity"), (1.0, "-Infinity")}

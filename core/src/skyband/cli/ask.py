@@ -123,7 +123,9 @@ def command(
 
     answers = ask(states, lasts, at, by, united, column, question, values)
     if as_json:
-        rows = [{**row.group, "last": row.window, **row.numbers} for row in answers.rows]
+        from skyband.tables.json_rows import json_value
+
+        rows = [json_value({**row.group, "last": row.window, **row.numbers}) for row in answers.rows]
         click.echo(json.dumps({"at": answers.at, "answers": rows}, indent=2, default=str))
         return
     names = list(answers.rows[0].numbers) if answers.rows else []

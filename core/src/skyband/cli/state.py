@@ -29,7 +29,9 @@ def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> Non
     checked = read_job(job, sets)
     summary = checkpoint_state(checked, largest)
     if as_json:
-        click.echo(json.dumps(attrs.asdict(summary), indent=2, default=str))
+        from skyband.tables.json_rows import json_value
+
+        click.echo(json.dumps(json_value(attrs.asdict(summary)), indent=2, default=str))
         return
 
     def show(time: int | None) -> str:

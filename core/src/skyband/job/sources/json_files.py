@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -198,13 +199,34 @@ def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
     if what != FINE:
         raise NoObjectError(what, place)
     parsed_schema = None if columns is None else pa.schema([(field.name, as_read(field.type)) for field in columns])
+    try:
+        return _as_arrow(lines, parsed_schema)
+    except pa.ArrowInvalid:
+        for pattern in _numbers_by_name(columns):
+            with suppress(pa.ArrowInvalid):  # as where such a name is text: what is wrong is told as it stands
+                return _as_arrow(pattern.sub(rb"\1\2", lines), parsed_schema)
+        raise
+
+
+def _as_arrow(lines: bytes, schema: pa.Schema | None) -> pa.Table:
     return pyarrow.json.read_json(
         pa.BufferReader(lines),
         pyarrow.json.ReadOptions(block_size=len(lines) + 1),
         pyarrow.json.ParseOptions(
-            explicit_schema=parsed_schema, unexpected_field_behavior="infer" if columns is None else "ignore"
+            explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
         ),
     )
+
+
+def _numbers_by_name(columns: pa.Schema | None) -> Iterator[re.Pattern[bytes]]:
+    """Where numbers that JSON has not may stand by their names, which Spark reads and writes: in the columns of floats,
+    then anywhere.
+    """
+    names = [re.escape(field.name.encode()) for field in columns or () if pa.types.is_floating(field.type)]
+    if names:
+        yield re.compile(rb'("(?:%s)"\s*:\s*)"(NaN|-?Infinity)"' % b"|".join(names))
+    if columns is not None:
+        yield re.compile(rb'([\[,:]\s*)"(NaN|-?Infinity)"(?=\s*[,\]}])')
 
 
 def _line(block: Block, row: int) -> int:
