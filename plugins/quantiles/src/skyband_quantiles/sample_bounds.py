@@ -52,6 +52,7 @@ def _chances(part: int, rows: int) -> Float64:
     return np.concatenate([down[::-1], [1.0], up])
 
 
+@lru_cache(maxsize=4096)
 def share_around(count: int, rows: int, delta: float) -> tuple[float, float]:
     """Bounds of a share of which so many of a sample were seen: Chernoff's, false with probability delta in all."""
     goal = math.log(2 / delta) / rows
