@@ -45,6 +45,9 @@ QUERIES = {
     | {"threshold": 0.6},
     "quantiles": {"kind": "quantiles", "value": "value", "at": [0.5, 0.9]} | WINDOWS,
 }  # fmt: skip
+OF_OTHER_BACKENDS = {
+    "distinct-count of values": {"kind": "distinct-count", "item": "object", "value": "number", "upper": 9} | WINDOWS
+}
 OBJECTS = {
     "integers": pa.int64(),
     "unsigned": pa.uint64(),
@@ -88,7 +91,7 @@ def run(name, kind, monkeypatch, few, backends=None):
     monkeypatch.setattr(distinct_count, "_MOST_KEYS", 0)
     monkeypatch.setattr(plain_turns, "_FEW", few)
     batches = list(turns(kind))
-    query = make_query({"time": "ts", "by": ["group"], "delay": "1 second", **QUERIES[name]})
+    query = make_query({"time": "ts", "by": ["group"], "delay": "1 second", **(QUERIES | OF_OTHER_BACKENDS)[name]})
     started = local.LocalRun.start(query, batches[0].schema, backends)
     answers, states = [], []
     for number, batch in enumerate(batches):
@@ -139,6 +142,7 @@ def test_groups_together_answer_as_each(name, objects, monkeypatch):
     [
         *(("quantiles", "quantile-sketch", backend) for backend in ("exact", "k-skb")),
         *(("distinct-count", "sketch", backend) for backend in ("exact", "k-skb")),
+        *(("distinct-count of values", "sketch", backend) for backend in ("exact", "k-skb")),
     ],
 )
 def test_other_backends_do_so_too(name, role, backend, monkeypatch):

@@ -160,6 +160,9 @@ def test_a_file_that_goes_with_its_table_while_it_is_written_is_told_though_spar
         raise StreamingQueryException(origin=origin)
     with pytest.raises(SkybandError, match=r"^Spark: \[TASK_WRITE_FAILED\] Task failed.$"), plain_errors():
         raise StreamingQueryException(origin=java.java.lang.RuntimeException(failed))
+    unread = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:///shop/0.parquet."
+    with pytest.raises(SkybandError, match=r"0.parquet.: a file of the source has gone"), plain_errors():
+        raise StreamingQueryException(origin=java.java.lang.RuntimeException(unread, lost))
 
 
 def test_without_spark_there_is_no_such_catalogue(shop):

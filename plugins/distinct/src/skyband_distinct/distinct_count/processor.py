@@ -25,6 +25,8 @@ from skyband_distinct.distinct_count.value_sums import TERMS, left_out, limits_o
 if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
 
+_NO_KEYS = np.empty(0, np.uint64)
+
 
 class CountingProcessor(WindowedProcessor):
     """One group's sketch, asked for every window, and range, at each moment."""
@@ -85,13 +87,13 @@ class CountingProcessor(WindowedProcessor):
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         first = processors[0]
-        if cls is not CountingProcessor or first._valued or not len(rows) or not first.needs_answers:
+        if cls is not CountingProcessor or first._valued:
             return super().turns(processors, rows, spans, turns)
         moments, windows = [turn.due for turn in turns], len(first._query.windows)
         since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
-        sketches, times, keys = [one._sketch for one in processors], read_only(rows.times), read_only(rows["key"])
+        sketches, keys = [one._sketch for one in processors], rows["key"] if len(rows) else _NO_KEYS
         numbers = type(sketches[0]).counts_together(
-            sketches, times, keys, spans=spans, moments=moments, since=since
+            sketches, read_only(rows.times), read_only(keys), spans=spans, moments=moments, since=since
         )  # fmt: skip
         for one, turn in zip(processors, turns, strict=True):
             one._last, one._next = turn.last, turn.following
