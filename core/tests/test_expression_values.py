@@ -10,6 +10,7 @@ from operator import eq, ge, gt, le, lt, ne
 import numpy as np
 import pyarrow as pa
 import pytest
+from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError
 from skyband.expressions.expression import UnknownExpressionError, parse_column
 from skyband.job.sources.where_and_select import OnlySparkError, Shape
@@ -183,6 +184,53 @@ def test_numbers_and_text_become_whole_numbers_up_to_the_last_that_there_is(kind
             assert evaluated(f"try_cast({column} AS {kind})", wrong) == [0, None]
             with pytest.raises(InputError, match=rf"row 1: .* is no {kind.lower()}"):
                 evaluated(f"cast({column} AS {kind})", wrong)
+
+
+@pytest.mark.parametrize("kind", list(BITS)[:3])
+@pytest.mark.parametrize("source", [pa.int64(), pa.decimal128(20, 0), pa.decimal128(20, 1)], ids=str)
+def test_wider_numbers_become_narrower_ones_up_to_the_last_that_there_is(kind, source):
+    most = 2 ** (BITS[kind] - 1) - 1
+    ends = [-most - 1, -most, 0, most - 1, most]
+    rows = pa.record_batch({"n": pa.array([*ends, None], pa.decimal128(20, 0)).cast(source)})
+    assert evaluated(f"cast(n AS {kind})", rows) == [*ends, None]
+    beyond = pa.record_batch({"n": pa.array([most, most + 1, -most - 1, -most - 2], pa.decimal128(20, 0)).cast(source)})
+    assert evaluated(f"try_cast(n AS {kind})", beyond) == [most, None, -most - 1, None]
+    with pytest.raises(InputError, match=rf"row 1: .* is no {kind.lower()}"):
+        evaluated(f"cast(n AS {kind})", beyond)
+
+
+def test_whether_a_list_has_a_value_is_unknown_only_where_a_null_may_be_it():
+    lists = [None, *([*some] for size in range(4) for some in product([None, 1, 2], repeat=size))]
+    rows = pa.record_batch({"list": pa.array(lists, pa.list_(pa.int64())), "n": pa.array([1] * len(lists))})
+
+    def has(some, value):
+        if some is None or value is None:
+            return None
+        return True if value in some else None if None in some else False
+
+    for value in (1, 2, 3):
+        assert evaluated(f"array_contains(list, {value}L)", rows) == [has(some, value) for some in lists]
+    assert evaluated("array_contains(list, n)", rows) == [has(some, 1) for some in lists]
+
+
+def test_of_a_key_that_a_map_has_twice_the_first_counts():
+    maps = [[("a", 1), ("b", 2), ("a", 3)], [("b", 4), ("b", 5)], [], None]
+    rows = pa.record_batch({"m": pa.array(maps, pa.map_(pa.string(), pa.int64()))})
+    for how in ("m['{}']", "element_at(m, '{}')"):
+        assert evaluated(how.format("a"), rows) == [1, None, None, None]
+        assert evaluated(how.format("b"), rows) == [2, 4, None, None]
+
+
+def test_clocks_of_zones_are_known_from_their_first_microsecond_to_their_last():
+    first, beyond = YEARS
+    rows = pa.record_batch({"t": pa.array([first, beyond - 1, None], pa.timestamp("us", "UTC"))})
+    clocks = evaluated("from_utc_timestamp(t, 'Asia/Tokyo')", rows)
+    assert [clock.year for clock in clocks[:2]] == [FIRST_YEAR, LAST_YEAR + 1] and clocks[2] is None
+    for outside in (first - 1, beyond):
+        rows = pa.record_batch({"t": pa.array([0, outside], pa.timestamp("us", "UTC"))})
+        with pytest.raises(InputError, match=f"known here from {FIRST_YEAR} to {LAST_YEAR}"):
+            evaluated("from_utc_timestamp(t, 'Asia/Tokyo')", rows)
+        assert evaluated("from_utc_timestamp(t, 'UTC') = t", rows) == [True, True]
 
 
 def test_whole_numbers_become_times_and_fractions_whole_numbers_up_to_the_last_that_there_is():

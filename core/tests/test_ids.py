@@ -35,14 +35,15 @@ def test_names_are_those_last_seen_since(batches):
         assert sorted(held.frame()["name"].to_pylist()) == sorted(set(batches[-1]))
 
 
-def test_names_that_nobody_asks_for_are_forgotten_all_the_same():
-    """Of groups that have rows and no answer for long."""
+@pytest.mark.parametrize("count", [50, 64, 65, 100])
+def test_names_that_nobody_asks_for_are_forgotten_all_the_same(count):
+    """Of groups that have rows and no answer for long, a few at a time or many."""
     names = ValuesById(pa.string())
     for moment in range(200):
-        ids, values = to_ids(pa.array([f"{moment} {number}" for number in range(50)]))
-        names.update(np.full(50, moment), Rows(np.empty(0, np.int64), {"object": ids, "name": values}))
+        ids, values = to_ids(pa.array([f"{moment} {number}" for number in range(count)]))
+        names.update(np.full(count, moment), Rows(np.empty(0, np.int64), {"object": ids, "name": values}))
         names.forget(moment)
-        assert names._rows + len(names._names) <= 2 * (ids_module._LEAST + 50)
+        assert names._rows + len(names._names) + len(names._few) <= 2 * (ids_module._LEAST + count)
 
 
 @pytest.mark.parametrize(

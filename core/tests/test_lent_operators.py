@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from lending_workers import Worker, run
 from skyband.engines.spark import lent_operators, state_store
-from skyband.engines.spark.lent_operators import Neighbours
+from skyband.engines.spark.lent_operators import CachedOperator, Neighbours
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
@@ -152,6 +152,26 @@ def test_nobody_borrows_of_himself_or_of_another_user(monkeypatch):
     remote.keep(2, held["head"][2], 0.0, 0.0)
     monkeypatch.setattr(os, "getuid", lambda: -1)
     assert mine.borrow(plan, held["head"][2]) is None
+
+
+def test_nobody_listens_for_shards_that_are_not_here_any_more(monkeypatch):
+    """Given back, at another token, or put out by others: as many listen as are kept."""
+    mine = Neighbours()
+    monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
+    monkeypatch.setattr(state_store, "MOST_CACHED", 3)
+    before = {*threading.enumerate()}
+    for number in range(30):
+        shard, token = bytes([number % 10]) * 16, bytes([number, 1]) * 8
+        state_store._keep(shard, CachedOperator(None, number, token, 0.0, 0.0), mine)
+        if number % 4 == 3:
+            state_store._forget(shard, mine)
+        assert {*mine._listeners} <= {*state_store._CACHE} and len(state_store._CACHE) <= 3
+    for shard in [*state_store._CACHE]:
+        state_store._forget(shard, mine)
+    assert not mine._listeners
+    for thread in {*threading.enumerate()} - before:
+        thread.join(5)
+    assert {*threading.enumerate()} <= before
 
 
 def test_a_worker_that_says_nothing_is_not_waited_for(monkeypatch):

@@ -4,6 +4,7 @@ import datetime
 import gzip
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError, InputError
-from skyband.file_listing import data_files
+from skyband.file_listing import SUFFIXES, data_files, format_by_name
 from skyband.job.model import Source
 from skyband.job.sources.source_files import open_files
 
@@ -186,6 +187,14 @@ def test_arrow_files(tmp_path):
     with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as writer:
         writer.write_table(table)
     assert rows("arrow", tmp_path) == [{"n": 1}, {"n": 2}]
+
+
+@pytest.mark.parametrize("packed", ["", ".gz", ".bz2", ".zst", ".lz4", ".xz", ".GZ"])
+def test_the_end_of_a_name_tells_the_format_however_it_is_compressed(packed):
+    for suffix, kind in SUFFIXES.items():
+        for name in (f"a{suffix}{packed}", f"a.b{suffix.upper()}{packed}"):
+            assert format_by_name(Path(name)) == kind
+    assert format_by_name(Path(f"a{packed}")) is format_by_name(Path(f"a.b{packed}")) is None
 
 
 def test_only_what_a_streaming_sink_committed_is_read(tmp_path):

@@ -53,6 +53,22 @@ def test_zones_are_known_up_to_18_hours(sign):
         assert (value is not None) == there, zone
 
 
+@pytest.mark.parametrize(
+    ("last", "beyond"),
+    [
+        ("2026-01-31 23:00:00", "2026-01-31 24:00:00"), ("2026-01-31 10:59:00", "2026-01-31 10:60:00"),
+        ("2026-01-31 10:20:59", "2026-01-31 10:20:60"), ("2026-01-31 10:20:30+01:59", "2026-01-31 10:20:30+01:60"),
+        ("2026-12-31", "2026-13-01"), ("2026-01-31", "2026-01-32"), ("2024-02-29", "2026-02-29"),
+        ("2026-01-01", "2026-00-01"), ("2026-01-01", "2026-01-00"), ("0001-01-01", "0000-01-01"),
+    ],
+)  # fmt: skip
+def test_each_part_of_a_time_is_known_up_to_its_last_value(last, beyond):
+    assert value_of(last, "CAST(text AS TIMESTAMP)")[0] is not None
+    assert value_of(beyond, "TRY_CAST(text AS TIMESTAMP)") == [None, None]
+    with pytest.raises(InputError, match=re.escape(f"{beyond!r} is no ")):
+        value_of(beyond, "CAST(text AS TIMESTAMP)")
+
+
 @pytest.mark.parametrize("half", ["AM", "PM"])
 def test_half_a_day_has_the_hours_from_1_to_12(half):
     for hour in range(15):

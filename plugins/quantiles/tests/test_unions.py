@@ -8,7 +8,7 @@ from skyband.state_validation import StateReader
 from skyband_quantiles import varints
 from skyband_quantiles.buckets import uniting
 from skyband_quantiles.buckets.contents import keys_of, raw_rows
-from skyband_quantiles.buckets.history import NODES
+from skyband_quantiles.buckets.history import NODE_START, NODES
 from skyband_quantiles.buckets.uniting import Nodes, Rules
 from skyband_quantiles.conformance.checks.merging import most_across
 from skyband_quantiles.conformance.streams import bursts, decades, silence_then_burst
@@ -110,6 +110,27 @@ def test_a_union_does_not_tell_which_part_came_first_though_their_rows_came_at_t
         parts[0].merge(parts[1])
         states.append(parts[0].snapshot())
     assert states[0] == states[1]
+
+
+def test_a_union_has_what_came_at_its_oldest_moment_and_nothing_before():
+    """At the last rows of nodes, a moment before them and one after."""
+    rows, longest = np.random.default_rng(7).lognormal(0, 3, (2, 6000)), 4000
+    parts = []
+    for values in rows:
+        parts.append(skyband.create("quantile-sketch", "buckets", longest=longest, epsilon=0.25))
+        parts[-1].update(np.arange(6000), values)
+    history = parts[1]._history
+    nodes = slice(history.numbers[NODE_START], history.numbers[NODE_START] + history.numbers[NODES])
+    for last in (last for last in history.last[nodes][::4].tolist() if last > 6000 - longest):
+        for oldest in (last - 1, last, last + 1):
+            one = skyband.restore(parts[0].snapshot())
+            one.advance(oldest + longest)
+            one.merge(skyband.restore(parts[1].snapshot()))
+            low, high = one.count(oldest)[1:]
+            assert low <= 2 * (6000 - oldest) <= high
+            assert skyband.restore(one.snapshot()).count(oldest) == one.count(oldest)
+            low, high = one.quantiles(oldest, [0.5])[0, 1:]
+            assert low <= np.quantile(rows[:, oldest:], 0.5, method="inverted_cdf") <= high
 
 
 @pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])

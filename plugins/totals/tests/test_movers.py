@@ -235,3 +235,14 @@ def test_what_is_not_compared_is_refused(keys, key, message):
     rows = stream(np.random.default_rng(0), 3).append_column("status", pa.array([1, 2, 3]))
     with pytest.raises(ConfigError, match=f"{key}: {message}"):
         local.LocalRun.start(QUERY | {"windows": ["5 seconds"], "k": 3} | keys, rows.schema)
+
+
+@pytest.mark.parametrize("most", [6.0, 9.0])
+@pytest.mark.parametrize("least", range(1, 10))
+def test_an_object_that_may_have_enough_in_either_window_is_there(most, least):
+    """By the most that it may have then, which is more than its total where that is not exact."""
+    bounds = np.array([2.0, 3.0]), np.array([5.0, most])
+    grands = [np.array([20.0, 30.0])] * 3
+    tops = Tops(np.array([0, 1, 2]), np.array([7, 7]), np.array([3.0, 4.0]), *bounds, *grands, np.zeros(2))
+    movers = movers_of(tops, MoverRule("difference", "both", None, least, 1.0))
+    assert movers.tops.objects.tolist() == ([7] if least <= max(5, most - 2) else [])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband.roles import TopKQuery
 from skyband_workload.analyser import FROM_THE_START, analyse, carried_over
-from skyband_workload.scheduler import NEVER, Scheduler, moments_together, starts_together
+from skyband_workload.scheduler import NEVER, OnDemandScheduler, Scheduler, moments_together, starts_together
 
 QUERIES = st.lists(st.builds(TopKQuery, *[st.integers(1, 9)] * 3, st.integers(0, 20)), min_size=1, max_size=5)
 SINCE = st.lists(st.one_of(st.just(FROM_THE_START), st.integers(-20, 20)), min_size=5, max_size=5)
@@ -129,6 +129,13 @@ def test_a_query_goes_on_as_the_one_that_runs_longest_of_its_equals(old, since, 
             == (query.window, query.slide, query.k, query.phase % query.slide)
         ]
         assert (start, before) == min(equal, default=(99, -1))
+
+
+@given(QUERIES, st.lists(st.integers(-5, 5), min_size=1), st.integers(-6, 6))
+def test_each_later_time_of_rows_is_a_pane_where_anything_may_be_asked(queries, times, after):
+    scheduler = OnDemandScheduler(analyse(queries))
+    expected = sorted({time for time in times if time > after})
+    assert scheduler.panes(after, np.sort(times)).tolist() == expected
 
 
 def test_equal_queries_go_on_and_others_join():
