@@ -89,6 +89,20 @@ def test_changes_are_made_to_what_is_there_or_take_its_place(format, place):
         assert sorted(row["name"] for row in rows(format, place)) == [*expected]
 
 
+def test_instants_that_a_source_shows_in_another_zone_are_kept_in_utc(format, place):
+    instants = pa.array([1_000_000, None], pa.timestamp("us", "Europe/Paris"))
+    table = pa.table({"name": instants, "seen": [[instants[0]], None]})
+    sink, key = open_sink(format, *place), ("name",)
+    for batch in range(2):
+        sink.write(table, "one", batch)
+    sink.append(table)
+    sink.check(table.schema)
+    seen = rows(format, place)
+    assert [row["name"] for row in seen] == instants.to_pylist() * 3 and seen[0]["seen"] == [seen[0]["name"]]
+    sink.apply(NetChanges(key, table.select(["name"]).slice(0, 1), table.slice(1)))
+    assert [row["name"] for row in rows(format, place) if row["name"]] == []
+
+
 def drop(format, place):
     name, options = place
     if format == "delta":

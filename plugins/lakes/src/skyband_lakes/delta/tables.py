@@ -11,6 +11,7 @@ from skyband.tables import BatchSink, NetChanges, TableRows
 from skyband_lakes.delta.merging import merge
 from skyband_lakes.delta.parts import DeltaPart, parts_of
 from skyband_lakes.libraries import DELTA
+from skyband_lakes.utc import changes_in_utc, in_utc, schema_in_utc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,13 +54,13 @@ class DeltaSink(BatchSink):
         with _told("path"):
             table = self._table()
             if table is not None:
-                _check_columns(self.path, table, schema)
+                _check_columns(self.path, table, schema_in_utc(schema))
 
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         self._write(answers, "overwrite" if replace else "append", None)
 
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
-        library = DELTA.imported()
+        library, changes = DELTA.imported(), changes_in_utc(changes)
         commit = None if number is None else library.CommitProperties(app_transactions=[library.Transaction(*number)])
         table = self._table()
         if table is None or replace or not len(changes):
@@ -73,7 +74,7 @@ class DeltaSink(BatchSink):
         return DELTA.imported().DeltaTable(self.path, storage_options=dict(self.options)) if self.exists() else None
 
     def _write(self, answers: "pa.Table", mode: str, done: Any) -> None:
-        library = DELTA.imported()
+        library, answers = DELTA.imported(), in_utc(answers)
         with _told("path"):
             table = self._table()
             if table is not None:

@@ -13,6 +13,7 @@ from skyband.tables import BatchSink, NetChanges, TableRows
 from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_errors, is_there, opened
 from skyband_lakes.iceberg.parts import IcebergPart
 from skyband_lakes.libraries import ICEBERG
+from skyband_lakes.utc import changes_in_utc, in_utc, schema_in_utc
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,6 +48,7 @@ class IcebergSink(BatchSink):
             return None if table is None else _latest(table, stream)
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        answers = in_utc(answers)
         with self._changes(answers) as changes:
             changes.append(answers, snapshot_properties={_STREAM: stream, _BATCH: str(batch)})
             changes.set_properties({_property(stream): str(batch)})
@@ -54,6 +56,7 @@ class IcebergSink(BatchSink):
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
         """The table is written anew, as pyiceberg has no commit that replaces some rows and removes others: again where
         others committed meanwhile."""
+        changes = changes_in_utc(changes)
         for turns_left in range(_TURNS - 1, -1, -1):
             try:
                 self._write_anew(changes, number, replace)
@@ -86,9 +89,10 @@ class IcebergSink(BatchSink):
         with opened(self.catalog) as catalog, _holdable():
             table = self._loaded(catalog)
             if table is not None:
-                _check_columns(self.table, table, schema)
+                _check_columns(self.table, table, schema_in_utc(schema))
 
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        answers = in_utc(answers)
         with self._changes(answers) as changes:
             if replace:
                 _overwrite(changes, answers, {})
