@@ -66,7 +66,7 @@ def test_a_stretch_ends_at_the_first_moment_that_finds_every_window_empty(seed):
     usable = [one for one in LENGTHS if not regular or not one.startswith("1 ")]
     chosen = rng.choice(usable, int(rng.integers(1, 4)), replace=False)
     windows = [parse_length(one.format(zone)) for one in chosen]
-    schedule = CalendarSchedule(every, windows, int(rng.integers(0, 3)) * 30 * 60_000_000)
+    schedule = CalendarSchedule(every, windows, int(rng.integers(0, 7)) * 30 * 60_000_000)
     begin = micros(datetime.datetime(2018, 1, int(rng.integers(1, 29)), tzinfo=UTC))
     moments = schedule.between(begin, begin + 120 * 86_400_000_000)
     starts = schedule.starts_at(moments)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from skyband.columns import record_batch_bytes
 from skyband.engines.spark import checkpoint, state_store, step_log
+from skyband.engines.spark.lent_operators import CachedOperator
 from skyband.engines.spark.state_store import Head, StateStore
 from skyband.engines.spark.step_log import StepLog
 from skyband.errors import SnapshotError
@@ -319,6 +320,10 @@ def test_neighbours_are_asked_where_the_state_and_its_log_weigh_a_fourth_of_the_
         for row_bytes in (0, most, most + 1):
             assert StateStore(Store(stream.held), asked).borrow(Plan("first"), row_bytes) is None
         assert asked.tokens == [head.token] * 2
+        failed = CachedOperator(None, head.step, bytes(16), 0.0, 0.0)  # of a task that did the same step and failed
+        monkeypatch.setattr(state_store, "_CACHE", OrderedDict({head.shard_id: failed}))
+        assert StateStore(Store(stream.held), asked).borrow(Plan("first"), 0) is None
+        assert asked.tokens == [head.token] * 3
         logged += head.logged > 0
         monkeypatch.setattr(state_store, "_CACHE", cluster.caches[0])
     assert logged

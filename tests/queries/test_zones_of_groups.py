@@ -180,7 +180,10 @@ def test_answers_come_in_one_order_whichever_zone_came_first_or_was_restored(kin
         for restores in (False, True):
             at_once = first.slice(0, 1).set_column(1, "shop", pa.array(["a"]))
             run = LocalRun.start(make_query(query(kind)), first.schema)
-            parts = [turn(run, at_once.set_column(2, "zone", pa.array([zone]))) for zone in zones]
+            parts = []
+            for second, zone in enumerate(zones):  # each in a turn of its own
+                times = pc.add(at_once["ts"], pa.scalar(dt.timedelta(seconds=second)))
+                parts += [turn(run, at_once.set_column(0, "ts", times).set_column(2, "zone", pa.array([zone])))]
             if restores:
                 blob, run = run.operator.snapshot(), LocalRun.start(make_query(query(kind)), first.schema)
                 run.operator.restore(blob)

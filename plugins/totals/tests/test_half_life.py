@@ -119,7 +119,7 @@ def test_a_moment_has_the_rows_before_it_where_panes_are_as_short_as_can_be():
 
 
 @pytest.mark.parametrize("k", [None, 1, 2, 9])
-@pytest.mark.parametrize("at_least", [0.0, 0.3])
+@pytest.mark.parametrize("at_least", [0.0, 0.3, 0.4])
 def test_no_object_that_is_in_no_answer_has_more_than_the_rest(k, at_least):
     rng = np.random.default_rng(4)
     numbers, objects = np.repeat(np.arange(40), 6), np.tile(np.arange(6), 40)
