@@ -257,6 +257,8 @@ def test_groups_that_no_query_looks_at_any_more_are_let_go(after, most, monkeypa
     [
         ({"by": ["side"]}, None, "query.by was ('place',), is ('side',): a state does not know the rows of its groups"),
         ({"windows": ["2 minutes"]}, None, "rows before the longest window are forgotten"),
+        ({"windows": ["2 minutes"]}, None, "query.windows was ('30 seconds', '1 minute'), is ('2 minutes',): rows"),
+        ({"windows": ["today"]}, None, "query.windows was ('30 seconds', '1 minute'), is ('today',)"),
         ({"item": "words"}, None, "query.item was name, is words"),
         ({"delay": "1 second"}, None, "query.delay was 20 seconds, is 1 second"),
         ({}, {"sketch": "k-skb"}, "a state is read only by the backend that made it"),

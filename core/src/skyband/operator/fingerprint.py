@@ -1,6 +1,7 @@
 """What a checkpoint is bound to: the query, its columns' types and its backends, and what of them may change."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,9 @@ from skyband.config.parameters import build
 from skyband.errors import ConfigError, SnapshotError
 from skyband.queries.query import FREE, Query
 from skyband.registry import Binding
+
+_LENGTH = re.compile(r"(?:Duration|CalendarLength)\([^()]*?text='([^']*)'[^()]*\)")
+"""A length of time, rows or the calendar, as Python shows it within a tuple."""
 
 
 def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
@@ -64,10 +68,15 @@ def differences(
     """What is other in `wanted` than in what made a state, each by its name as a sentence."""
     before = {**{name: defaults[name] for name in expected if name in defaults}, **recorded}
     return {
-        name: f"{name} was {before.get(name)}, is {expected.get(name)}"
+        name: f"{name} was {_readable(before.get(name))}, is {_readable(expected.get(name))}"
         for name in sorted({*before, *expected})
         if before.get(name) != expected.get(name) and (name in before or not name.startswith("column "))
     }
+
+
+def _readable(value: Any) -> str:
+    """Lengths within a list as they were written."""
+    return _LENGTH.sub(r"'\1'", str(value))
 
 
 def check_parameters(binding: Binding, recorded: Mapping[str, str], own: Mapping[str, Any]) -> None:
