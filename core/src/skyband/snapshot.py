@@ -174,7 +174,8 @@ def _padded(length: int) -> int:
 def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return attrs.astuple(value)
-    raise SnapshotError(f"cannot be written: {value!r} is code, not data; use a named function to snapshot it")
+    message = 'is code, not data: take one that the query knows by a name, such as "sum" or "jaccard"'
+    raise SnapshotError(f"cannot be written: {value!r} {message}")
 
 
 _HEADER = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":"), default=_plain)
