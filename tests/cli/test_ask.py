@@ -243,3 +243,18 @@ def test_json_has_numbers_that_it_lacks_by_their_names(tmp_path):
     )
     rows = json.loads(ask(tmp_path / "states.parquet", "--json").stdout, parse_constant=pytest.fail)["answers"]
     assert {(row["place"], row["value"]) for row in rows} == {("NaN", "Infinity"), (1.0, "-Infinity")}
+
+
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+def test_nan_is_one_value_of_groups(tmp_path, emit):
+    seconds, place = pa.array([1, 2, 3, 70, 80], pa.timestamp("s")), [np.nan, np.nan, 1.0, np.nan, 1.0]
+    table = pa.table({"ts": seconds, "place": place, "page": [*"abaab"], "item": [*"xyxyz"]})
+    query = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["10 minutes"], "every": "1 minute"}
+    path = tmp_path / "states.parquet"
+    pq.write_table(local.apply(table, {**query, "by": ["place", "page"], "emit": emit}), path)
+    named = [(row["place"], row["page"], row["count"]) for row in answered(path)]
+    assert named == [(1.0, "a", 1), (1.0, "b", 1), ("NaN", "a", 2), ("NaN", "b", 1)]
+    united = [(row["place"], row["count"]) for row in answered(path, "--by", "place")]
+    assert united == [(1.0, 2), ("NaN", 2)]
+    twice = ask(path, "--by", "place", "--by", "place")
+    assert "error: by: names a column twice (got place, place)" in twice.output

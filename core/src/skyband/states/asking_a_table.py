@@ -59,6 +59,8 @@ def ask(
     for name in by:
         if name not in table.grouping:
             raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
+    if len(set(by)) < len(by):
+        raise InputError("by", f"names a column twice (got {', '.join(by)})")
     at_moment, groups = table.as_of(None if at is None else moment_named("at", at))
     questions = _questions_with(_question_class(groups[0].state, question, values), values)
     moment = _moment_of([each.state for each in groups], at_moment)

@@ -43,6 +43,9 @@ class _Rows:
     times: Int64
 
 
+_NAN = float("nan")
+
+
 class StatesTable:
     """The Parquet files that a query with `emit = "state"` wrote."""
 
@@ -119,7 +122,7 @@ class StatesTable:
                 columns = {name: table.column(name) for name in inside}
                 for row in places:  # a scalar each, as `take` would import pyarrow.compute
                     values = {**{name: column[row].as_py() for name, column in columns.items()}, **folders}
-                    group = tuple(values[name] for name in self.grouping)
+                    group = tuple(_as_key(values[name]) for name in self.grouping)
                     moment = int(rows.times[row])
                     if group not in newest or newest[group][0] < moment:
                         newest[group] = moment, rows, row
@@ -150,6 +153,11 @@ class StatesTable:
             start += len(batch)
             if start > last:
                 return
+
+
+def _as_key(value: Any) -> Any:
+    """A value of a group, every NaN as one, which is like no other to Python."""
+    return _NAN if isinstance(value, float) and value != value else value
 
 
 def _state(group: Mapping[str, Any], blob: bytes) -> State:
