@@ -178,6 +178,15 @@ def test_floats_are_the_same_within_a_part_in_10_to_the_9():
     assert difference(answers, table([(0, "a", 0.3), (0, "b", 1 + 2e-9)]), ["at"], ["object"]).count(DIFFERS) == 1
 
 
+def test_nan_is_like_nan_in_numbers_in_lists_and_in_what_names_a_row():
+    nan = float("nan")
+    rows = pa.table({"at": [0, 0], "place": [nan, 1.0], "seen": [[nan, 1.0], None], "count": [2.0, nan]})
+    again = rows.take([1, 0])
+    assert not difference(rows, again, ["at", "place"], ["place"])
+    other = again.set_column(3, "count", pa.array([nan, 3.0]))
+    assert [row.kind for row in difference(rows, other, ["at", "place"], ["place"]).rows] == [DIFFERS]
+
+
 def test_a_row_is_expected_as_often_as_it_is_written():
     answers = table([(0, "a", 1.0)] * 3)
     assert difference(answers, table([(0, "a", 1.0)] * 2), ["at"], []).count(EXTRA) == 1

@@ -92,12 +92,16 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
     return list(zip(*columns, strict=True)) if columns else []
 
 
+_NAN = math.nan
+"""Of all, as each is like no other to Python."""
+
+
 def _hashable(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(_hashable, value))
     if isinstance(value, dict):
         return tuple((name, _hashable(entry)) for name, entry in value.items())
-    return value
+    return _NAN if isinstance(value, float) and math.isnan(value) else value
 
 
 def _ranks(answers: pa.Table, expected: pa.Table, order: Sequence[str]) -> list[int]:
