@@ -52,6 +52,23 @@ def test_months_and_years_asked_on_every_day_about_the_ends_of_months(zone, year
     assert schedule.starts_at(np.array(moments)).tolist() == expected
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Paris", "Asia/Kolkata"])
+@pytest.mark.parametrize("year", [2023, 2024])
+@pytest.mark.parametrize("by", [[], ["place"]])
+def test_a_month_asked_at_other_hours_of_the_day_has_all_its_rows(zone, year, by):
+    """At noon of the 28th it begins at noon of the 28th of February, and at midnight after that at midnight before."""
+    asked = Asked(f"1 day in {zone}", [f"1 month in {zone}", f"since 09:30 in {zone}"])
+    begin = local_time(zone, year, 2, 20)
+    rows = [(begin + datetime.timedelta(hours=5 * place), place) for place in range(210)]
+    query = {"kind": "distinct-count", "time": "ts", "item": "item", "every": f"1 day in {zone}",
+             "windows": list(map(str, asked.windows)), "by": by}  # fmt: skip
+    batches = table(rows)
+    batches = batches.append_column("place", pa.array(["here"] * len(batches)))
+    found = local.apply(batches, query, backends={"sketch": "exact"})
+    at = found["at"].cast(pa.int64()).to_pylist()
+    assert list(zip(at, found["window"].to_pylist(), found["count"].to_pylist(), strict=True)) == asked.answers(rows)
+
+
 LENGTHS = ("1 day in {}", "1 month in {}", "1 week in {}", "today in {}", "this month in {}", "since 09:30 in {}",
            "36 hours", "3 hours", "this week in {}")  # fmt: skip
 

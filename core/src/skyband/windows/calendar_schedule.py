@@ -103,6 +103,9 @@ class CalendarSchedule(Schedule):
         self._starts_anew = [
             _boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
         ]
+        of_months = any(isinstance(one, CalendarLength) and one.unit in _MONTHS and not one.so_far for one in windows)
+        # A month before midnight of the 30th begins on the last of February, as one before noon of the 29th does.
+        self.falls_back = 2 * _DAY if of_months and any(starts is not None for starts in self._starts_anew) else 0
 
     def after(self, time: Any) -> Any:
         times = np.atleast_1d(np.asarray(time, np.int64))

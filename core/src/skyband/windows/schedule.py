@@ -26,6 +26,9 @@ class Schedule:
     A session ends with its last moment whose window can hold a row, or at once where there is none.
     """
 
+    falls_back = 0
+    """How far a window may begin before where it began at an earlier moment, at most."""
+
     def __init__(self, windows: Sequence[int], slides: Sequence[int], phases: Sequence[int]) -> None:
         self.windows, self.slides = np.array(windows, np.int64), np.array(slides, np.int64)
         self.phases = np.array(phases, np.int64) % self.slides
@@ -105,6 +108,10 @@ class Schedule:
     def starts_at(self, at: Int64) -> Int64:
         """int64[m, w]: where each window begins that ends at these moments."""
         return at[:, None] - self.windows
+
+    def needed_from(self, starts: Sequence[int]) -> int:
+        """No answer to come depends on rows before this; starts: where the windows of a moment begin."""
+        return min(starts) - self.falls_back
 
     def oldest(self, time: Any) -> Any:
         """No answer after `time`, an int or int64[n], depends on rows before this."""

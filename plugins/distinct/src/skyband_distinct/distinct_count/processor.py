@@ -82,12 +82,12 @@ class CountingProcessor(WindowedProcessor):
             for place, within in enumerate(self._ranges or ()):
                 counts = self._sketch.estimate_between(since, within.low, within.high)
                 self._answers.append((at, window, place, *counts))
-        self._sketch.forget(min(starts))
+        self._sketch.forget(self._schedule.needed_from(starts))
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         first = processors[0]
-        if cls is not CountingProcessor or first._valued:
+        if cls is not CountingProcessor or first._valued or first._schedule.falls_back:
             return super().turns(processors, rows, spans, turns)
         moments, windows = [turn.due for turn in turns], len(first._query.windows)
         since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
