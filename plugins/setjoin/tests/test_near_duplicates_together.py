@@ -79,10 +79,8 @@ def together(monkeypatch):
     return groups
 
 
-@pytest.mark.parametrize("few_rows", [0, 4])
 @pytest.mark.parametrize("number", range(len(QUERIES)))
-def test_groups_answer_and_are_kept_as_where_each_has_its_own_turn(number, few_rows, together, monkeypatch):
-    monkeypatch.setattr("skyband_setjoin.near_duplicates.processor._FEW_ROWS", few_rows)
+def test_groups_answer_and_are_kept_as_where_each_has_its_own_turn(number, together, monkeypatch):
     monkeypatch.setattr(row_store_by_position, "_SHORT", 5)
     asked = make_query(COMMON | QUERIES[number])
     for seed in range(2):
@@ -92,7 +90,9 @@ def test_groups_answer_and_are_kept_as_where_each_has_its_own_turn(number, few_r
         alone = run(asked, parts, restored_at)
         assert not together
         monkeypatch.setattr(plain_turns, "_FEW", 1)
-        assert run(asked, parts, set()) == alone
+        for few_rows in (0, 4):
+            monkeypatch.setattr("skyband_setjoin.near_duplicates.processor._FEW_ROWS", few_rows)
+            assert run(asked, parts, set()) == alone
         assert sum(map(len, (step[0] for step in alone[:-1]))) > 50
         assert bool(together) != asked.rows
         together.clear()
