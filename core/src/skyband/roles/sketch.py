@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self, TypeVar
 
@@ -157,8 +158,8 @@ class Sketch(Backend):
             begins = first._checked_begins(marks, since)
             counts = list[tuple[float, float, float]]()
             for sketch, (start, stop), own in zip(sketches, bounds.tolist(), marks, strict=True):
-                ends = (rows[start:stop].searchsorted(own) + start).tolist() if len(own) else ()
-                for at, end in zip(own.tolist(), ends, strict=True):
+                for at in own.tolist():
+                    end = bisect_left(rows, at, start, stop)  # most have few rows, for which numpy's search is slow
                     if end > start:
                         sketch._take_in(rows[start:end], hashes[start:end])
                         start = end
