@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from calendar_oracle import DAY, UTC, Asked, micros, table
+from skyband import states
 from skyband.config.calendar_lengths import parse_length
 from skyband.engines import local
 from skyband.windows.calendar_schedule import AnewSchedule, Boundaries, CalendarSchedule
@@ -67,6 +68,14 @@ def test_a_month_asked_at_other_hours_of_the_day_has_all_its_rows(zone, year, by
     found = local.apply(batches, query, backends={"sketch": "exact"})
     at = found["at"].cast(pa.int64()).to_pylist()
     assert list(zip(at, found["window"].to_pylist(), found["count"].to_pylist(), strict=True)) == asked.answers(rows)
+    emitted = local.apply(batches, query | {"emit": "state"}, backends={"sketch": "exact"}).to_pylist()
+    begins = asked.starts(at := [micros(row["at"]) for row in emitted], year - 2, year + 2)
+    counts = [
+        states.estimate(row["state"], since=since).count
+        for row, own in zip(emitted, begins, strict=True)
+        for since in own
+    ]
+    assert counts == found["count"].to_pylist() and len(at) > 40
 
 
 LENGTHS = ("1 day in {}", "1 month in {}", "1 week in {}", "today in {}", "this month in {}", "since 09:30 in {}",

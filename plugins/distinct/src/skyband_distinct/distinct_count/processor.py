@@ -163,13 +163,13 @@ class StateProcessor(CountingProcessor):
         self._states: list[tuple[int, bytes, bool]] = []
 
     def answer(self, at: int) -> None:
-        since = min(self._schedule.starts(at))
-        self._sketch.forget(since)
+        starts = self._schedule.starts(at)
+        self._sketch.forget(self._schedule.needed_from(starts))
         if not self.needs_answers:
             return
         news = self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1))
         if news or self._gives_all:
-            covers = Coverage(at, since, self._rows, self._changed)
+            covers = Coverage(at, min(starts), self._rows, self._changed)
             self._states.append((at, emitted_states.state_of(self._sketch, covers), news))
 
     def collect(self) -> pa.RecordBatch | None:
