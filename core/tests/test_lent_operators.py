@@ -6,6 +6,7 @@ Workers are processes here as they are in Spark; each takes the tasks that the t
 import os
 import sys
 import threading
+import time
 from collections import OrderedDict
 
 import numpy as np
@@ -50,6 +51,27 @@ def rows(begin, count):
 def packed(plan, table):
     batches = plan.to_shuffle_rows(iter(table.to_batches()))
     return pd.DataFrame([row for batch in batches for row in batch.to_pylist()])
+
+
+@pytest.fixture(autouse=True)
+def serving(monkeypatch):
+    """The threads that lend, all of which end with the test: one that had an operator given back offers it again."""
+    threads, lenders, serve = [], [], Neighbours._serve
+
+    def noted(lender, *arguments):
+        threads.append(threading.current_thread())
+        lenders.append(lender)
+        serve(lender, *arguments)
+
+    monkeypatch.setattr(Neighbours, "_serve", noted)
+    yield threads
+    ends = time.monotonic() + 30
+    while any(thread.is_alive() for thread in threads):
+        assert time.monotonic() < ends, "somebody goes on listening"
+        for lender in lenders:
+            for shard in [*lender._listeners]:
+                lender.withdraw(shard)
+        time.sleep(0.001)
 
 
 @pytest.fixture
@@ -154,12 +176,11 @@ def test_nobody_borrows_of_himself_or_of_another_user(monkeypatch):
     assert mine.borrow(plan, held["head"][2]) is None
 
 
-def test_nobody_listens_for_shards_that_are_not_here_any_more(monkeypatch):
+def test_nobody_listens_for_shards_that_are_not_here_any_more(serving, monkeypatch):
     """Given back, at another token, or put out by others: as many listen as are kept."""
     mine = Neighbours()
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
     monkeypatch.setattr(state_store, "MOST_CACHED", 3)
-    before = {*threading.enumerate()}
     for number in range(30):
         shard, token = bytes([number % 10]) * 16, bytes([number, 1]) * 8
         state_store._keep(shard, CachedOperator(None, number, token, 0.0, 0.0), mine)
@@ -169,9 +190,11 @@ def test_nobody_listens_for_shards_that_are_not_here_any_more(monkeypatch):
     for shard in [*state_store._CACHE]:
         state_store._forget(shard, mine)
     assert not mine._listeners
-    for thread in {*threading.enumerate()} - before:
-        thread.join(5)
-    assert {*threading.enumerate()} <= before
+    assert serving
+    ends = time.monotonic() + 30
+    for thread in serving:
+        thread.join(max(0.0, ends - time.monotonic()))
+    assert not [thread for thread in serving if thread.is_alive()]
 
 
 def test_a_worker_that_says_nothing_is_not_waited_for(monkeypatch):
