@@ -65,21 +65,29 @@ def test_a_state_of_small_groups_whose_rows_are_of_few_values_is_taken_over():
         (began,) = take_over([began.snapshot()], query, operator, 1)
 
 
-@pytest.mark.parametrize(("length", "bytes_"), [("1 hour", 200), ("1000 rows", 210)])
-def test_a_group_of_ten_rows_takes_some_two_hundred_bytes(length, bytes_):
-    groups, each = 8_000, 10
+def _rows_of_groups(groups, each=10):
     values = np.random.default_rng(5).lognormal(4, 1, groups * each)
     times = pa.array(np.arange(groups * each) * 1_000, pa.timestamp("us"))
-    rows = pa.record_batch({"ts": times, "group": np.tile(np.arange(groups), each), "value": values})
+    return pa.record_batch({"ts": times, "group": np.tile(np.arange(groups), each), "value": values})
+
+
+def _operator_after(rows, length):
     query = make_query(KEYS | {"windows": [length], "every": length})
     operator, encoded = Operator(query, bind(query, rows.schema, None), rows.schema), encode(query, rows)
     tracemalloc.start()
     try:
         operator.add(encoded.frame)
         operator.step(encoded.progress)
-        memory, _ = tracemalloc.get_traced_memory()
+        return operator, tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("length", "bytes_"), [("1 hour", 200), ("1000 rows", 210)])
+def test_a_group_of_ten_rows_takes_some_two_hundred_bytes(length, bytes_):
+    groups = 8_000
+    _operator_after(_rows_of_groups(groups), length)  # what is imported and compiled at first use is not of the groups
+    operator, memory = _operator_after(_rows_of_groups(groups), length)
     assert 100 * groups < memory < bytes_ * groups
     assert len(operator.snapshot()) < 205 * groups
 
