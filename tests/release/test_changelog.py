@@ -10,6 +10,8 @@ from release.surface import Name, surface
 
 ROOT = Path(__file__).parents[2]
 SURFACES = Path(__file__).parent / "surfaces"
+FIRST = Path(__file__).parent / "first_surface.txt"
+"""Names that were there before entries were checked; until the first release it stands for the release before."""
 HEADING = re.compile(r"^## (?P<version>\S+) \((?P<date>unreleased|\d{4}-\d\d-\d\d)\)$", re.MULTILINE)
 
 
@@ -50,8 +52,19 @@ def unnamed(before: set[Name], after: set[Name], section: Section) -> list[Name]
     ]
 
 
+def names_in(path: Path) -> set[Name]:
+    return {Name(*line.split()) for line in path.read_text("utf-8").splitlines()}
+
+
 def recorded(version: str) -> set[Name]:
-    return {Name(*line.split()) for line in (SURFACES / f"{version}.txt").read_text("utf-8").splitlines()}
+    return names_in(SURFACES / f"{version}.txt")
+
+
+def unnamed_since_release(written: list[Section], now: set[Name]) -> list[Name]:
+    """What came or went since the newest release without an entry; before the first one, what came."""
+    released = next((section for section in written if section.released), None)
+    before = names_in(FIRST) & now if released is None else recorded(released.version)
+    return unnamed(before, now, written[0])
 
 
 WRITTEN = sections((ROOT / "CHANGELOG.md").read_text("utf-8"))
@@ -67,12 +80,17 @@ def test_what_every_release_named_is_recorded():
 
 
 def test_every_change_of_a_public_name_has_its_entry():
-    released = next((section for section in WRITTEN if section.released), None)
     if WRITTEN[0].released:
         assert recorded(WRITTEN[0].version) == set(surface()), "open a section of the next version in CHANGELOG.md"
-    before = recorded(released.version) if released else set()
-    missing = [str(name) for name in unnamed(before, set(surface()), WRITTEN[0])]
+    missing = [str(name) for name in unnamed_since_release(WRITTEN, set(surface()))]
     assert not missing, f"CHANGELOG.md, {WRITTEN[0].version}: name these in an entry, each as `code`: {missing}"
+
+
+def test_before_the_first_release_a_new_key_needs_an_entry_too():
+    unreleased = [section for section in WRITTEN if not section.released][:1]
+    now = names_in(FIRST) | {Name("query", "top-k", "not_written_anywhere"), Name("command", "not-written")}
+    missing = [str(name) for name in unnamed_since_release(unreleased, now)]
+    assert missing == ["command not-written", "query top-k not_written_anywhere"]
 
 
 OLD = {Name("query", "top-k"), Name("query", "top-k", "k"), Name("query", "distinct-count")}
