@@ -20,6 +20,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     that fits; on stderr, what was seen and what was guessed. `skyband check requests.csv > job.toml` writes it down.
     """
     from skyband.cli.commands import Failure
+    from skyband.cli.deferred_pandas import defer_pandas
     from skyband.errors import ConfigError, InputError
     from skyband.job import JobError, read_job
     from skyband.job.engines import engine_named
@@ -28,6 +29,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     from skyband.job.state_estimate import state_estimate, state_growth
     from skyband.text_tables import visible
 
+    defer_pandas()
     if is_data(job):
         try:
             proposed = first_job(job)

@@ -30,10 +30,13 @@ def command(job: str, sets: tuple[str, ...], engine: str, savepoint: Path | None
     without.
     """
     from skyband.cli.commands import INTERRUPTED
+    from skyband.cli.deferred_pandas import defer_pandas
     from skyband.cli.json_lines import logging_as_json
     from skyband.job.logged_progress import LoggedProgress
     from skyband.job.run import run_job
 
+    if engine == "local":
+        defer_pandas()
     with logging_as_json() if log == "json" else nullcontext():
         progress = LoggedProgress() if log == "json" else None
         stopped = run_job(job, sets, engine, progress, savepoint).stopped
