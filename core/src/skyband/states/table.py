@@ -56,7 +56,7 @@ class StatesTable:
         if not paths:
             raise InputError("states", f"{path!r} holds no Parquet file")
         try:
-            self._files = [pq.ParquetFile(file, pre_buffer=False) for file in paths]
+            self._files = [pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="us") for file in paths]
         except (OSError, pa.ArrowException) as error:
             raise InputError("states", f"{path!r} cannot be read as Parquet: {error}") from error
         self._folders = [keys_of(file, base_of_keys(Path(path))) for file in paths]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -18,6 +18,8 @@ from skyband.store_paths import StorePath
 _BATCH = 100_000
 _SMALL = 1 << 16
 """Bytes of a file that is read at once."""
+INT96_UNIT: Final = "us"
+"""What the old times of Parquet are read in: the nanoseconds that Arrow takes by itself end in 1677 and 2262."""
 _LARGE = 1 << 18
 """Bytes of a file from which on it is worth a look whether text is there as a dictionary."""
 
@@ -31,8 +33,11 @@ class Layout:
     def dataset(self, path: Path, dictionaries: Sequence[str] = ()) -> Any:
         """Arrow's view of a file, whose columns `dictionaries` come as such; what compresses it, it says itself."""
         reader: Any = self.format
-        if dictionaries:
-            reader = ds.ParquetFileFormat(read_options=ds.ParquetReadOptions(dictionary_columns=set(dictionaries)))
+        if reader == "parquet":
+            options = ds.ParquetReadOptions(
+                dictionary_columns=set(dictionaries), coerce_int96_timestamp_unit=INT96_UNIT
+            )
+            reader = ds.ParquetFileFormat(read_options=options)
         filesystem = path.filesystem if isinstance(path, StorePath) else None
         place = path.key if isinstance(path, StorePath) else str(path)
         return ds.dataset(
@@ -42,7 +47,8 @@ class Layout:
     def read_schema(self, path: Path) -> pa.Schema:
         """The schema of one file. Raises InputError naming it where it cannot be read."""
         try:
-            return _bare(self.dataset(path).schema)
+            schema = _bare(self.dataset(path).schema)
+            return _with_instants(path, schema) if self.format == "parquet" else schema
         except (OSError, ValueError, pa.ArrowException) as error:
             if self.format == "arrow" and _is_stream(path):
                 message = "is a stream of Arrow, and no file of it: write it with pyarrow.ipc.new_file"
@@ -109,7 +115,7 @@ def _scan(
 def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], dict[str, str]] | None:
     """The same of a small Parquet file, of which a scan would cost more than twice as much; None where it must be."""
     with path.open("rb") as stream:
-        file = pq.ParquetFile(pa.BufferReader(stream.read()))
+        file = pq.ParquetFile(pa.BufferReader(stream.read()), coerce_int96_timestamp_unit=INT96_UNIT)
     in_file = file.schema_arrow.names
     there = _places(schema.names, in_file)
     if not there or len(set(in_file)) < len(in_file):
@@ -189,6 +195,27 @@ def _widened(widened: pa.Schema, schema: pa.Schema, path: Path) -> pa.Schema:
                 raise InputError(f"{path}: {field.name}", message) from error
         fields.append(field)
     return pa.schema(fields)
+
+
+def _with_instants(path: Path, schema: pa.Schema) -> pa.Schema:
+    """A file's schema whose INT96 are instants, as on Spark; Arrow takes them for times without a zone."""
+    if "timestamp[us]" not in " ".join(map(str, schema.types)):
+        return schema
+    columns: Any = footer_of(path).schema
+    are_old = [columns.column(place).physical_type == "INT96" for place in range(len(columns.names))]
+    leaves = iter(are_old)
+    return pa.schema([(field.name, _instant_where(field.type, leaves)) for field in schema]) if any(are_old) else schema
+
+
+def _instant_where(kind: pa.DataType, are_old: Iterator[bool]) -> pa.DataType:
+    """A type whose innermost parts are instants where so said, one after the other."""
+    if pa.types.is_dictionary(kind) or not pa.types.is_nested(kind):
+        return pa.timestamp("us", "UTC") if next(are_old) else kind
+    parts = [kind.field(place) for place in range(kind.num_fields)]
+    parts = [part.with_type(_instant_where(part.type, are_old)) for part in parts]
+    if pa.types.is_map(kind):
+        return pa.map_(*(part.type for part in parts[0].type))
+    return pa.struct(parts) if pa.types.is_struct(kind) else pa.list_(parts[0])
 
 
 def _bare(schema: pa.Schema) -> pa.Schema:

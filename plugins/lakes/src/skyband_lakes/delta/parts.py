@@ -66,7 +66,8 @@ class DeltaPart(TablePart):
         for name, value in self.keys.items():
             is_so = ds.field(name).is_null() if value is None else ds.field(name) == ds.scalar(value)
             expression = is_so if expression is None else expression & is_so
-        return ds.ParquetFileFormat().make_fragment(
+        options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # nanoseconds would end in 2262
+        return ds.ParquetFileFormat(read_options=options).make_fragment(
             self.path, filesystem=PyFileSystem(handler), partition_expression=expression
         )
 

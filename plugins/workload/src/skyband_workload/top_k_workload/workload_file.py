@@ -68,7 +68,7 @@ def _from_file(path: Path) -> list[dict[str, Any]]:
         if path.suffix == ".parquet":
             import pyarrow.parquet as parquet
 
-            table = parquet.read_table(path)
+            table = parquet.read_table(path, coerce_int96_timestamp_unit="us")
         else:
             from pyarrow import csv
 
