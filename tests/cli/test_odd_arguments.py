@@ -1,6 +1,9 @@
 """Every command, with odd words in the place of each of its arguments and options: told as the call's or a file's."""
 
+import os
 import re
+import subprocess
+import sys
 import time
 
 import click
@@ -76,3 +79,20 @@ def test_a_long_word_is_looked_at_for_secrets_in_linear_time():
     for text in ("a" * 200_000, "token" * 40_000, "a://" * 50_000, "a.token:" * 20_000, 'token="' + "\\" * 200_000):
         redact(text)
     assert time.process_time() - started < 20
+
+
+@pytest.mark.parametrize(
+    "arguments", [["check", "données/rows.csv"], ["check", "données"], ["run", "job.toml"]], ids=str
+)
+@pytest.mark.parametrize("folder_name", ["données", "bytes"])
+def test_a_locale_that_is_not_utf_8_is_named_and_no_fault_of_skyband(tmp_path, arguments, folder_name):
+    """Python then has names of files in ASCII, Arrow in UTF-8."""
+    (tmp_path / "données").mkdir()
+    (tmp_path / "données" / "rows.csv").write_text("ts,page\n2026-01-01 00:00:00,a\n", "utf-8")
+    (tmp_path / "job.toml").write_text(f'[source]\nformat = "csv"\npath = "{folder_name}"\n', "utf-8")
+    forced = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-m", "skyband", *arguments]
+    ran = subprocess.run(command, capture_output=True, cwd=tmp_path, env=forced)
+    told = ran.stderr.decode()
+    assert "warning: the locale has names of files in ascii, and Skyband in UTF-8: set PYTHONUTF8=1" in told
+    assert "fault of Skyband" not in told and ran.returncode in (0, 1, 2), told

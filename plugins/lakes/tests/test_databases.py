@@ -1,9 +1,11 @@
 """DuckDB, and a PostgreSQL that really runs: it goes away and comes back, and others lock what a stream wants."""
 
+import random
 import threading
 import time
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 import pytest
 from postgres_server import PASSWORD, Postgres, lacking
 from skyband.errors import ConfigError, EngineError
@@ -140,3 +142,96 @@ def test_a_user_without_rights_is_told_and_changes_nothing(postgres):
             open_sink("sql", guest, {"table": table}, key=KEY).write(log(1), "one", 1)
         assert PASSWORD not in str(caught.value)
     assert rows(postgres, "guarded") == before and sink(postgres, "guarded").latest("one") == 0
+
+
+def changes(pages, change="entered", **columns):
+    """A log of answers by `page`, one a moment."""
+    at = pa.array(range(len(pages)), pa.timestamp("us", "UTC"))
+    told = pa.array([change] * len(pages), pa.string())
+    return pa.table({"change": told, "at": at, "page": pa.array(pages, pa.string()), **columns})
+
+
+def by_page(server, table, key=("page",)):
+    return open_sink("sql", server.url, {"table": table}, key=key)
+
+
+def pages_in(server, table):
+    with sqlalchemy.create_engine(server.url, poolclass=sqlalchemy.pool.NullPool).connect() as connection:
+        return sorted(page for (page,) in connection.execute(sqlalchemy.text(f"SELECT page FROM {table}")))
+
+
+def index_of(server, table):
+    query = f"SELECT indexdef FROM pg_indexes WHERE tablename = '{table}'"
+    with sqlalchemy.create_engine(server.url, poolclass=sqlalchemy.pool.NullPool).connect() as connection:
+        return [definition for (definition,) in connection.execute(sqlalchemy.text(query))]
+
+
+@pytest.mark.parametrize("key", [(), ("page",)])
+def test_a_text_with_a_nul_character_names_its_column_value_and_remedy(postgres, key):
+    """Looked at before: nothing of the micro-batch is written, and what is left of it without the row can be."""
+    sink, table = by_page(postgres, f"nul{len(key)}", key), f"nul{len(key)}"
+    sink.write(changes(["a"]), "one", 0)
+    with pytest.raises(ConfigError) as told:
+        sink.write(changes(["b", "c\0d"]), "one", 1)
+    assert "(column 'page', value 'c\\x00d')" in str(told.value)
+    assert r"source.where = '''NOT contains(page, '\0')'''" in str(told.value)
+    assert pages_in(postgres, table) == ["a"] and sink.latest("one") == 0
+    sink.write(changes(["b"]), "one", 1)
+    assert pages_in(postgres, table) == ["a", "b"]
+
+
+def test_keys_of_any_length_are_held(postgres):
+    """Short ones by an index of themselves; from the first long one on by their hashes."""
+    draw = random.Random(7)
+    sink, held = by_page(postgres, "lengths"), set()
+    for batch, longest in enumerate([10, 500, 20_000, 20_000, 10]):
+        pages = {"".join(draw.choices("abcdefgh", k=draw.randrange(longest))) for _ in range(30)}
+        gone = set(draw.sample(sorted(held), len(held) // 2))
+        log = pa.concat_tables([changes(sorted(gone), "left"), changes(sorted(pages - gone))])
+        sink.write(log, "one", batch)
+        held = (held - gone) | (pages - gone)
+        assert pages_in(postgres, "lengths") == sorted(held)
+        assert ["md5" in index for index in index_of(postgres, "lengths")] == [batch >= 2]
+
+
+@pytest.mark.parametrize("name", ["t" * 64, "ä" * 32, "x" * 64 + ".board", "a\0b"])
+def test_a_name_that_the_database_would_cut_is_told_by_its_key(postgres, name):
+    with pytest.raises(ConfigError, match=r"^table: .*(bytes, and a name here at most 63|cannot be a name)"):
+        by_page(postgres, name)
+
+
+@pytest.mark.parametrize("name", ["t" * 63, "ä" * 31])
+def test_a_name_as_long_as_the_database_has_them_is_taken(postgres, name):
+    for batch, page in enumerate("ab"):
+        by_page(postgres, name).write(changes([page]), "one", batch)
+    assert pages_in(postgres, f'"{name}"') == ["a", "b"]
+    assert len(index_of(postgres, name)) == 1
+
+
+def test_a_column_whose_name_the_database_would_cut_is_told(postgres):
+    with pytest.raises(ConfigError, match=r"column 'c+' has 64 bytes, and a name here at most 63"):
+        by_page(postgres, "columns").append(changes(["a"], **{"c" * 64: [1]}))
+    assert not by_page(postgres, "columns").exists()
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "sqlite", "duckdb"])
+@pytest.mark.parametrize("micros", [-62_135_596_800_000_001, 253_402_300_800_000_000])
+def test_a_time_that_no_driver_takes_names_its_column(kind, micros, tmp_path, request):
+    if kind == "duckdb":
+        pytest.importorskip("duckdb_engine")
+    url = request.getfixturevalue("postgres").url if kind == "postgresql" else f"{kind}:///{tmp_path}/board.db"
+    sink = open_sink("sql", url, {"table": f"years{micros % 10}"}, key=["page"])
+    late = pa.array([micros], pa.timestamp("us", "UTC"))
+    with pytest.raises(ConfigError, match=r"years 1 to 9999 \(column 'seen', value [+-]?\d+-"):
+        sink.append(changes(["a"], seen=late))
+    inside = pa.array([micros + (1 if micros < 0 else -1)], pa.timestamp("us", "UTC"))
+    sink.append(changes(["a"], seen=inside))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_columns_that_differ_only_in_case_are_told_where_they_are_one(kind, tmp_path):
+    if kind == "duckdb":
+        pytest.importorskip("duckdb_engine")
+    sink = open_sink("sql", f"{kind}:///{tmp_path}/board.db", {"table": "board"}, key=["page"])
+    with pytest.raises(ConfigError, match=f"the columns 'page' and 'Page' have one name in {kind}: rename one"):
+        sink.append(changes(["a"], Page=["b"]))

@@ -4,7 +4,7 @@ import random
 from types import SimpleNamespace
 
 import pytest
-from skyband.errors import EngineError
+from skyband.errors import ConfigError, EngineError
 from skyband_lakes.kafka import compacted_topic, delivery
 from skyband_lakes.kafka.compacted_topic import CompactedTopic
 
@@ -82,3 +82,13 @@ def test_what_was_given_before_messages_ended_with_an_error_is_not_sent_after_al
     later.takes = 9
     one.send([("a", "2")], {})
     assert [producer.queue + producer.sent for producer in made] == [[], [("a", "2")]]
+
+
+def test_an_answer_that_is_no_message_for_its_size_says_whose_it_is_and_what_to_raise():
+    """librdkafka refuses it before it connects to anything."""
+    topic = delivery.Delivery("board", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, seconds=0.01)
+    with pytest.raises(ConfigError) as told:
+        topic.send([('{"page":"a"}', "x" * 2_000_000)], {})
+    message = str(told.value)
+    assert 'an answer of 2,000,012 characters is too large for a message (its key begins \'{"page":"a"}\')' in message
+    assert "raise message.max.bytes in sink.options and max.message.bytes of the topic" in message

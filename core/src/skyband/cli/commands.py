@@ -218,6 +218,8 @@ def _failure(error: BaseException, plugin: str | None = None) -> Failure:
         place = "" if error.filename is None else f"{error.filename}: "
         return Failure(f"{place}{error.strerror}\n--debug shows where it happened.")
     what = " ".join(f"{type(error).__name__}: {error}".split())
+    if isinstance(error, UnicodeError) and streams.encoding_fault():  # which a warning has said
+        return Failure(f"{what}\n--debug shows where it happened.")
     if words := suspicion():
         return Failure(f"{what}\n{words}\n--debug shows where it happened.")
     return Failure(f"{what}\nThis is a fault of {plugin or 'Skyband or of a plugin'}; --debug shows where it happened.")
@@ -262,6 +264,8 @@ def main() -> None:
     """Run the command line."""
     warnings.formatwarning, sys.excepthook = _warning, _show_traceback
     streams.prepare()
+    if fault := streams.encoding_fault():
+        click.echo(f"warning: {fault}", err=True)
     with signals.as_interrupts():
         try:
             group(prog_name="skyband")

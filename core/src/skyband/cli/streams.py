@@ -10,6 +10,14 @@ from typing import Any
 from skyband.cli import signals
 
 
+def encoding_fault() -> str | None:
+    """Why names of files with other letters than ASCII's may not be found: a locale that is not UTF-8."""
+    encoding = sys.getfilesystemencoding()
+    if encoding.lower() in ("utf-8", "utf8"):
+        return None
+    return f"the locale has names of files in {encoding}, and Skyband in UTF-8: set PYTHONUTF8=1, or LC_ALL=C.UTF-8"
+
+
 class _Forgiving(io.TextIOWrapper):
     """Whoever cannot be told anything is no reason for a run to fail."""
 

@@ -11,6 +11,7 @@ from skyband.tables import BatchSink, NetChanges, TableRows
 from skyband_lakes.delta.merging import merge
 from skyband_lakes.delta.parts import DeltaPart, parts_of
 from skyband_lakes.libraries import DELTA
+from skyband_lakes.limits import check_columns
 from skyband_lakes.utc import changes_in_utc, in_utc, schema_in_utc
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class DeltaSink(BatchSink):
 
     def _write(self, answers: "pa.Table", mode: str, done: Any) -> None:
         library, answers = DELTA.imported(), in_utc(answers)
+        check_columns(answers.schema, "Delta", place="path")
         with _told("path"):
             table = self._table()
             if table is not None:

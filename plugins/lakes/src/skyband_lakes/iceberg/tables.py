@@ -13,6 +13,7 @@ from skyband.tables import BatchSink, NetChanges, TableRows
 from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_errors, is_there, opened
 from skyband_lakes.iceberg.parts import IcebergPart
 from skyband_lakes.libraries import ICEBERG
+from skyband_lakes.limits import check_columns, check_years
 from skyband_lakes.utc import changes_in_utc, in_utc, schema_in_utc
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class IcebergSink(BatchSink):
         summary = {} if number is None else {_STREAM: number[0], _BATCH: str(number[1])}
         with opened(self.catalog) as catalog, _holdable():
             table = self._loaded(catalog)
+            _check_times(changes.rows)
             rows = changes.rows if table is None or replace else _with_others(self.table, table, changes)
             with self._commit(catalog, table, changes.rows.schema) as commit:
                 _overwrite(commit, rows, summary)
@@ -108,6 +110,7 @@ class IcebergSink(BatchSink):
     @contextmanager
     def _changes(self, answers: "pa.Table") -> Iterator[Any]:
         """Changes that are committed together, as one: with the table itself where it is not there yet."""
+        _check_times(answers)
         with (
             opened(self.catalog) as catalog,
             _holdable(),
@@ -117,6 +120,7 @@ class IcebergSink(BatchSink):
 
     @contextmanager
     def _commit(self, catalog: Any, table: Any, answers: "pa.Schema") -> Iterator[Any]:
+        check_columns(answers, "Iceberg")
         if table is not None:
             _check_columns(self.table, table, answers)
             with table.transaction() as changes:
@@ -130,6 +134,15 @@ class IcebergSink(BatchSink):
 def _is_conflict(cause: BaseException | None) -> bool:
     errors = ICEBERG.imported("exceptions")
     return isinstance(cause, errors.CommitFailedException | errors.ValidationException)
+
+
+def _check_times(rows: "pa.Table") -> None:
+    """The library notes the first and last time of a file as Python's."""
+    import pyarrow as pa
+
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        if pa.types.is_timestamp(column.type):
+            check_years(name, column.cast(pa.timestamp("us", column.type.tz), safe=False))
 
 
 def _overwrite(commit: Any, rows: "pa.Table", summary: Mapping[str, str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import define, field
-from skyband.errors import EngineError
+from skyband.errors import ConfigError, EngineError, Problem
 
 from skyband_lakes.kafka.client_log import LastWords
 from skyband_lakes.libraries import KAFKA
@@ -56,6 +56,13 @@ class Delivery:
         if TRANSACTIONAL in self.options:
             producer.commit_transaction(self.seconds)
 
+    def _too_large(self, key: str | bytes, value: str | None) -> ConfigError:
+        size = len(key) + len(value or "")
+        start = (key.decode(errors="replace") if isinstance(key, bytes) else key)[:80]
+        message = f"an answer of {size:,} characters is too large for a message (its key begins {start!r})"
+        remedy = "raise message.max.bytes in sink.options and max.message.bytes of the topic"
+        return ConfigError(Problem("options", f"{message}: {remedy}, or leave such rows out with source.where"))
+
     def _put(
         self, producer: Any, key: str | bytes, value: str | None, headers: Mapping[str, str], failed: list[str]
     ) -> None:
@@ -68,6 +75,10 @@ class Delivery:
                 producer.produce(self.topic, value=value, key=key, headers=dict(headers), on_delivery=note_failure)
                 producer.poll(0)
                 return
+            except KAFKA.imported().KafkaException as error:
+                if error.args[0].code() == KAFKA.imported().KafkaError.MSG_SIZE_TOO_LARGE:
+                    raise self._too_large(key, value) from error
+                raise
             except BufferError:  # the queue is full: wait for some of it to go
                 producer.poll(0.5)
 

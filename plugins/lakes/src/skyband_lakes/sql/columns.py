@@ -66,13 +66,13 @@ def _decimals() -> Any:
     sql = SQL.imported()
 
     def bind_processor(_: Any, dialect: Any) -> Callable[[Any], Any] | None:
-        return _for_sqlite if dialect.name == "sqlite" else None
+        return for_sqlite if dialect.name == "sqlite" else None
 
     members = {"impl": sql.Numeric, "cache_ok": True, "bind_processor": bind_processor}
     return type("Decimals", (sql.types.TypeDecorator,), members)
 
 
-def _for_sqlite(value: Any) -> Any:
+def for_sqlite(value: Any) -> Any:
     """SQLite has whole numbers of 64 bits, and floats."""
     if value is None:
         return None
@@ -83,23 +83,6 @@ def _for_sqlite(value: Any) -> Any:
 def from_sqlite(value: Any, scale: int) -> Decimal | None:
     """What stands in a decimal column of SQLite, which SQLAlchemy would take for a float."""
     return None if value is None else Decimal(value if isinstance(value, int) else f"{float(value):.{scale}f}")
-
-
-def check_digits(connection: Any, rows: "pa.Table") -> None:
-    """Raise ConfigError where the database would round a number of these rows: SQLite, beyond 64 bits or 15 digits."""
-    import pyarrow as pa
-
-    if connection.dialect.name != "sqlite":
-        return
-    for entry, column in zip(rows.schema, rows.columns, strict=True):
-        kind = entry.type.value_type if pa.types.is_dictionary(entry.type) else entry.type
-        if not (pa.types.is_decimal(kind) or pa.types.is_uint64(kind)):
-            continue
-        for value in python_values(_plain(column)):
-            sqlite_value = _for_sqlite(value)
-            if isinstance(sqlite_value, float) and Decimal(repr(sqlite_value)) != value:
-                message = f"SQLite would round {value} of the column {entry.name!r} ({kind})"
-                raise ConfigError(Problem("table", f"{message}: cast it to STRING or DOUBLE, or use another database"))
 
 
 def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
@@ -155,11 +138,12 @@ def _wants(column: Any) -> bool:
 def values_of(rows: "pa.Table", prefix: str = "") -> list[dict[str, Any]]:
     """Each row as the parameters of a statement, by the names of its columns after the prefix; instants in UTC."""
     names = [f"{prefix}{name}" for name in rows.column_names]
-    columns = [python_values(_plain(column)) for column in rows.columns]
+    columns = [python_values(plain(column)) for column in rows.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+def plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
+    """A column without a dictionary, its instants in microseconds of UTC."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

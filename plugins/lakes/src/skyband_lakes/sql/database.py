@@ -46,25 +46,33 @@ class Database:
     def is_there(self) -> bool:
         """False of a file that nobody has made yet: to connect would make it."""
         url = SQL.imported().make_url(self.url)
-        return self._kind not in ("sqlite", "duckdb") or Path(url.database or "").exists()
+        return self.kind not in ("sqlite", "duckdb") or Path(url.database or "").exists()
 
     @property
     def gives_arrow(self) -> bool:
         """Whether its driver has rows as Arrow."""
-        return self._kind == "duckdb"
+        return self.kind == "duckdb"
 
     @property
     def has_zones(self) -> bool:
         """Whether instants may have one; in SQLite, which has none, they are UTC."""
-        return self._kind != "sqlite"
+        return self.kind != "sqlite"
 
     @property
     def has_decimals(self) -> bool:
         """SQLite has whole numbers of 64 bits, and floats."""
-        return self._kind != "sqlite"
+        return self.kind != "sqlite"
 
     @property
-    def _kind(self) -> str:
+    def longest_name(self) -> int | None:
+        """Bytes that a name may have; None: any number."""
+        if self.kind in ("sqlite", "duckdb"):
+            return None
+        return int(SQL.imported().make_url(self.url).get_dialect().max_identifier_length)
+
+    @property
+    def kind(self) -> str:
+        """Such as "postgresql"."""
         return str(SQL.imported().make_url(self.url).get_backend_name())
 
     @contextmanager
@@ -105,7 +113,9 @@ class Database:
     def _made_engine(self) -> Any:
         if self._engine is None:
             sql = SQL.imported()
-            self._engine = sql.create_engine(self.url, poolclass=sql.pool.NullPool)
+            # SQLAlchemy refuses long names that DuckDB takes: it has its dialect from PostgreSQL's.
+            limit = {"max_identifier_length": 2**16} if self.kind == "duckdb" else {}
+            self._engine = sql.create_engine(self.url, poolclass=sql.pool.NullPool, **limit)
             if self._engine.dialect.name == "sqlite":
                 sql.event.listen(self._engine, "connect", _no_transaction_of_the_drivers)
                 sql.event.listen(self._engine, "begin", _begin)

@@ -8,6 +8,7 @@ from skyband.errors import Problem
 from skyband.tables import TableKeys
 
 from skyband_lakes.libraries import SQL
+from skyband_lakes.limits import name_problem
 from skyband_lakes.server_format import ServerFormat
 from skyband_lakes.sql.database import Database
 from skyband_lakes.sql.rows import SqlRows
@@ -38,7 +39,9 @@ class SqlFormat(ServerFormat):
         lacking = SQL.missing()
         if lacking is not None:
             return [*problems, Problem("format", f"sql {lacking}")]
-        return problems if keys.url is None else [*problems, *_url_problems(keys.url)]
+        if keys.url is None:
+            return problems
+        return [*problems, *(_url_problems(keys.url) or self._name_problems(keys))]
 
     def read(self, keys: TableKeys) -> SqlRows:
         return SqlRows(self._database(keys), keys.table or "")
@@ -48,6 +51,11 @@ class SqlFormat(ServerFormat):
 
     def _database(self, keys: TableKeys) -> Database:
         return Database(keys.url or "", self._patience(keys, Database.PATIENCE))
+
+    def _name_problems(self, keys: TableKeys) -> list[Problem]:
+        longest = Database(keys.url or "").longest_name
+        wrong = (name_problem(name, longest) for name in (keys.table or "").rpartition(".")[::2] if name)
+        return [Problem("table", problem) for problem in wrong if problem]
 
     def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
         if "url" not in catalog or SQL.missing() is not None:

@@ -9,9 +9,12 @@ from skyband.errors import ConfigError, Problem
 from skyband.tables import BatchSink, NetChanges
 
 from skyband_lakes.libraries import SQL
+from skyband_lakes.limits import check_columns
 from skyband_lakes.sql.batch_numbers import MicroBatchNumbers
-from skyband_lakes.sql.columns import check_digits, table_of, values_of, wants_value
+from skyband_lakes.sql.columns import table_of, values_of, wants_value
 from skyband_lakes.sql.database import Database, has_table
+from skyband_lakes.sql.key_index import KeyIndex
+from skyband_lakes.sql.limits import check_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,6 +38,10 @@ class SqlSink(BatchSink):
     def _numbers(self) -> MicroBatchNumbers:
         return MicroBatchNumbers(self.table)
 
+    @cached_property
+    def _key_index(self) -> KeyIndex:
+        return KeyIndex(self.key)
+
     def latest(self, stream: str) -> int | None:
         if not self.database.is_there:
             return None
@@ -53,7 +60,7 @@ class SqlSink(BatchSink):
         return self.database.is_there and self.database.once(lambda connection: has_table(connection, self.table))
 
     def check(self, schema: "pa.Schema") -> None:
-        table_of(schema, self.table)
+        self._table_of(schema)
         if self.exists():
             self.database.once(lambda connection: self._check_columns(connection, schema))
 
@@ -79,6 +86,8 @@ class SqlSink(BatchSink):
             if replace:
                 connection.execute(table.delete())
             for keys in (changes.gone, changes.rows.select(list(changes.key))):
+                check_values(connection, keys)
+                self._key_index.make_fit(connection, table, keys)
                 self._delete(connection, table, keys)
             self._insert(connection, table, changes.rows)
             if number is not None:
@@ -88,16 +97,16 @@ class SqlSink(BatchSink):
 
     def _insert(self, connection: Any, table: Any, rows: "pa.Table") -> None:
         if len(rows):
-            check_digits(connection, rows)
+            check_values(connection, rows)
             connection.execute(table.insert(), values_of(rows))
 
     def _delete(self, connection: Any, table: Any, keys: "pa.Table") -> None:
         """Rows with these keys, of which none need be there. A null is compared as such, so that an index helps."""
         sql = SQL.imported()
-        check_digits(connection, keys)
         for nulls, some in _by_nulls(keys):
             names = [name for name in keys.column_names if name not in nulls]
-            same = [table.c[name] == sql.bindparam(f"{_PREFIX}{name}") for name in names]
+            values = {name: sql.bindparam(f"{_PREFIX}{name}") for name in names}
+            same = [self._key_index.is_same(connection, table.c[name], value) for name, value in values.items()]
             empty = [table.c[name].is_(None) for name in nulls]
             statement = table.delete().where(sql.and_(*same, *empty))
             if names:
@@ -107,15 +116,17 @@ class SqlSink(BatchSink):
 
     def _table_for(self, connection: Any, schema: "pa.Schema") -> Any:
         """The table, made where it is not there. Raises ConfigError where it has other columns."""
-        table = table_of(schema, self.table)
+        table = self._table_of(schema)
         if has_table(connection, self.table):
             self._check_columns(connection, schema)
             return table
-        sql = SQL.imported()
-        if self.key and connection.dialect.name != "duckdb":  # which takes no key again that the transaction removed
-            sql.Index(f"{table.name}_key", *(table.c[name] for name in self.key), unique=True)
         table.create(connection)
+        self._key_index.create(connection, table)
         return table
+
+    def _table_of(self, schema: "pa.Schema") -> Any:
+        check_columns(schema, self.database.kind, self.database.longest_name)
+        return table_of(schema, self.table)
 
     def _check_columns(self, connection: Any, schema: "pa.Schema") -> None:
         there = wants_value(connection, self.table)

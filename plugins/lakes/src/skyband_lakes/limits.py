@@ -1,0 +1,48 @@
+"""Names and times that the tables of several formats cannot hold, checked before anything is written."""
+
+from typing import TYPE_CHECKING
+
+from skyband.errors import ConfigError, Problem
+from skyband.instants import python_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_IGNORING_CASE = ("sqlite", "duckdb", "mysql", "mariadb", "Delta")
+"""In which names of columns that differ only in case are one name."""
+_FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""Microseconds of the years that Python's datetime has, by which drivers take instants."""
+
+
+def name_problem(name: str, longest: int | None) -> str | None:
+    """Why nothing can have this name. longest: how many bytes a name may have; None: any number."""
+    if not name or "\0" in name:
+        return f"{name!r} cannot be a name: choose another"
+    size = len(name.encode())
+    if longest is not None and size > longest:
+        return f"{name!r} has {size} bytes, and a name here at most {longest}: choose a shorter one"
+    return None
+
+
+def check_columns(schema: "pa.Schema", kind: str, longest: int | None = None, place: str = "table") -> None:
+    """Raise ConfigError for the key `place` where a database or table of this kind has no columns of these names."""
+    spellings: dict[str, str] = {}
+    for name in schema.names:
+        if problem := name_problem(name, longest):
+            raise ConfigError(Problem(place, f"column {problem}, by AS in source.select"))
+        other = spellings.setdefault(name.lower() if kind in _IGNORING_CASE else name, name)
+        if other != name:
+            message = f"the columns {other!r} and {name!r} have one name in {kind}: rename one by AS in source.select"
+            raise ConfigError(Problem(place, message))
+
+
+def check_years(name: str, values: "pa.ChunkedArray") -> None:
+    """Raise ConfigError where a time, in microseconds, is none for drivers in Python. O(n)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = values.cast(pa.int64())
+    beyond = values.filter(pc.or_(pc.less(numbers, _FIRST), pc.greater(numbers, _LAST)))
+    if len(beyond):
+        message = f"the table takes the years 1 to 9999 (column {name!r}, value {python_values(beyond)[0]})"
+        raise ConfigError(Problem("table", f"{message}: leave such rows out with source.where"))
