@@ -356,7 +356,7 @@ def test_every_way_to_write_a_zone_is_the_same_instant(tmp_path):
     """In the ways of ISO 8601 and of Python; without a zone it is UTC, whatever the machine's own."""
     ways = {
         5.5: ["+05:30", "+0530"], -3.5: ["-03:30", "-0330"], 14: ["+14:00", "+1400"],
-        0: ["", "Z", "z", "UTC", "utc", " UTC", " Z", "+00:00", "-00:00", "+0000"],
+        0: ["", "Z", "UTC", " UTC", " Z", "+00:00", "-00:00", "+0000"],
     }  # fmt: skip
     pairs = [(hours, zone) for hours, zones in ways.items() for zone in zones]
     for between in ("T", " "):
@@ -365,3 +365,6 @@ def test_every_way_to_write_a_zone_is_the_same_instant(tmp_path):
         begin = dt.datetime(2026, 3, 29, 1, 30, 0, 250_000, tzinfo=dt.UTC)
         expected = [(begin - dt.timedelta(hours=hours),) for hours, _ in pairs]
         assert rows(path, schema="ts TIMESTAMP") == expected
+        for zone in ("z", " utc"):  # null on Spark
+            with pytest.raises(InputError, match="ts, row 0: cannot be read as timestamp"):
+                rows(written(tmp_path, f"2026-03-29{between}01:30:00{zone}\n"), schema="ts TIMESTAMP")

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from skyband.expressions.bound import EvaluationError
 from skyband.expressions.syntax import UnknownExpressionError
-from skyband.expressions.text_casts import instants_of
+from skyband.expressions.time_texts import instants
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _LETTERS = {
@@ -53,8 +53,8 @@ def formatted(pattern: str) -> Callable[[pa.Array], pa.Array]:
     def kernel(column: pa.Array) -> pa.Array:
         parts = pc.extract_regex(column, regex)
         right = pc.is_valid(parts)
-        values, there = instants_of(_iso(parts, fields, right), right)
-        wrong = pc.and_(pc.is_valid(column), pc.invert(pc.fill_null(there, False)))
+        values, there = instants(_iso(parts, fields, right))
+        wrong = pc.and_(pc.is_valid(column), pc.invert(pc.and_(right, pc.fill_null(there, False))))
         if pc.any(wrong).as_py():
             first = column[pc.index(wrong, True).as_py()].as_py()
             raise EvaluationError(f"{first!r} is no time of the format {pattern!r}")

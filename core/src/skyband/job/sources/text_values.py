@@ -8,16 +8,10 @@ import pyarrow.compute as pc
 
 from skyband.errors import InputError
 from skyband.expressions.bound import EvaluationError
+from skyband.expressions.spark_types import INSTANT
+from skyband.expressions.text_casts import from_text
 from skyband.expressions.time_formats import formatted
-from skyband.instants import CYCLE, CYCLE_YEARS
-from skyband.job.sources.spark_ddl import ZONE
 from skyband.job.sources.value_formats import PLAIN, ValueFormats
-
-_ZONED = r"(?i)(z|utc|[+-]\d\d:?\d\d)$"
-_SPELT_UTC = r"(?i) ?(z|utc)$"
-"""How others than Arrow write it."""
-_DAY_ONLY = r"^\d{4}-\d\d-\d\d$"
-_BEYOND_MICROSECONDS = r"([.]\d{6})\d+"
 
 
 def typed(batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.RecordBatch:
@@ -36,48 +30,26 @@ def as_read(kind: Any, formats: ValueFormats = PLAIN) -> Any:
     return pa.string() if formats.is_text(kind) else kind
 
 
-def instants(texts: Any) -> Any:
-    """Times and days as text, as timestamps: in UTC where they name no zone, cut to microseconds.
+def instants(texts: pa.Array) -> pa.Array:
+    """Times and days as text, as Spark casts them: in UTC where they name no zone, cut to microseconds.
 
     Raises ArrowInvalid where one is none.
     """
-    texts = pc.utf8_trim_whitespace(texts)
-    texts = pc.if_else(
-        pc.match_substring_regex(texts, _DAY_ONLY), pc.binary_join_element_wise(texts, "00:00", " "), texts
-    )
-    zoned = pc.match_substring_regex(texts, _ZONED)
-    texts = pc.if_else(zoned, texts, pc.binary_join_element_wise(texts, "Z", ""))
-    if (pc.max(pc.binary_length(texts)).as_py() or 0) > len("2026-01-01T00:00:00.123456Z"):
-        texts = pc.replace_substring_regex(texts, _BEYOND_MICROSECONDS, r"\1")
-    if pc.any(pc.match_substring_regex(texts, _FAR)).as_py():
-        return _far_instants(texts)
+    return _cast_text(texts, INSTANT)
+
+
+def _cast_text(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Raises ArrowInvalid where one is no value of the type."""
+    kernel = from_text(kind)
+    assert kernel is not None
     try:
-        return texts.cast(pa.timestamp("us", ZONE))
-    except pa.ArrowInvalid:
-        plain = pc.replace_substring_regex(texts, _SPELT_UTC, "Z")
-        if plain.equals(texts):
-            raise
-        return plain.cast(pa.timestamp("us", ZONE))
-
-
-def _far_instants(texts: Any) -> Any:
-    """Those in years of more or less than four digits, which Arrow writes and does not read.
-
-    Each is read in a year of the same calendar, whole cycles of it away.
-    """
-    year_texts = pc.struct_field(pc.extract_regex(texts, _FAR), "year")
-    years = pc.replace_substring(year_texts, "+", "").cast(pa.int64())
-    cycles = pc.subtract(pc.floor(pc.divide(years.cast(pa.float64()), CYCLE_YEARS)).cast(pa.int64()), _NEAR_CYCLES)
-    near = pc.subtract(years, pc.multiply(cycles, CYCLE_YEARS)).cast(pa.string())
-    plain = pc.binary_join_element_wise(near, pc.replace_substring_regex(texts, _FAR, "-"), "")
-    instants = pc.coalesce(plain, texts).cast(pa.timestamp("us", ZONE)).cast(pa.int64())
-    moved = pc.multiply_checked(pc.fill_null(cycles, 0), CYCLE)
-    return pc.add_checked(instants, moved).cast(pa.timestamp("us", ZONE))
-
-
-_FAR = r"^(?P<year>[+-]\d{4,6}|\d{5,6})-"
-_NEAR_CYCLES = 5
-"""From the year 2000 on, all that is read lies in."""
+        values, right = kernel(texts)
+    except EvaluationError as error:
+        raise pa.ArrowInvalid(str(error)) from error
+    wrong = pc.and_(pc.is_valid(texts), pc.invert(pc.fill_null(right, False)))
+    if pc.any(wrong).as_py():
+        raise pa.ArrowInvalid(f"string: {texts[pc.index(wrong, True).as_py()].as_py()!r}")
+    return pc.if_else(pc.is_valid(texts), values, pa.scalar(None, kind))
 
 
 _FAULTS = (pa.ArrowInvalid, EvaluationError)
@@ -91,7 +63,7 @@ def _cast(column: Any, field: Any, formats: ValueFormats) -> Any:
     except _FAULTS as error:
         row = _first_other(column, field.type, formats)
         fault = _fault_of(column.slice(row, 1), field.type, formats)
-        message = fault.partition(" as a scalar of")[0].replace("Z'", "'")  # the zone that was added above
+        message = fault.partition(" as a scalar of")[0]
         remedy = _remedy(column[row].as_py(), field, formats) if formats.place else ""
         raise InputError(field.name, f"cannot be read as {field.type}: {message}{remedy}", row) from error
 
@@ -118,8 +90,9 @@ def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
     if pattern is not None:
         moments = formatted(pattern)(texts)
         return moments.cast(pa.timestamp("us")).cast(kind) if pa.types.is_date(kind) else moments.cast(kind)
-    if pa.types.is_timestamp(kind):
-        return instants(texts).cast(kind)
+    if pa.types.is_temporal(kind):
+        as_spark = INSTANT if pa.types.is_timestamp(kind) else pa.date32()
+        return _cast_text(texts, as_spark).cast(kind)
     return _plain_numbers(texts, formats).cast(kind) if pa.types.is_decimal(kind) else texts.cast(kind)
 
 
