@@ -8,7 +8,7 @@ import subprocess
 import click
 import pyarrow.parquet as pq
 import pytest
-from skyband.queries import kinds
+from skyband.queries import kinds, load_query
 from skyband_compare.commands.plot import watch_answers
 from skyband_compare.plots.sinks import answers_at
 from skyband_specs.reference.example_jobs import job_example
@@ -47,6 +47,23 @@ def test_a_job_is_drawn_from_its_sink_alone_into_a_page_of_its_name(folder, monk
     refused = plot(folder, folder.job)
     assert refused.exit_code == 1 and "no page of `skyband plot`: name a file with --output" in refused.stderr
     assert page.read_text() == "mine"
+
+
+OWN = """
+def draw(alt, answers):
+    return alt.Chart(alt.Data(values=[{"is": "its own"}])).mark_text().encode(text="is:N"), ["its own chart"]
+"""
+
+
+def test_a_table_names_its_query_whose_own_chart_is_drawn(folder, monkeypatch):
+    (folder.home / "acme_chart.py").write_text(OWN)
+    monkeypatch.syspath_prepend(folder.home)
+    assert folder.run("sink.path=there").exit_code == 0
+    monkeypatch.setattr(load_query("distinct-count"), "chart", "acme_chart:draw")
+    page = folder.home / "own.html"
+    assert plot(folder, folder.home / "there", "-o", page).exit_code == 0
+    assert "its own chart" in json.dumps(spec_of(page))
+    assert spec_of(page)["title"]["text"] == "distinct-count of there"
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json", "delta"])

@@ -206,6 +206,25 @@ def test_an_object_of_several_columns_and_carried_ones():
     assert [row["name"] for row in rows] == ["a · /x", "b · /y"]
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("values", [("mean", "deviation", "weight"), ("share", "score", "mean"), ("weight", "total")])
+def test_a_column_of_fractions_is_never_in_the_name_of_an_object(values, as_text):
+    """As answers of a query by others have any columns; those of CSV are text."""
+    answers = ranked(["ab", "ba", "ab"]).drop_columns(["score"])
+    for name in values:
+        column = pa.array(np.random.default_rng(3).uniform(1, 2, len(answers)))
+        answers = answers.append_column(name, column.cast(pa.string()) if as_text else column)
+    drawn_points = points(skyband.plot(answers))
+    assert {row["name"] for row in drawn_points} == {"a", "b"}
+    assert len({row["run"] for row in drawn_points}) == 2, "each object has one line"
+    assert all(row["value"] for row in drawn_points)
+
+
+def test_objects_that_only_a_fraction_tells_apart_are_named_by_it():
+    answers = ranked(["aa", "aa"]).add_column(3, "price", pa.array([0.5, 1.5, 0.5, 1.5]))
+    assert {row["name"] for row in points(skyband.plot(answers))} == {"a · 0.5", "a · 1.5"}
+
+
 def test_pairs_are_a_table_of_the_newest_moment_and_a_band_over_time():
     at = moments(3)
     rows = [(moment, rank, f"l{rank}", f"r{turn}", 1 - 0.1 * rank - 0.01 * turn) for turn, moment in enumerate(at)

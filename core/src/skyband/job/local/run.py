@@ -12,7 +12,7 @@ from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
 from skyband.job.engine import Engine
 from skyband.job.local.atomic_outputs import with_rows_aside
-from skyband.job.local.sink import open_writer
+from skyband.job.local.sink import QUERY, open_writer
 from skyband.job.model import Job
 from skyband.job.progress import Progress, Totals
 from skyband.job.sources.row_location import PlacedBatches
@@ -30,7 +30,8 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     """
     totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
     local_run, steps = begin(job, totals, progress)
-    writer = open_writer(job, engine, local_run.operator.result_schema, progress)
+    schema = local_run.operator.result_schema.with_metadata({QUERY: job.query.kind})
+    writer = open_writer(job, engine, schema, progress)
     if writer is None:
         totals.may_be_empty = True
         return totals

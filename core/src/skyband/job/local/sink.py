@@ -21,6 +21,9 @@ from skyband.queries.query import Query
 from skyband.tables import BatchSink, names_of_formats
 from skyband.tables.net_changes import last_changes
 
+QUERY = "skyband.query"
+"""The entry of a Parquet file's metadata that names the query whose answers it holds."""
+
 
 def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress) -> Writer | None:
     """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""

@@ -14,7 +14,7 @@ _EVERY = 2
 
 @click.command(short_help="Draw a job's answers over time.")
 @click.argument("place", metavar="JOB|TABLE", type=click.Path(exists=True))
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="FILE.html, a page that opens without a network, FILE.png or FILE.svg. "
               "[default: the name of the job or table, .html]")  # fmt: skip
 @click.option("--last", metavar="DURATION", help='Draw the moments of so long before the newest, such as "2 hours".')

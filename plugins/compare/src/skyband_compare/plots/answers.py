@@ -73,6 +73,15 @@ class Answers:
             return False
         return True
 
+    def has_fractions(self, name: str) -> bool:
+        """Whether a column holds numbers that may have fractions, or text of numbers of which one has."""
+        kind = plain_type(self.table.schema.field(name).type)
+        if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+            return True
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)) or not self.is_number(name):
+            return False
+        return bool(pc.any(pc.match_substring(self.table.column(name).cast(pa.string()), ".")).as_py())
+
     def codes(self, name: str) -> tuple[Int64, list[str]]:
         """int64[n], for each row the place of its value in a list of texts: two values are never one."""
         if name not in self._codes:

@@ -45,15 +45,35 @@ class Ranked:
 
 
 def ranked(answers: Answers) -> Ranked:
-    """The ranks of a query's answers: the object is named by the columns between rank and score, or all after rank."""
-    after = answers.after
-    behind = after[after.index(RANK) + 1 :]
-    first = next((name for name in behind if name in _VALUES), None)
-    objects = behind if first is None else behind[: behind.index(first)]
-    value = _CHANGE if first is not None and _CHANGE in behind else first
+    """The ranks of a query's answers, their objects, and the column of values by which they rank."""
+    objects, value = _object_and_value(answers)
     thing, names = combined(answers, objects)
     rank = np.nan_to_num(answers.numbers(RANK), nan=0, posinf=0, neginf=0).astype(np.int64)
     return Ranked(rank, thing, names, value)
+
+
+def _object_and_value(answers: Answers) -> tuple[list[str], str | None]:
+    """The columns that name the object: those between rank and the first value. A column of fractions is a value,
+    unless it stands before a value of ours and objects of one moment differ in nothing else."""
+    after = answers.after
+    behind = after[after.index(RANK) + 1 :]
+    first = next((name for name in behind if name in _VALUES), None)
+    named = behind if first is None else behind[: behind.index(first)]
+    fractions = [name for name in named[1:] if answers.has_fractions(name)]
+    value = _CHANGE if first is not None and _CHANGE in behind else first
+    if not fractions:
+        return named, value
+    objects = named[: named.index(fractions[0])]
+    if first is None:
+        return objects, fractions[0]
+    return (objects if _are_apart(answers, objects) else named), value
+
+
+def _are_apart(answers: Answers, objects: list[str]) -> bool:
+    """Whether no two answers of one moment, group, query and window have the same object."""
+    split = [name for name in (*answers.by, answers.moment, *SPLIT) if name in answers.table.column_names]
+    place, _ = combined(answers, [*split, *objects])
+    return len(np.unique(place)) == len(answers)
 
 
 def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:

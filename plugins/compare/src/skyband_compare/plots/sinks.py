@@ -1,6 +1,7 @@
 """Where the answers to draw are: the sink of a job, or a table by its path. Only their files are read."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,6 +10,7 @@ from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
 from skyband.file_listing import data_files
 from skyband.job.job_error import JobError
+from skyband.job.local.sink import QUERY
 from skyband.job.model import Sink, Source, local_path, option_text
 from skyband.job.parsing import read_sink
 from skyband.job.sources.source_files import READABLE, open_files
@@ -23,21 +25,22 @@ _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "j
 class Answered:
     """A table of answers on this machine.
 
-    name: what it is called. kind: of the query, where it is a job's. by: the grouping columns, where they are known.
+    name: what it is called. kind: of the query, where it is a job's or its files name it. by: the grouping columns,
+    where they are known. argument: what says where it is, for errors.
     """
 
     name: str
     kind: str | None
     by: tuple[str, ...]
     source: Source
+    argument: str
 
     def read(self) -> pa.Table:
         """Its rows as they are now. Raises ConfigError where there are none, InputError where a file is damaged."""
         try:
             files = open_files(self.source)
         except ConfigError as error:
-            place = "table" if self.kind is None else "sink"
-            raise ConfigError(*(problem.within(place) for problem in error.problems)) from error
+            raise ConfigError(*(problem.within(self.argument) for problem in error.problems)) from error
         if files is None:
             beyond = beyond_readers(self.source)
             raise ConfigError(Problem(f"sink.options.{beyond}", "is known to Spark only: drop it to draw its answers"))
@@ -64,7 +67,8 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
     if Path(place).suffix != ".toml":
         if tuple(sets):
             raise ConfigError(Problem("--set", f"changes a job, and {place!r} is a table"))
-        return Answered(Path(place).resolve().name, None, (), _source(_format_at(Path(place)), place, "table"))
+        source = _source(_format_at(Path(place)), place, "table")
+        return Answered(Path(place).resolve().name, _query_of(source), (), source, "table")
     name, query, sink = read_sink(place, sets)
     try:
         if query.gives_states:
@@ -81,7 +85,19 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
         )
     except ConfigError as error:
         raise JobError(place, *error.problems) from error
-    return Answered(name, query.kind, query.by, source)
+    return Answered(name, query.kind, query.by, source, "sink")
+
+
+def _query_of(source: Source) -> str | None:
+    """The query that the files of a table name, which the local engine writes into those of Parquet."""
+    if source.format != "parquet":
+        return None
+    from skyband.job.sources.columnar_files import footer_of
+
+    with suppress(OSError, pa.ArrowException):  # a file that cannot be read is reported where its rows are
+        metadata = footer_of(data_files(Path(str(source.path)))[0]).metadata or {}
+        return metadata.get(QUERY.encode(), b"").decode(errors="replace") or None
+    return None
 
 
 def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
