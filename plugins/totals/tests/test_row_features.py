@@ -130,7 +130,7 @@ def test_values_between_the_units_have_a_warning_with_a_remedy():
     query = make_query({**QUERY, "windows": ["10 seconds"], "sums": ["amount"]})
     assert sorted(query.promises) == sorted(query.drop_reasons)
     warning = query.promises["value no multiple of unit"]
-    assert "no multiple of unit = 1, so that sums over them are null: take a smaller unit" in warning
+    assert "not a multiple of unit = 1, so that sums over them are null: take a smaller unit" in warning
     assert make_query({**QUERY, "windows": ["10 seconds"]}).promises == {}
 
 
@@ -157,9 +157,9 @@ def test_a_sum_is_known_again_when_what_cannot_be_added_has_left_the_window():
         {"t": pa.array([0, 5, 10, 11], pa.timestamp("s")), "number": range(4), "amount": [0.5, 2.0, 3.0, 4.0]}
     )
     query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"]}
-    with pytest.warns(UserWarning, match="^1 rows have a value that is no multiple of unit = 1, so that sums over"):
+    with pytest.warns(UserWarning, match="^1 rows have a value that is not a multiple of unit = 1, so that sums over"):
         assert local.apply(rows, query)["amount_sum_10_seconds"].to_pylist() == [None, None, 5.0, 9.0]
-    with pytest.warns(UserWarning, match="no multiple"):
+    with pytest.warns(UserWarning, match="not a multiple"):
         assert local.apply(rows, {**query, "before": True})["amount_sum_10_seconds"].to_pylist() == [0, None, None, 5.0]
 
 

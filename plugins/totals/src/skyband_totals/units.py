@@ -2,7 +2,8 @@
 """Weights in whole units: sums of whole numbers can be taken apart again, those of floats cannot.
 
 The rule: a weight counts as the whole number of units nearest to it, if it is that multiple of the unit but for the
-rounding of float64, one part in 2^50 or a millionth of a unit. Any other weight is refused.
+rounding of float64, one part in 2^50 or a millionth of a unit. Any other weight is refused. For floats of fewer bits
+see `narrow_floats`.
 """
 
 from typing import Any

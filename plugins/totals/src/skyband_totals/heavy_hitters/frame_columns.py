@@ -14,6 +14,7 @@ from skyband.queries.carried_columns import carry_columns
 from skyband.queries.composite_ids import Columns, columns_of, missing, several, to_keys
 
 from skyband_totals.heavy_hitters.part_condition import rows_that_meet
+from skyband_totals.narrow_floats import as_multiples
 from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
 WEIGHTS = {
@@ -46,8 +47,9 @@ def encode(query: ColumnKeys, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array
     if names is not None:
         columns["name"] = names
     if query.weight is not None:
-        given = as_float64(query.weight, batch.column(query.weight)).fill_null(np.nan)
-        weights = given.to_numpy(zero_copy_only=False)
+        column = batch.column(query.weight)
+        numbers = as_float64(query.weight, column).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        weights = as_multiples(numbers, column.type, query.unit)
         _, codes = to_units(weights, query.unit)
         columns["weight"] = pa.array(weights)
         masks |= {reason: codes == code for code, reason in WEIGHTS.items()} if (codes != FINE).any() else {}

@@ -56,6 +56,7 @@ from skyband_totals.heavy_hitters.key_problems import (
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
 from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS
+from skyband_totals.narrow_floats import REMEDY
 from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
@@ -230,8 +231,8 @@ class HeavyHitters(QueryWithRules):
         if self.total != "sum":
             return {}
         return {
-            WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is no multiple of unit = {self.unit:g} and count in no "
-            "answer: take a smaller unit, such as 0.01 of prices, or round the weights"
+            WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is not a multiple of unit = {self.unit:g} and count in no "
+            f"answer: take a smaller unit, such as 0.01 of prices, or round the weights{REMEDY}"
         }
 
     @property

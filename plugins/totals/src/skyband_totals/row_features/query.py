@@ -26,6 +26,7 @@ from skyband.queries.carried_columns import (
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_names
 
+from skyband_totals.narrow_floats import REMEDY, as_multiples
 from skyband_totals.unit_worth import MOST
 from skyband_totals.units import FINE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
@@ -118,11 +119,9 @@ class RowFeatures(Query):
         if not self.sums:
             return {}
         null = "so that sums over them are null"
+        remedy = f"take a smaller unit, such as 0.01 of prices, or round the values{REMEDY}"
         return {
-            NO_SUM[
-                NO_MULTIPLE
-            ]: f"rows have a value that is no multiple of unit = {self.unit:g}, {null}: take a smaller "
-            "unit, such as 0.01 of prices, or round the values",
+            NO_SUM[NO_MULTIPLE]: f"rows have a value that is not a multiple of unit = {self.unit:g}, {null}: {remedy}",
             NO_SUM[NO_NUMBER]: f"rows have a value that is no number, {null}: make such values null in source.select, "
             "and they are in no sum",
             NO_SUM[TOO_LARGE]: f"rows have a value above 2^53 times unit = {self.unit:g}, {null}: take a larger unit, "
@@ -161,7 +160,8 @@ class RowFeatures(Query):
         columns = {}
         for place, name in enumerate(self.sums):
             column = as_float64(name, batch.column(name))
-            values: Float64 = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+            numbers: Float64 = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+            values = as_multiples(numbers, batch.column(name).type, self.unit)
             units, wrong = to_units(np.abs(values), self.unit)
             signed = np.where(values < 0, -units, units)
             columns[sum_column(place)] = pa.array(np.where(wrong == FINE, signed, MOST + wrong.astype(np.int64)))
