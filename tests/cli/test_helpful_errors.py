@@ -14,6 +14,8 @@ from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.job import JobError, read_job
 from skyband.job.job_file import assignment
+from skyband.queries import kinds, load_query, make_query
+from skyband.registry import installed, load_class
 from skyband.registry.discovery import absent
 from skyband.spark import shard_count
 from skyband_specs.reference import Pages
@@ -226,6 +228,62 @@ def test_what_was_typed_is_not_blamed_on_the_file(folder):
     assert typed.stderr.startswith("--set: query.windows[1]: ")
     assert folder.run().exit_code == 0
     assert folder.run("sink.path=counts").stderr.startswith("--set: sink.path: ")
+
+
+def test_a_table_that_was_typed_is_not_blamed_on_the_file(folder):
+    assert folder.run("nosuch.key=1").stderr.startswith("--set: nosuch: unknown; known: ")
+    folder.job.write_text(folder.job.read_text() + "[mine]\nkey = 1\n")
+    assert folder.run().stderr.startswith(f"{folder.job}: mine: unknown")
+
+
+@pytest.mark.parametrize("kind", sorted(kinds()))
+def test_a_misspelt_key_in_a_program_is_told_as_in_a_dictionary(kind):
+    query = load_query(kind)
+    with pytest.raises(ConfigError, match="^deley: unknown; did you mean 'delay'"):
+        query(time="ts", deley="1 minute")
+
+
+def test_a_misspelt_parameter_of_a_backend_is_told_too():
+    for entry in installed().listing():
+        if entry.problem is None:
+            with pytest.raises(ConfigError, match="^no_such_parameter: unknown"):
+                load_class(entry.info)(no_such_parameter=1)
+
+
+def test_a_column_of_zones_that_is_not_there_is_called_so():
+    keys = {"kind": "distinct-count", "time": "ts", "item": "who", "every": "1 hour", "by": ["zone"]}
+    query = make_query({**keys, "windows": ["today in {nosuch}", "today in {zone}"]})
+    columns = [("ts", pa.timestamp("us", "UTC")), ("who", pa.string()), ("zone", pa.string())]
+    problems = [str(problem) for problem in query.check(pa.schema(columns))]
+    assert problems and all("the source has no column 'nosuch'" in problem for problem in problems)
+
+
+def test_another_name_of_k_leads_to_it(folder):
+    for name in ("--top", "--limit"):
+        told = folder.call("ask", folder.home / "requests", name, 3).stderr
+        assert "-k" in told and "--at" not in told
+
+
+def test_files_that_are_not_there_are_told_before_java_starts(monkeypatch):
+    started = []
+    monkeypatch.setattr("skyband.spark.session", lambda *_: started.append(1))
+    with pytest.raises(ConfigError, match="^path: '.*nowhere' does not exist$"):
+        skyband.spark.files("nowhere")
+    assert not started
+
+
+def test_files_read_in_another_order_than_their_rows_are_no_matter_of_the_delay(folder):
+    for path in (folder.home / "requests").iterdir():
+        path.unlink()
+    for number, day in enumerate((1, 3, 2)):
+        times = pa.array([datetime.datetime(2026, 1, day, hour, tzinfo=datetime.UTC) for hour in range(24)])
+        path = folder.home / "requests" / f"day{day}.parquet"
+        pq.write_table(pa.table({"ts": times, "client": ["a"] * 24}), path)
+        os.utime(path, (1_000_000_000 + number,) * 2)
+    told = folder.run("source.stream=true").stderr
+    assert "24 (dropped; 1 file was read after newer ones, in the order of their times of change" in told
+    os.utime(folder.home / "requests" / "day3.parquet", (1_000_000_009,) * 2)
+    assert "late     0 (dropped)" in folder.run("source.stream=true", "sink.path=again").stderr
 
 
 def test_shards_beyond_all_use_are_refused(folder):

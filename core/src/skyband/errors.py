@@ -11,8 +11,9 @@ class SkybandError(Exception):
     """Base of every error raised on purpose by Skyband."""
 
 
-NO_COLUMN, TEXT_COLUMN = "no-column", "text-column"
-"""Codes of problems: a column that the source has not, and one of text where the key needs another type."""
+NO_COLUMN, TEXT_COLUMN, NO_TABLE = "no-column", "text-column", "no-table"
+"""Codes of problems: a column that the source does not have, one of text where the key needs another type, and a table
+that no job has."""
 
 
 @frozen

@@ -276,7 +276,9 @@ def files(
     frame_of = import_module("skyband.job.spark.python_file_reader").frame_of  # a room above, as are a source's keys
     from pyspark.sql import SparkSession
 
-    frame: DataFrame = frame_of(SparkSession.getActiveSession() or session(), path, format, stream, schema, options)
+    frame: DataFrame = frame_of(
+        lambda: SparkSession.getActiveSession() or session(), path, format, stream, schema, options
+    )
     return frame
 
 

@@ -13,6 +13,9 @@ from skyband.config.parameters import Parameter
 _DIGITS_END = 1e6
 """From here on the whole part has more than six digits."""
 
+_MEANT = dict.fromkeys(("--k", "--top", "--limit", "--first", "--number", "--count", "-n"), "-k")
+"""What others call an option of one letter, which no likeness of spelling leads to."""
+
 
 class AskCommand(click.Command):
     """With an option for each parameter of the questions that the states of the installed backends answer."""
@@ -35,6 +38,9 @@ class AskCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
+            short = _MEANT.get(error.option_name)
+            if short in {name for parameter in self.get_params(ctx) for name in parameter.opts}:
+                error.possibilities = [short]
             message = error.message.rstrip(".") + comes_with(error.option_name)
             error.message = message  # type: ignore[misc]  # final for click's own types only
             raise

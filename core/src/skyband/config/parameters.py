@@ -10,8 +10,9 @@ states each parameter once:
 
 import numbers
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Self, TypeVar
 
 import attrs
 from attrs import NOTHING, frozen
@@ -107,6 +108,24 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
     return tuple(_parameter(field) for field in attrs.fields(cls) if field.init)
 
 
+class Named:
+    """An attrs class that, called in a program, reports a parameter it does not have as `build` does."""
+
+    __slots__ = ()
+
+    def __new__(cls, *_: Any, **values: Any) -> Self:
+        known = _names(cls)
+        if not known.issuperset(values):
+            unknown = [name for name in values if name not in known]
+            raise ConfigError(*(Problem(name, _unknown(cls, name, known)) for name in unknown))
+        return super().__new__(cls)
+
+
+@cache
+def _names(cls: type) -> frozenset[str]:
+    return frozenset(field.alias or field.name for field in attrs.fields(cls) if field.init)
+
+
 def build(cls: type[T], values: Mapping[str, Any]) -> T:
     """`cls(**values)`, or one ConfigError with every problem at once.
 
@@ -117,6 +136,11 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
         return cls(**values)
     except (ConfigError, TypeError, ValueError):
         return _build(cls, values)
+
+
+def _unknown(cls: type, name: str, known: Iterable[str]) -> str:
+    refused: Mapping[str, str] = getattr(cls, "refused_keys", {})
+    return refused.get(name) or f"unknown; {suggest(name, known)}"
 
 
 def _by_new_names(renamed: Mapping[str, str], values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -134,8 +158,8 @@ def _build(cls: type[T], values: Mapping[str, Any]) -> T:
     """As `build`, with a look at each value first: `cls` itself tells only the first problem."""
     fields = {field.name: field for field in attrs.fields(cls) if field.init}  # type: ignore[arg-type]
     unknown = [name for name in values if name not in fields]
+    problems = [Problem(name, _unknown(cls, name, fields)) for name in unknown]
     refused: Mapping[str, str] = getattr(cls, "refused_keys", {})
-    problems = [Problem(name, refused.get(name) or f"unknown; {suggest(name, fields)}") for name in unknown]
     meant = {closest(name, fields) for name in unknown if name not in refused}
     for name, field in fields.items():
         if name not in values:

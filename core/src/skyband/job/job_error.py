@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from skyband.config.redaction import redact
-from skyband.errors import ConfigError, InputError, Problem, SkybandError
+from skyband.errors import NO_TABLE, ConfigError, InputError, Problem, SkybandError
 
 
 class JobError(ConfigError):
@@ -24,7 +24,9 @@ class JobError(ConfigError):
 
     def _place(self, problem: Problem) -> str:
         field = f"{problem.field}.".replace("[", ".[")
-        return "--set" if any(field.startswith(f"{key}.") for key in self.typed) else self.place
+        is_typed = any(field.startswith(f"{key}.") for key in self.typed)
+        is_table_typed = problem.code == NO_TABLE and any(key.startswith(field) for key in self.typed)
+        return "--set" if is_typed or is_table_typed else self.place
 
 
 @contextmanager

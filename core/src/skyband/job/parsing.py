@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
-from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
+from skyband.errors import NO_TABLE, ConfigError, PluginError, Problem, closest, suggest
 from skyband.job import bad_rows
 from skyband.job.broadcast import broadcast_key, broadcast_problems, broadcast_source
 from skyband.job.checked_job import CheckedJob
@@ -86,7 +86,7 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
 
 def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: Engine) -> CheckedJob:
     unknown = [key for key in tables if key not in KEYS]
-    problems = [Problem(key, _unknown(key)) for key in unknown]
+    problems = [Problem(key, _unknown(key), NO_TABLE) for key in unknown]
     misspelt = {closest(key, KEYS) for key in unknown} - set(tables)
     problems += [
         Problem(key, f"must be a table, [{key}] (got {literal(tables[key])})")

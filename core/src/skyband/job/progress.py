@@ -32,6 +32,8 @@ class Totals:
     rows_late: int = 0
     late_by: int = 0
     """What `delay` would have had to be for the latest of them, in microseconds or rows."""
+    files_back: int = 0
+    """Of a stream's files, those that were read after one whose rows are newer."""
     dropped: dict[str, int] = field(factory=dict)
     """Rows left out, by reason."""
     answered_reasons: tuple[str, ...] = ()
@@ -225,6 +227,10 @@ def _late_whither(totals: Totals) -> str:
 def _by(totals: Totals) -> str:
     if not totals.late_by or totals.in_rows:
         return ""
+    if totals.files_back:
+        files = _plural(totals.files_back, "file was", "files were")
+        message = f"{files} read after newer ones, in the order of their times of change"
+        return f"; {message}: give them such times in order, as cp -p keeps them, or leave out source.stream"
     unit = next((unit for unit in (60 * _MINUTE, _MINUTE) if totals.late_by >= 2 * unit), _SECOND)
     return f'; delay = "{length_text(-(-totals.late_by // unit) * unit, False)}" would have taken them'
 

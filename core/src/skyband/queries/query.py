@@ -13,7 +13,7 @@ from skyband.columns.keyed_frames import plain_type, with_int32_codes
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
-from skyband.config.parameters import checked, choice
+from skyband.config.parameters import Named, checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.grouping_sets import (
@@ -51,7 +51,7 @@ class Input:
 
 
 @define(eq=True)
-class Query(ABC):
+class Query(Named, ABC):
     """What a user asks, in terms of columns; says nothing of how. Immutable."""
 
     kind: ClassVar[str]
@@ -273,7 +273,7 @@ class Query(ABC):
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         """The frame columns made of `inputs`, and masks (bool[n], by reason) of rows to leave out and count."""
 
-    def check_frame(self, frame: pa.RecordBatch) -> None:  # noqa: B027 - a query whose columns take any value has none
+    def check_frame(self, frame: pa.RecordBatch) -> None:
         """Raise SnapshotError where a frame out of a state holds what `encode_columns` never makes.
 
         Its columns have their types, and each row a time and a group. Anyone may have written the rest: what is taken

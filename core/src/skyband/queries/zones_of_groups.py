@@ -12,7 +12,8 @@ from skyband.columns.keyed_frames import decoded
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.config.literals import literal
 from skyband.config.time_zone_conversion import time_zone
-from skyband.errors import InputError, Problem
+from skyband.errors import NO_COLUMN, InputError, Problem
+from skyband.queries.shared_keys import no_column
 
 _MINUTE = 60_000_000
 _OFFSETS = range(-12 * 60 * _MINUTE, 14 * 60 * _MINUTE + 1, 15 * _MINUTE)
@@ -32,7 +33,8 @@ def zone_column_problems(
     lengths: Mapping[str, Length], groupings: Iterable[tuple[str, ...]], schema: pa.Schema
 ) -> list[Problem]:
     """What is wrong with columns that name zones; lengths: by their keys; groupings: the columns of each set."""
-    first = next(iter(zone_columns(lengths.values())), None)
+    columns = zone_columns(lengths.values())
+    first = next((column for column in columns if column in schema.names), None)
     problems = []
     if first is not None and not all(first in names for names in groupings):
         message = f"must name {first!r}, the column with the zone of each group, in each of its sets"
@@ -41,10 +43,12 @@ def zone_column_problems(
         column = length.column if isinstance(length, CalendarLength) else None
         if column is None:
             continue
-        if column != first:
+        if column not in schema.names:
+            problems.append(Problem(key, f"takes zones from a column: {no_column(column, schema)}", NO_COLUMN))
+        elif column != first:
             message = f"takes zones from the column {column!r}, and another window from {first!r}: one names them all"
             problems.append(Problem(key, f"{message} (got {length})"))
-        elif column in schema.names and not _is_text(schema.field(column).type):
+        elif not _is_text(schema.field(column).type):
             kind = schema.field(column).type
             problems.append(Problem(key, f"takes zones from the column {column!r}, which must be text (it is {kind})"))
     return problems

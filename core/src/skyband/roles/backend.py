@@ -9,12 +9,13 @@ from attrs import define, field
 
 from skyband import snapshot
 from skyband.arrays import Array
+from skyband.config.parameters import Named
 from skyband.errors import InputError, SnapshotError
 from skyband.roles.thread_guard import NOBODY, guard
 
 
 @define(eq=False)
-class Backend(ABC):
+class Backend(Named, ABC):
     """One way of doing a role: an attrs class whose init fields are its parameters.
 
     A role's public methods check their arguments and then call the method of the same name with an

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
-from attrs import evolve
+from attrs import define, evolve
 
+from skyband.arrays import TIME_MIN
 from skyband.engines.local import LocalRun, in_order
 from skyband.errors import ConfigError, Problem
 from skyband.job.broadcast import read_broadcast
@@ -19,6 +20,7 @@ from skyband.job.sources.row_location import PlacedBatches
 from skyband.job.sources.source_files import Files, open_files
 from skyband.job.sources.table_source import Table
 from skyband.queries.query import FAIL
+from skyband.watermark import EventTimeProgress
 
 
 def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
@@ -70,7 +72,7 @@ def _answers(
     if job.broadcast is not None:
         local_run.broadcast(read_broadcast(evolve(job.broadcast, stream=False), job.query))
     files = _files_a_step(job)
-    waiting, step = None, 0
+    waiting, step, order = None, 0, _FileOrder()
     for batch in batches:
         if waiting is not None and batches.file // (files or 1) != step:
             yield _sorted(job, local_run.operator.step(waiting))
@@ -79,6 +81,7 @@ def _answers(
         step = batches.file // (files or 1)
         with batches.placing():
             added = local_run.add(batch)
+        totals.files_back += order.goes_back(batches.file, added)
         if files is not None:
             added.add(waiting or added)
             waiting = added
@@ -93,6 +96,24 @@ def _answers(
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
         yield _sorted(job, local_run.flush() if job.source.stream else local_run.finish())
         _take(local_run, totals, progress)
+
+
+@define
+class _FileOrder:
+    """Whether files come in the order of their rows' times."""
+
+    _file: int = -1
+    _newest: int = TIME_MIN
+    """Of the files before this one."""
+    _newest_here: int = TIME_MIN
+
+    def goes_back(self, file: int, rows: EventTimeProgress) -> bool:
+        """Whether these are the first rows of a file, and all from before the last row of the files read earlier."""
+        is_first, newest = file != self._file, max(rows.latest)
+        if is_first:
+            self._file, self._newest = file, max(self._newest, self._newest_here)
+        self._newest_here = max(self._newest_here, newest)
+        return is_first and TIME_MIN < newest < self._newest
 
 
 def _batches(rows: Files | Table, job: CheckedJob, run: LocalRun) -> PlacedBatches:

@@ -4,7 +4,7 @@ Spark keeps its log of files, its options for them and its exactly once: it read
 """
 
 import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -222,11 +222,24 @@ def all_executors_reach(session: Any, path: Path) -> bool:
     return here is not None and context.parallelize([newest] * tasks, tasks).map(look).distinct().collect() == [here]
 
 
-def frame_of(session: Any, path: str, format: str, stream: bool, schema: str | None, options: Mapping[str, Any]) -> Any:
-    """`spark.files`: the rows of files for a program, read in Python or refused with ConfigError."""
+def frame_of(
+    session: Callable[[], Any], path: str, format: str, stream: bool, schema: str | None, options: Mapping[str, Any]
+) -> Any:
+    """`spark.files`: the rows of files for a program, read in Python or refused with ConfigError.
+
+    session: asked once the files are open, as it may have to start Java.
+    """
     keys = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
     source = build(Source, keys if schema is None else {**keys, "schema": schema})
-    return file_frame(session, choose_reader(source, settings_of(session, source)))
+    try:
+        files = None if _why_spark(source, {}) is not None else _files(source, None)[0]
+    except OutOfReachError:
+        files = None  # the session says how to get there
+    except ConfigError as error:
+        problems = [evolve(one, field=one.field.removeprefix("source.")) for one in error.problems]
+        raise ConfigError(*problems) from None
+    asked = session()
+    return file_frame(asked, choose_reader(source, settings_of(asked, source), rows=files))
 
 
 def _declared_otherwise(files: Files) -> bool:
