@@ -239,14 +239,14 @@ def test_a_table_that_was_typed_is_not_blamed_on_the_file(folder):
 @pytest.mark.parametrize("kind", sorted(kinds()))
 def test_a_misspelt_key_in_a_program_is_told_as_in_a_dictionary(kind):
     query = load_query(kind)
-    with pytest.raises(ConfigError, match="^deley: unknown; did you mean 'delay'"):
+    with pytest.raises(ConfigError, match=r"^deley: unknown; did you mean 'delay'"):
         query(time="ts", deley="1 minute")
 
 
 def test_a_misspelt_parameter_of_a_backend_is_told_too():
     for entry in installed().listing():
         if entry.problem is None:
-            with pytest.raises(ConfigError, match="^no_such_parameter: unknown"):
+            with pytest.raises(ConfigError, match=r"^no_such_parameter: unknown"):
                 load_class(entry.info)(no_such_parameter=1)
 
 
@@ -267,7 +267,7 @@ def test_another_name_of_k_leads_to_it(folder):
 def test_files_that_are_not_there_are_told_before_java_starts(monkeypatch):
     started = []
     monkeypatch.setattr("skyband.spark.session", lambda *_: started.append(1))
-    with pytest.raises(ConfigError, match="^path: '.*nowhere' does not exist$"):
+    with pytest.raises(ConfigError, match=r"^path: '.*nowhere' does not exist$"):
         skyband.spark.files("nowhere")
     assert not started
 

@@ -40,7 +40,7 @@ class AskCommand(click.Command):
         except click.NoSuchOption as error:
             short = _MEANT.get(error.option_name)
             if short in {name for parameter in self.get_params(ctx) for name in parameter.opts}:
-                error.possibilities = [short]
+                error.possibilities = [short]  # type: ignore[misc]  # as below
             message = error.message.rstrip(".") + comes_with(error.option_name)
             error.message = message  # type: ignore[misc]  # final for click's own types only
             raise

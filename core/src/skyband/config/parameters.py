@@ -114,7 +114,7 @@ class Named:
     __slots__ = ()
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
-        known = _names(cls)
+        known = _names(cls)  # type: ignore[arg-type]  # a class is hashable
         if not known.issuperset(values):
             unknown = [name for name in values if name not in known]
             raise ConfigError(*(Problem(name, _unknown(cls, name, known)) for name in unknown))
