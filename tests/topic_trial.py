@@ -46,8 +46,21 @@ class TopicTrial(FormatTrial):
 
     def rows(self, format, keys):
         rows = newest_messages(keys.options["kafka.bootstrap.servers"], keys.table).values()
-        return [{**row, "at": datetime.fromisoformat(row["at"]), "state": _bytes(row["state"])} for row in rows]
+        return [
+            {
+                **row,
+                "at": datetime.fromisoformat(row["at"]),
+                "count": _number(row["count"]),
+                "state": _bytes(row["state"]),
+            }
+            for row in rows
+        ]
 
 
 def _bytes(text):
     return None if text is None else base64.b64decode(text)
+
+
+def _number(value):
+    """Numbers that JSON has not stand there by their names."""
+    return float(value) if isinstance(value, str) else value

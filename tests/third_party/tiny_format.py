@@ -9,6 +9,7 @@ from collections import deque
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import evolve
 from skyband.errors import ConfigError, Problem
 from skyband.tables import BatchSink, Format, TableKeys, TableRows
@@ -122,6 +123,99 @@ class TwoFilesSink(LogSink):
         return json.loads(said.read_text()) if said.exists() else {}
 
 
+class TwoCommitsSink(LogSink):
+    """Its rows are in place one line before its number is."""
+
+    def write(self, answers, stream, batch):
+        self.check(answers.schema)
+        self.put(answers, {})
+        self.path.with_suffix(".said").write_text(json.dumps(self.numbers() | {stream: batch}))
+
+    def apply(self, changes, number=None, replace=False):
+        super().apply(changes, replace=replace)
+        if number is not None:
+            self.path.with_suffix(".said").write_text(json.dumps(self.numbers() | dict([number])))
+
+    def numbers(self):
+        said = self.path.with_suffix(".said")
+        return json.loads(said.read_text()) if said.exists() else {}
+
+
+class SlowlyTwoCommitsSink(TwoCommitsSink):
+    """The same with hundreds of lines before and after."""
+
+    def write(self, answers, stream, batch):
+        _many_lines()
+        super().write(answers, stream, batch)
+        _many_lines()
+
+
+def _many_lines():
+    for number in range(200):
+        number + 1
+
+
+class RemovesThenWritesSink(LogSink):
+    """A table that is replaced is gone for a moment."""
+
+    def put(self, answers, numbers, replace=False):
+        if replace and self.exists():
+            self.path.unlink()
+        super().put(answers, numbers, replace)
+
+
+class AddsOneByOneSink(LogSink):
+    """A batch is there row by row."""
+
+    def append(self, answers, replace=False):
+        self.check(answers.schema)
+        self.put(answers.slice(0, 0), self.numbers(), replace)
+        for row in range(len(answers)):
+            self.put(answers.slice(row, 1), self.numbers())
+
+
+class ChangesValuesSink(LogSink):
+    """What it writes of the column of doubles is another array."""
+
+    def put(self, answers, numbers, replace=False):
+        place = answers.column_names.index("count")
+        changed = self.changed(answers.column("count"))
+        super().put(answers.set_column(place, "count", changed), numbers, replace)
+
+
+class NullForNaNSink(ChangesValuesSink):
+    def changed(self, values):
+        return pc.if_else(pc.is_nan(values), None, values)
+
+
+class SinglePrecisionSink(ChangesValuesSink):
+    def changed(self, values):
+        return values.cast(pa.float32()).cast(pa.float64())
+
+
+class OneZeroSink(ChangesValuesSink):
+    def changed(self, values):
+        return pc.add(values, 0.0)
+
+
+class NoInfinitySink(ChangesValuesSink):
+    def changed(self, values):
+        return pc.if_else(pc.is_inf(values), 1.7976931348623157e308, values)
+
+
+class NamesOnlySink(LogSink):
+    """Compares the names of columns, and not their types."""
+
+    def check(self, schema):
+        if self.exists() and read(self.path).column_names != schema.names:
+            super().check(schema)
+
+    def put(self, answers, numbers, replace=False):
+        if self.exists() and not replace:
+            answers = answers.cast(read(self.path).schema.remove_metadata(), safe=False)
+        super().put(answers, numbers, replace)
+
+
 class OneStreamSink(LogSink):
     def latest(self, stream):
         return max(self.numbers().values(), default=None)
@@ -199,6 +293,42 @@ class Forgetful(LogFormat):
 
 class TwoFiles(LogFormat):
     sink = TwoFilesSink
+
+
+class TwoCommits(LogFormat):
+    sink = TwoCommitsSink
+
+
+class SlowlyTwoCommits(LogFormat):
+    sink = SlowlyTwoCommitsSink
+
+
+class RemovesThenWrites(LogFormat):
+    sink = RemovesThenWritesSink
+
+
+class AddsOneByOne(LogFormat):
+    sink = AddsOneByOneSink
+
+
+class NullForNaN(LogFormat):
+    sink = NullForNaNSink
+
+
+class SinglePrecision(LogFormat):
+    sink = SinglePrecisionSink
+
+
+class OneZero(LogFormat):
+    sink = OneZeroSink
+
+
+class NoInfinity(LogFormat):
+    sink = NoInfinitySink
+
+
+class NamesOnly(LogFormat):
+    sink = NamesOnlySink
 
 
 class OneStream(LogFormat):

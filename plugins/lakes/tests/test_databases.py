@@ -124,7 +124,7 @@ def test_a_table_whose_columns_are_of_other_types_is_told(postgres):
     with sqlalchemy.create_engine(postgres.url, poolclass=sqlalchemy.pool.NullPool).begin() as connection:
         types = "place INTEGER, at TIMESTAMPTZ, rank BIGINT, count FLOAT, state BYTEA"
         connection.execute(sqlalchemy.text(f"CREATE TABLE typed ({types})"))
-    with pytest.raises(ConfigError, match=r"table: the database postgresql.*: .*integer"):
+    with pytest.raises(ConfigError, match=r"table: the table 'typed' has 'place' as INTEGER: it has "):
         sink(postgres, "typed").write(log(0), "one", 0)
     assert sink(postgres, "typed").latest("one") is None
 

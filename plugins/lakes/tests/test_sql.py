@@ -419,3 +419,36 @@ def test_a_format_that_holds_no_newest_answers_is_told_with_those_that_do(tmp_pa
     told = "format sql of acme writes and streams only; installed formats that hold the newest answers: delta, "
     with pytest.raises(EngineError, match=told):
         open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"}, key=["host"])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "column"),
+    [
+        ("total", pa.float64(), "INTEGER"),
+        ("total", pa.string(), "DOUBLE"),
+        ("object", pa.int64(), "TEXT"),
+        ("at", pa.timestamp("us", "UTC"), "BLOB"),
+        ("at", pa.string(), "DATETIME"),
+    ],
+)
+def test_a_column_of_another_type_is_refused_with_both(name, kind, column, tmp_path):
+    made(tmp_path / "board.db", f"CREATE TABLE board ({name} {column})")
+    sink = open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"})
+    with pytest.raises(ConfigError, match=rf"has '{name}' as {column}: it has .*, and the rows to write {name} "):
+        sink.check(pa.schema([(name, kind)]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        (pa.int64(), "REAL"),
+        (pa.decimal128(20), "INTEGER"),
+        (pa.timestamp("us", "UTC"), "TEXT"),
+        (pa.bool_(), "INT"),
+        (pa.dictionary(pa.int32(), pa.string()), "VARCHAR(9)"),
+        (pa.int64(), "ANYTHING"),
+    ],
+)
+def test_a_column_of_a_type_that_holds_them_is_taken(kind, column, tmp_path):
+    made(tmp_path / "board.db", f"CREATE TABLE board (it {column})")
+    open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"}).check(pa.schema([("it", kind)]))

@@ -1,5 +1,6 @@
 """What the conformance checks try the formats with: a table in a folder."""
 
+from math import isnan
 from pathlib import Path
 
 from skyband.tables import TableKeys
@@ -23,6 +24,10 @@ class IcebergTrial(FormatTrial):
 
 class SqlTrial(FormatTrial):
     """A table in SQLite."""
+
+    def stored(self, value: float) -> float | None:
+        """SQLite has one zero and no NaN."""
+        return None if isnan(value) else value + 0.0
 
     def keys(self, folder: Path) -> TableKeys:
         return TableKeys(url=f"sqlite:///{folder}/board.db", table="counts of today")

@@ -1,6 +1,7 @@
 """Conformance of formats: what a source or sink of a plugin must do, as checks that run on anyone's."""
 
-from skyband_specs.formats.checks import CHECKS, FormatCheck
+from skyband_specs.formats.check import FormatCheck
+from skyband_specs.formats.checks import CHECKS
 from skyband_specs.formats.runner import verify_format, verify_format_subject
 from skyband_specs.formats.trial import FormatSubject, FormatTrial
 

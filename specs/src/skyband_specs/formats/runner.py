@@ -8,7 +8,8 @@ from skyband.errors import ConfigError, Problem
 from skyband.registry import installed
 from skyband.registry.discovery import cause
 
-from skyband_specs.formats.checks import ADDS, CHECKS, SHOWS, FormatCheck
+from skyband_specs.formats.check import ADDS, SHOWS, FormatCheck
+from skyband_specs.formats.checks import CHECKS
 from skyband_specs.formats.trial import FormatSubject
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 

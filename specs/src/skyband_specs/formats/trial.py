@@ -26,7 +26,7 @@ class FormatTrial(ABC):
             "place": ["a", None, ""],
             "at": moments,
             "rank": pa.array([1, 2, 3], pa.int64()),
-            "count": pa.array([batch + 0.5, None, 0.0]),
+            "count": pa.array([batch + 0.1, None, 2.0**53 - 1]),
             "state": [b"\x00\xff", b"", None],
         }
         return pa.table(columns)
@@ -39,6 +39,10 @@ class FormatTrial(ABC):
         whole = self.answers(batch)
         change = pa.array(["entered", "updated", "left"][batch % 3 :] + ["entered", "updated", "left"][: batch % 3])
         return whole.add_column(whole.column_names.index("at") + 1, "change", change)
+
+    def stored(self, value: float) -> float | None:
+        """What a double comes back as: itself, unless the format's page says that its store has no such value."""
+        return value
 
     def rows(self, format: Format, keys: TableKeys) -> list[dict[str, Any]]:
         """What is in a table. A format that does not read has a trial that does, else what it wrote is not looked at.

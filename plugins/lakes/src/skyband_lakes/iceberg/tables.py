@@ -212,6 +212,8 @@ def _holds(column: Any, answer: Any) -> bool:
         return False
     if column.field_type == answer.field_type:
         return True  # `promote` refuses some types that are the same
+    if isinstance(answer.field_type, ICEBERG.imported("types").StringType):
+        return False  # it would promote text to bytes, as which it would come back
     try:
         ICEBERG.imported("schema").promote(answer.field_type, column.field_type)
     except ICEBERG.imported("exceptions").ResolveError:

@@ -1,10 +1,12 @@
 """Columns of answers as those of a database, and their values as its driver takes them."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
 
@@ -115,19 +117,87 @@ def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
     return arrow
 
 
-_OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL FROM information_schema.columns
+_OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL, data_type
+FROM information_schema.columns
 WHERE table_name = :own AND table_schema = coalesce(:home, current_schema()) ORDER BY ordinal_position"""
 """Its dialect asks PostgreSQL's catalogue, of which DuckDB has a part."""
 
 
-def wants_value(connection: Any, name: str) -> dict[str, bool]:
-    """The columns of a table that is there, and whether a row must say the value of each."""
+@frozen
+class ColumnThere:
+    """A column of a table that is there: whether a row must say its value, and what its type is called and holds.
+
+    family: of `_FAMILIES`; None where it is none of them, and whatever the database takes is written.
+    """
+
+    wants: bool
+    type: str
+    family: str | None
+
+
+def columns_there(connection: Any, name: str) -> dict[str, ColumnThere]:
+    """The columns of a table that is there."""
     sql = SQL.imported()
     home, _, own = name.rpartition(".")
     if connection.dialect.name == "duckdb":
         rows = connection.execute(sql.text(_OF_DUCKDB), {"own": own, "home": home or None})
-        return {column: bool(wants) for column, wants in rows}
-    return {str(one["name"]): _wants(one) for one in sql.inspect(connection).get_columns(own, schema=home or None)}
+        return {column: ColumnThere(bool(wants), kind, _family_of_duckdb(kind)) for column, wants, kind in rows}
+    columns = sql.inspect(connection).get_columns(own, schema=home or None)
+    return {str(one["name"]): ColumnThere(_wants(one), str(one["type"]), _family(one["type"])) for one in columns}
+
+
+def unfit_column(connection: Any, there: Mapping[str, ColumnThere], schema: "pa.Schema") -> str | None:
+    """The first column of the answers that one of the same name cannot hold, beside its type there; None: all fit."""
+    texts = ("String",) if connection.dialect.name == "sqlite" else ()  # it keeps days and instants as text
+    for column in table_of(schema, "answers").columns:
+        family, ours = there[column.name].family, _family(column.type) or ""
+        held_by = (*_HELD_BY[ours], *(texts if ours.startswith("Date") else ()))
+        if family is not None and family not in held_by:
+            return f"{column.name!r} as {there[column.name].type}"
+    return None
+
+
+_FAMILIES = ("Boolean", "Integer", "Float", "Numeric", "DateTime", "Date", "String", "LargeBinary")
+"""SQLAlchemy's, each before those that it is one of."""
+
+_HELD_BY = {
+    "Boolean": ("Boolean", "Integer"),
+    "Integer": ("Integer", "Numeric", "Float"),
+    "Float": ("Float", "Numeric"),
+    "Numeric": ("Numeric", "Integer", "Float"),
+    "DateTime": ("DateTime",),
+    "Date": ("Date", "DateTime"),
+    "String": ("String",),
+    "LargeBinary": ("LargeBinary",),
+}
+"""What may stand in a table for a column of the answers; some databases have no booleans of their own."""
+
+_DUCKDB_FAMILIES = {
+    "BOOLEAN": "Boolean",
+    "TINYINT": "Integer",
+    "SMALLINT": "Integer",
+    "INTEGER": "Integer",
+    "BIGINT": "Integer",
+    "HUGEINT": "Integer",
+    "UBIGINT": "Integer",
+    "FLOAT": "Float",
+    "DOUBLE": "Float",
+    "DECIMAL": "Numeric",
+    "TIMESTAMP": "DateTime",
+    "DATE": "Date",
+    "VARCHAR": "String",
+    "BLOB": "LargeBinary",
+}
+
+
+def _family(kind: Any) -> str | None:
+    sql = SQL.imported()
+    kind = getattr(kind, "impl_instance", kind)  # of a type that decorates one of SQLAlchemy's
+    return next((name for name in _FAMILIES if isinstance(kind, getattr(sql, name))), None)
+
+
+def _family_of_duckdb(kind: str) -> str | None:
+    return None if kind.endswith("]") else _DUCKDB_FAMILIES.get(re.split(r"\W", kind)[0])
 
 
 def _wants(column: Any) -> bool:

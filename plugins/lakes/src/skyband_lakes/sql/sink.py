@@ -11,7 +11,7 @@ from skyband.tables import BatchSink, NetChanges
 from skyband_lakes.libraries import SQL
 from skyband_lakes.limits import check_columns
 from skyband_lakes.sql.batch_numbers import MicroBatchNumbers
-from skyband_lakes.sql.columns import table_of, values_of, wants_value
+from skyband_lakes.sql.columns import columns_there, table_of, unfit_column, values_of
 from skyband_lakes.sql.database import Database, has_table
 from skyband_lakes.sql.key_index import KeyIndex
 from skyband_lakes.sql.limits import check_values
@@ -129,13 +129,19 @@ class SqlSink(BatchSink):
         return table_of(schema, self.table)
 
     def _check_columns(self, connection: Any, schema: "pa.Schema") -> None:
-        there = wants_value(connection, self.table)
+        there = columns_there(connection, self.table)
         lacking = [name for name in schema.names if name not in there]
-        unfilled = [name for name, wants in there.items() if wants and name not in schema.names]
+        unfilled = [name for name, column in there.items() if column.wants and name not in schema.names]
         if lacking or unfilled:
             what = f"has no column {lacking[0]!r}" if lacking else f"wants a value in its column {unfilled[0]!r}"
             columns = f"it has {', '.join(there)}, and the rows to write {', '.join(schema.names)}"
-            raise ConfigError(Problem("table", f"the table {self.table!r} {what}: {columns}: choose another table"))
+        elif unfit := unfit_column(connection, there, schema):
+            what, rows = f"has {unfit}", ", ".join(f"{entry.name} {entry.type}" for entry in schema)
+            has = ", ".join(f"{name} {one.type}" for name, one in there.items())
+            columns = f"it has {has}, and the rows to write {rows}"
+        else:
+            return
+        raise ConfigError(Problem("table", f"the table {self.table!r} {what}: {columns}: choose another table"))
 
 
 def _check_key(changes: NetChanges) -> None:
