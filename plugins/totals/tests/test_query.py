@@ -223,6 +223,15 @@ def test_rows_that_say_nothing_are_left_out_and_counted():
     assert encoded.frame.column("weight").to_pylist() == [0.5, 0.25]
 
 
+@pytest.mark.parametrize("number", [2**53, 2**53 + 1, 2**60, 2**60 + 1, 2**63 - 1])
+def test_whole_weights_beyond_2_53_are_left_out_and_counted_whether_float64_has_them_or_not(number):
+    schema = pa.schema([("t", pa.timestamp("us")), ("client", pa.int64()), ("amount", pa.int64())])
+    batch = pa.RecordBatch.from_pydict({"t": [SECOND] * 2, "client": [1, 1], "amount": [number, 3]}, schema=schema)
+    encoded = encode(query("sum"), batch)
+    left_out = {reason: count for reason, count in encoded.dropped.items() if count}
+    assert left_out == ({"weight above 2^53 units": 1} if number > 2**53 * query("sum").unit else {})
+
+
 @pytest.mark.parametrize(
     ("keys", "field", "said"),
     [

@@ -152,6 +152,21 @@ def test_rows_with_a_value_that_cannot_be_added_have_all_else_and_are_counted(by
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()], ids=str)
+def test_whole_numbers_beyond_2_53_make_a_sum_null_and_no_row_is_left_out(kind):
+    """Whether float64 has them or not; all up to 2^53 are added up exactly."""
+    numbers = [2**53 - 1, 2**53, *(2**power + step for power in range(53, 63) for step in (0, 1, 2))]
+    numbers += [2**63, 2**64 - 1] if kind == pa.uint64() else [2**63 - 1, -(2**63), -(2**53), -(2**53) - 1]
+    rows = pa.table(
+        {"t": pa.array([60 * place for place in range(len(numbers))], pa.timestamp("s")), "number": [0] * len(numbers),
+         "amount": pa.array(numbers, kind)}
+    )  # fmt: skip
+    with pytest.warns(UserWarning, match="above 2\\^53 times unit = 1"):
+        answers = local.apply(rows, QUERY | {"windows": ["10 seconds"], "sums": ["amount"]}).sort_by("time")
+    expected = [float(number) if abs(number) <= 2**53 else None for number in numbers]
+    assert answers["amount_sum_10_seconds"].to_pylist() == expected
+
+
 def test_a_sum_is_known_again_when_what_cannot_be_added_has_left_the_window():
     rows = pa.table(
         {"t": pa.array([0, 5, 10, 11], pa.timestamp("s")), "number": range(4), "amount": [0.5, 2.0, 3.0, 4.0]}

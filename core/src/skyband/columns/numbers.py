@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband.arrays import Array
+from skyband.arrays import Array, Int64
 from skyband.errors import InputError
 
 
@@ -25,14 +25,34 @@ def as_float64(name: str, column: pa.Array) -> pa.Array:
     converted = column.cast(pa.float64(), safe=False)
     if pa.types.is_floating(column.type):
         return pc.add(converted, 0.0)
-    if pa.types.is_integer(column.type) and column.type.bit_width == 64:
-        back = converted.cast(column.type, safe=False)
-        changed = np.flatnonzero(_plain(back) != _plain(column))
-        if len(changed):
-            row = int(changed[0])
-            message = "is no float64: cast the column to double to have it rounded"
-            raise InputError(name, f"{column[row].as_py()} {message}", row, rows=changed, reason=message)
+    changed = _changed(column, converted)
+    if len(changed):
+        row = int(changed[0])
+        message = "is no float64: cast the column to double to have it rounded"
+        raise InputError(name, f"{column[row].as_py()} {message}", row, rows=changed, reason=message)
     return converted
+
+
+def as_float64_or_beyond(column: pa.Array) -> pa.Array:
+    """The column as float64, as `as_float64` does, for callers with a limit of 2^53 units of their own.
+
+    A whole number beyond 2^53 that float64 lacks is rounded away from 0: so none comes back within 2^53.
+    """
+    converted = column.cast(pa.float64(), safe=False) if pa.types.is_integer(column.type) else as_float64("", column)
+    changed = _changed(column, converted)
+    if not len(changed):
+        return converted
+    values = converted.to_numpy(zero_copy_only=False).copy()
+    values[changed] = np.nextafter(values[changed], np.copysign(np.inf, values[changed]))
+    return pa.array(values, mask=column.is_null().to_numpy(zero_copy_only=False))
+
+
+def _changed(column: pa.Array, converted: pa.Array) -> Int64:
+    """int64[c]: the rows whose whole number is another one as float64."""
+    if not pa.types.is_integer(column.type) or column.type.bit_width < 64:
+        return np.empty(0, np.int64)
+    back = converted.cast(column.type, safe=False)
+    return np.flatnonzero(_plain(back) != _plain(column))
 
 
 def _plain(column: pa.Array) -> Array:

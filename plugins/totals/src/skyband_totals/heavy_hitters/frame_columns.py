@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array
 from skyband.columns.hashing import hash_column
-from skyband.columns.numbers import as_float64
+from skyband.columns.numbers import as_float64_or_beyond
 from skyband.columns.state_frame_checks import check_finite, check_named, check_numbers, check_whole
 from skyband.errors import SnapshotError
 from skyband.queries.carried_columns import carry_columns
@@ -48,7 +48,7 @@ def encode(query: ColumnKeys, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array
         columns["name"] = names
     if query.weight is not None:
         column = batch.column(query.weight)
-        numbers = as_float64(query.weight, column).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        numbers = as_float64_or_beyond(column).fill_null(np.nan).to_numpy(zero_copy_only=False)
         weights = as_multiples(numbers, column.type, query.unit)
         _, codes = to_units(weights, query.unit)
         columns["weight"] = pa.array(weights)

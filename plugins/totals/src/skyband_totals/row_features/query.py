@@ -9,7 +9,7 @@ from attrs import define
 from skyband.arrays import Float64
 from skyband.columns.hashing import hash_column
 from skyband.columns.ids import PLAIN, is_plain
-from skyband.columns.numbers import as_float64, is_number
+from skyband.columns.numbers import as_float64_or_beyond, is_number
 from skyband.columns.state_frame_checks import check_named, check_numbers, check_whole
 from skyband.config.durations import Duration, durations
 from skyband.config.parameters import flag, number
@@ -159,7 +159,7 @@ class RowFeatures(Query):
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns = {}
         for place, name in enumerate(self.sums):
-            column = as_float64(name, batch.column(name))
+            column = as_float64_or_beyond(batch.column(name))
             numbers: Float64 = column.fill_null(0.0).to_numpy(zero_copy_only=False)
             values = as_multiples(numbers, batch.column(name).type, self.unit)
             units, wrong = to_units(np.abs(values), self.unit)
