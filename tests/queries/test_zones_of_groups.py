@@ -3,6 +3,7 @@
 import datetime as dt
 import random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -13,7 +14,7 @@ from skyband.engines.local import LocalRun
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.queries import make_query
-from skyband.queries.zones_of_groups import end_in_any_zone, in_zone
+from skyband.queries.zones_of_groups import in_zone
 from skyband.watermark import EventTimeProgress
 
 ZONES = ("America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "Pacific/Kiritimati", "Africa/Casablanca", "UTC")
@@ -203,7 +204,30 @@ def test_the_end_in_any_zone_is_that_of_each_or_later(unit):
         begins = in_zone(asked, zone).schedule.between(START, START + 800 * 24 * HOUR)[:3].tolist()
         for latest in (begin + after for begin in begins for after in (-1, 0, 1, HOUR)):
             ends = [int(in_zone(asked, other).schedule.each_after(latest).max()) for other in FARTHEST]
-            assert max(ends) <= end_in_any_zone(asked, latest), (zone, latest)
+            assert max(ends) <= asked.schedule.end_in_any_zone(np.array([latest]))[0], (zone, latest)
+
+
+BACK = (("Antarctica/Casey", 1_267_714_800), ("Kwajalein", -7_988_400), ("Antarctica/Vostok", 760_035_600))
+"""Clocks that were put back by 3, 23 and 7 hours, and when."""
+
+
+@pytest.mark.parametrize(("zone", "jump"), BACK)
+@pytest.mark.parametrize("every", ["1 day in {zone}", "5 hours", "1 week in {zone}"])
+def test_a_finished_stream_has_the_answers_of_a_batch_where_a_clock_is_put_back_far(zone, jump, every):
+    windows = ["today in {zone}", *(["1 day in {zone}"] if "in" in every else ["9 hours"])]
+    keys = query("distinct-count", every=every, windows=windows)
+    for hours in (-30, -25, -12, -4, -1, 0, 1, 4, 12):
+        last = (jump * 1_000_000) + hours * HOUR
+        table = pa.table(
+            {"ts": pa.array([last - 3 * HOUR, last - 2 * HOUR, last], pa.timestamp("us", "UTC")), "shop": ["a"] * 3,
+             "zone": [zone, "UTC", zone], "name": ["x", "y", "z"]}
+        )  # fmt: skip
+        run = LocalRun.start(make_query(keys), table.schema)
+        parts = [run.push(table.to_batches()[0]), run.flush()]
+        finished = pa.Table.from_batches([part for part in parts if len(part)]).to_pylist()
+        whole = local.apply(table, keys).to_pylist()
+        key = lambda row: (row["at"], row["zone"], row["window"])  # noqa: E731
+        assert sorted(finished, key=key) == sorted(whole, key=key), hours
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Time zones as arrays: what a zone's clock shows at a moment, and when it shows a time, for whole arrays at once."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, available_timezones
@@ -12,8 +13,15 @@ from skyband.errors import suggest
 FIRST_YEAR, LAST_YEAR = 1900, 2199
 YEARS = tuple(int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000 for year in (FIRST_YEAR, LAST_YEAR + 1))
 """When the first begins and the last ends, in microseconds."""
-_SECOND, _PROBED = 1_000_000, 4 * 86_400
+_SECOND, _PROBED = 1_000_000, 3 * 86_400
 """No zone changes its clock twice within so many seconds."""
+_HOUR = 3600 * _SECOND
+_OFFSETS = range(-12 * _HOUR, 14 * _HOUR + 1, _HOUR // 4)
+"""All offsets of zones lie between the first and the last, in microseconds; since 1995 each is one of these."""
+_STEADY_SINCE = 9_131 * 24 * _HOUR
+"""1995-01-01, after the last time that a clock was put back by more than three hours."""
+_STEADY = 3 * _HOUR
+"""How far an offset may be below an earlier one since then; before, as far as offsets go."""
 
 
 class TimeZone:
@@ -53,6 +61,19 @@ class TimeZone:
 def time_zone(name: str) -> TimeZone:
     """The zone of this name. Raises ValueError where there is none."""
     return TimeZone(name)
+
+
+def after_in_any_zone(after: Callable[[Int64], Int64], times: Int64) -> Int64:
+    """int64[n]: moments at or after those at which any zone's clock first shows what it shows next after each time.
+
+    after: of times of a clock, int64[n], the next ones that matter; later for later ones. The furthest that a zone's
+    clock has been, an offset after a time, tells what is next; a clock that is put back meanwhile shows it later.
+    """
+    offsets = np.array(_OFFSETS)
+    clock_times = (times[:, None] + offsets).ravel()
+    back = np.where(times < _STEADY_SINCE, _OFFSETS[-1] - _OFFSETS[0], _STEADY)
+    latest: Int64 = (after(clock_times).reshape(len(times), -1) - offsets).max(axis=1) + back
+    return latest
 
 
 def _offsets_of(name: str) -> tuple[Int64, Int64]:

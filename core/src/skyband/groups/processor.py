@@ -319,9 +319,15 @@ class RegularProcessor(ScheduledProcessor):
         if self._next == TIME_MAX:
             self._next = self.moment_after(int(times[0]))
         moments = self._schedule.between(self._next - 1, until) if self._next <= until else np.empty(0, np.int64)
-        if len(moments):
-            self._next = self.moment_after(int(moments[-1]))
-        return moments
+        if not len(moments):
+            return moments
+        self._next = self.moment_after(int(moments[-1]))
+        return self._with_rows(moments, times) if self._schedule.has_gaps else moments
+
+    def _with_rows(self, moments: Int64, times: Int64) -> Int64:
+        """Those of the moments at which a window holds a row, `times` being those of the rows taken in with them."""
+        lasts = np.append(TIME_MIN if self._last is None else self._last, times)
+        return moments[self._schedule.holds_rows(moments, lasts[np.searchsorted(times, moments)])]
 
     def resume_after_both(self, other: "RegularProcessor") -> None:
         """Stand after the later of both last rows, the moments that both have passed being answered."""

@@ -34,7 +34,6 @@ from skyband.operator.state_row_checks import StateRowChecks
 from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
-from skyband.queries.zones_of_groups import end_in_any_zone
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking
@@ -222,8 +221,14 @@ class Operator:
         return [self._state.clock.allowing_delay(newest + idle_time)]
 
     def _end(self, newest: int) -> int:
-        """Where the watermark is once all is given that the end of an input with this latest time gives."""
-        end = self.execution.end(newest) if self.query.zone_column is None else end_in_any_zone(self.query, newest)
+        """Where the watermark is once all is given that the end of an input with this latest time gives.
+
+        All shards of a finished stream stand there, whichever zones their groups have. What zones are asked at further
+        moments up to it is withheld.
+        """
+        if self.query.zone_column is not None:
+            return int(self.execution.query.schedule.end_in_any_zone(np.array([newest]))[0])
+        end = self.execution.end(newest)
         return self.fresh_processor().end(newest) if end is None else end
 
     def advance(self, watermark: int) -> pa.RecordBatch:

@@ -15,11 +15,6 @@ from skyband.config.time_zone_conversion import time_zone
 from skyband.errors import NO_COLUMN, InputError, Problem
 from skyband.queries.shared_keys import no_column
 
-_MINUTE = 60_000_000
-_OFFSETS = range(-12 * 60 * _MINUTE, 14 * 60 * _MINUTE + 1, 15 * _MINUTE)
-"""Those of all zones, in microseconds."""
-_CLOCK_CHANGE = 120 * _MINUTE
-"""No clock is put back further."""
 _REMEDY = 'it must name a zone, such as "Europe/Paris": correct such rows or filter them'
 
 
@@ -86,19 +81,6 @@ def in_zone(query: Any, zone: str) -> Any:
             changed = tuple(_in_zone(one, zone) for one in value) if type(value) is tuple else _in_zone(value, zone)
             changes |= {} if changed == value else {entry.name: changed}
     return attrs.evolve(query, **changes)
-
-
-def end_in_any_zone(query: Any, latest: int) -> int:
-    """A moment at or after the first of each zone that is later than `latest`, whatever zones there are.
-
-    All shards of a stream that is finished stand at one, whichever groups they have. What zones are asked at further
-    moments up to it is withheld.
-    """
-    schedule = query.schedule
-    if not zone_columns([query.lengths["every"]]):
-        return int(schedule.each_after(latest).max())
-    ends = (int(schedule.each_after(latest + offset).max()) - offset for offset in _OFFSETS)
-    return max(ends) + _CLOCK_CHANGE
 
 
 def ends_by_zone(query: Any, zones: pa.Array, latest: int) -> Int64:

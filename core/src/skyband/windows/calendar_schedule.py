@@ -8,13 +8,15 @@ import numpy as np
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.config.calendar_lengths import ALWAYS, CalendarLength, Length
 from skyband.config.durations import Duration
-from skyband.config.time_zone_conversion import time_zone
+from skyband.config.time_zone_conversion import after_in_any_zone, time_zone
 from skyband.windows.schedule import Moments, Regular, Schedule, united
 
 _DAY = 86_400_000_000
 _MONDAY = 4 * _DAY
 """1970-01-05 was one."""
 _MONTHS = {"month": 1, "year": 12}
+_DAYS_LACKED = 5 * _DAY
+"""The 29th to 31st that February lacks, with what a clock may be put back meanwhile."""
 
 
 class Boundaries:
@@ -91,7 +93,7 @@ class CalendarSchedule(Schedule):
     """One query, asked at the multiples of `every` or the boundaries of the calendar that it names.
 
     The end of a window that begins anew, such as "today", is a moment too: so each has its whole answer. A session ends
-    at the first moment that finds all windows empty.
+    at the first moment from which on all windows are empty.
     """
 
     def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:
@@ -103,9 +105,11 @@ class CalendarSchedule(Schedule):
         self._starts_anew = [
             _boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
         ]
+        self._has_any_zone = [isinstance(one, CalendarLength) and one.column is not None for one in (every, *windows)]
         of_months = any(isinstance(one, CalendarLength) and one.unit in _MONTHS and not one.so_far for one in windows)
         # A month before midnight of the 30th begins on the last of February, as one before noon of the 29th does.
         self.falls_back = 2 * _DAY if of_months and any(starts is not None for starts in self._starts_anew) else 0
+        self.has_gaps = self.falls_back > 0
 
     def after(self, time: Any) -> Any:
         times = np.atleast_1d(np.asarray(time, np.int64))
@@ -113,6 +117,15 @@ class CalendarSchedule(Schedule):
         for starts in self._starts_anew:
             moments = moments if starts is None else np.minimum(moments, starts.after(times))
         return moments if np.ndim(time) else int(moments[0])
+
+    def end_in_any_zone(self, latest: Int64) -> Int64:
+        """int64[n]: moments at or after the first one later than each time, whichever zone a column names for them."""
+        ends = []
+        for boundaries, has_any_zone in zip([self._every, *self._starts_anew], self._has_any_zone, strict=True):
+            if boundaries is not None:
+                after = boundaries.after
+                ends.append(after_in_any_zone(after, latest) if has_any_zone else after(latest))
+        return np.minimum.reduce(ends)
 
     def latest(self, time: int) -> int:
         times = np.array([time])
@@ -168,7 +181,18 @@ class CalendarSchedule(Schedule):
         moments = self.after(np.maximum(lasts, zone.moment(_earlier(zone.clock(lasts), length, -1) - 5 * _DAY)))
         while (full := self._start(place, moments) <= lasts).any():
             moments = np.where(full, self.after(moments), moments)
-        return moments
+        return self._last_without(place, lasts, moments) if self.falls_back else moments
+
+    def _last_without(self, place: int, lasts: Int64, moments: Int64) -> Int64:
+        """int64[n]: the first moment from which on a window holds no row, those given being the first that hold none.
+
+        Within the days of the end of a month that another lacks, one may hold a row that one before did not.
+        """
+        ends, limit = moments, moments + _DAYS_LACKED
+        while (near := moments < limit).any():
+            moments = np.where(near, self.after(moments), moments)
+            ends = np.where(near & (self._start(place, moments) <= lasts), self.after(moments), ends)
+        return ends
 
     def cannot_end(self, last: int, watermark: int) -> bool:  # noqa: ARG002 - lengths differ
         return False

@@ -1,10 +1,12 @@
 """`empty = "zero"`: a moment in which nothing came has an answer, as a group goes on for good once it has begun."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from skyband.arrays import TIME_MAX, Array, Int64
+from skyband.config.calendar_lengths import Length
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import Problem
@@ -56,3 +58,7 @@ class EndlessRegular(_Endless, Regular):
 
 class EndlessCalendar(_Endless, CalendarSchedule):
     """At moments of the calendar; also over all rows there have been, which are never none again."""
+
+    def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:
+        super().__init__(every, windows, offset)
+        self.has_gaps = False

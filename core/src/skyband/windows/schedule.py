@@ -28,6 +28,8 @@ class Schedule:
 
     falls_back = 0
     """How far a window may begin before where it began at an earlier moment, at most."""
+    has_gaps = False
+    """Whether all windows of a session may be empty at a moment before its end: it does not answer there."""
 
     def __init__(self, windows: Sequence[int], slides: Sequence[int], phases: Sequence[int]) -> None:
         self.windows, self.slides = np.array(windows, np.int64), np.array(slides, np.int64)
@@ -120,6 +122,11 @@ class Schedule:
             start = (time - phase) // slide * slide + (phase + slide - window)
             earliest = start if earliest is None else np.minimum(earliest, start)
         return earliest
+
+    def holds_rows(self, at: Int64, lasts: Int64) -> Array:
+        """bool[m]: at which moments a window holds a row; lasts: int64[m], the time of the last row before each."""
+        holds: Array = self.starts_at(at).min(axis=1) <= lasts
+        return holds
 
     def between(self, begin: int, end: int) -> Int64:
         """int64[m]: the moments in (begin, end], each once."""

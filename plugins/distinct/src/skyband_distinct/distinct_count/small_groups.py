@@ -63,8 +63,8 @@ class SmallDistinctCounts(SmallGroupTable):
         count, columns, grown, session, number, counts, sums, places, filled = count_keys(
             step.session_spans, KeyColumns(entries["key"], entries["time"], entries.get("value", _NO_VALUES), cells),
             KeyColumns(rows["key"], step.times, rows.get("value", _NO_ROWS), row_cells), step.moments.at,
-            self.schedule.slides_with_longest_window, self.starts(step), self.most, self.gives_zeros, adds, exact,
-            shape,
+            self.schedule.slides_with_longest_window, self.starts(step), self.most,
+            self.gives_zeros and not self.schedule.has_gaps, adds, exact, shape,
         )  # fmt: skip
         windows = counts.shape[1]
         bounded = np.repeat(counts.reshape(-1, 1).astype(np.float64), 3, axis=1)

@@ -231,7 +231,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     break
             if not more or grown[session] >= 0:
                 break
-            if not gives_zeros and latest < since[moment, 0]:
+            if not gives_zeros and latest < since[moment].min():
                 moment += 1
                 continue
             if given == room:

@@ -87,6 +87,7 @@ class SmallTotals(SmallGroupTable):
             step.moments.at, self.starts(step),
             self.schedule.slides_with_longest_window, self._pane, self._phase,
             self.ks_of(step), self._least, self._total == "distinct", step.oldest, self.most, self._rest,
+            self.schedule.has_gaps,
         )  # fmt: skip
         session, number, windows, ranks, objects, totals, grand = answers
         total = pa.array(worth(totals, self._unit))

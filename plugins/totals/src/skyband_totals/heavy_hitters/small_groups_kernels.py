@@ -200,6 +200,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     firsts: Int64, sizes: Int64, starts: Int64, stops: Int64, ended: Array, begins: Int64, ends: Int64,
     old: Any, entries: Any, times: Any, objects: Any, amounts: Any, at: Any, since: Any, beats: Any,
     pane: int, phase: int, ks: Int64, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
+    has_gaps: bool,
 ) -> Any:  # fmt: skip
     """Take rows in and answer moments over every window, stretch by stretch.
 
@@ -208,6 +209,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     most. Returns of each stretch the number of entries and the first row not taken in, as it had more than `most` (-1:
     never); and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
     total and grand total; with `rest` after each answer one of rank 0, the number and the total of the other objects.
+    has_gaps: a moment at which all windows are empty has none of these.
     O(rows · log entries of a group), O(its entries) for some rows that bring new ones, and for each answer as `_rank`.
     """
     held_object, held_time, held_amount = old
@@ -253,9 +255,10 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 waits = 0
             if not more or grown[number] >= 0:
                 break
+            silent = has_gaps and latest < since[moment].min()
             for window in range(since.shape[1]):
                 start = since[moment, window]
-                if latest < start and not rest:
+                if latest < start and (silent or not rest):
                     continue
                 grand = _worths(time, amount, size, start, distinct, worth)
                 count, some = 0, 0
