@@ -11,7 +11,7 @@ from skyband.errors import PluginError
 from skyband.queries import examples_of, load_query, make_query
 from skyband.queries.error_attribution import BROUGHT_BY
 from skyband.registry import installed
-from skyband_specs.scaffold.query import MineQuery, _Sums
+from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums
 from skyband_specs.scaffold.query_example import EXAMPLES
 
 HOOKS = """
@@ -158,30 +158,36 @@ def test_examples_that_are_not_there_are_named_with_the_distribution(acme, monke
     assert said in str(caught.value)
 
 
+class _RaisingSums(_Sums):
+    def answer(self, at):
+        raise ValueError("what now")
+
+
 class Raises(MineQuery):
     """Raises where it answers."""
 
-    answered_by = None
+    answered_by = f"{__name__}:RaisingExecution"
 
+
+class RaisingExecution(SumsExecution):
     def processor(self, bindings, answers):
-        class Processor(_Sums):
-            def answer(self, at):
-                raise ValueError("what now")
-
-        return Processor(self, answers)
+        return _RaisingSums(self.query, answers)
 
 
 class CannotDump(MineQuery):
     """Raises where its state is written down."""
 
-    answered_by = None
+    answered_by = f"{__name__}:DumplessExecution"
 
+
+class _DumplessSums(_Sums):
+    def dump_state(self):
+        raise KeyError("sums")
+
+
+class DumplessExecution(SumsExecution):
     def processor(self, bindings, answers):
-        class Processor(_Sums):
-            def dump_state(self):
-                raise KeyError("sums")
-
-        return Processor(self, answers)
+        return _DumplessSums(self.query, answers)
 
 
 class CannotCheck(MineQuery):
@@ -194,10 +200,12 @@ class CannotCheck(MineQuery):
 class AnswersOtherwise(MineQuery):
     """Answers with another column than it declares."""
 
-    answered_by = None
+    answered_by = f"{__name__}:OtherwiseExecution"
 
+
+class OtherwiseExecution(SumsExecution):
     def processor(self, bindings, answers):
-        return _Sums(self, pa.schema([pa.field("at", answers.field("at").type), pa.field("total", pa.int64())]))
+        return _Sums(self.query, pa.schema([pa.field("at", answers.field("at").type), pa.field("total", pa.int64())]))
 
 
 class CannotRead(MineQuery):

@@ -41,7 +41,7 @@ CODE = '''
     from attrs import define, field
     from skyband.queries.time_columns import at_field
     from skyband.roles import Backend
-    from skyband_specs.scaffold.query import MineQuery, _Sums
+    from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums
 
 
     class Tally(Backend):
@@ -96,8 +96,12 @@ CODE = '''
 
         kind: ClassVar[str] = "acme-count"
         roles: ClassVar[tuple[str, ...]] = ("tally",)
-        answered_by: ClassVar[str | None] = None
+        answered_by: ClassVar[str] = f"{__name__}:CountExecution"
         shard_by: ClassVar[str | None] = None
+
+
+    class CountExecution(SumsExecution):
+        """Answers with what the backend has counted."""
 
         def processor(self, bindings, answers):
             tally = bindings["tally"].create()
@@ -109,7 +113,7 @@ CODE = '''
                 def answer(self, at):
                     self._answers.append((at, tally.total()))
 
-            return Processor(self, answers)
+            return Processor(self.query, answers)
 '''
 JOB = """
 [source]

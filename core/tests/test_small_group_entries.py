@@ -118,7 +118,7 @@ class RowsOfGroups(SmallGroupsPerRow):
             self.told.setdefault(key, []).extend(rows["number"][start:stop].tolist())
         return SmallGroupAnswers(None, keys, keys[:0], ())
 
-    def load_entries(self, arrays):
+    def load_state(self, arrays):
         raise NotImplementedError
 
 

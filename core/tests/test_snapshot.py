@@ -115,11 +115,6 @@ def test_what_is_no_bytes_is_refused():
             decode(wrong)
 
 
-def test_an_older_format_says_what_to_do():
-    with pytest.raises(SnapshotError, match=r"written in format 1.*begin anew"):
-        decode(BLOB[:4] + (1).to_bytes(2, "little") + BLOB[6:])
-
-
 def test_a_newer_format_says_to_upgrade():
     newer = BLOB[:4] + (FORMAT + 1).to_bytes(2, "little") + BLOB[6:]
     with pytest.raises(SnapshotError, match=f"written in format {FORMAT + 1}.*upgrade skyband"):

@@ -5,7 +5,6 @@ The operator is a dictionary too, so that hundreds of random histories take a se
 
 import itertools
 import json
-import sys
 from collections import OrderedDict
 
 import numpy as np
@@ -238,23 +237,6 @@ def test_a_log_goes_on_until_it_is_as_long_or_as_large_as_it_may_be_and_no_step_
         assert after.base == (before.base if may_log else after.step)
     longest = max(head.step - head.base for head in heads)
     assert longest == LOGGED if given < 1000 else 1 < longest < LOGGED
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_a_state_whose_steps_are_one_entry_each_goes_on_in_pieces(seed, monkeypatch):
-    """As Skyband 0.1 wrote them, in format 2."""
-    with monkeypatch.context() as before:
-        before.setattr(step_log, "PIECE", 10**9)
-        before.setattr(state_store, "FORMAT", 2)
-        stream, cluster = Stream(), Cluster(np.random.default_rng(seed), monkeypatch)
-        before.setattr(sys.modules[__name__], "PIECE", 10**9)
-        for _ in range(4 + seed):
-            cluster.task(stream, fails=False)
-    assert stream.held["head"][0] == 2
-    for cache in cluster.caches:
-        cache.clear()
-    for _ in range(20):
-        cluster.task(stream, fails=False)
 
 
 @pytest.mark.parametrize("size", [1, 499, 500, 501, 999, 1000, 1001, 2500])

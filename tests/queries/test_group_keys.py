@@ -5,14 +5,11 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from families import FAMILIES, events, family
 from hypothesis import given
 from hypothesis import strategies as st
 from in_process_shards import on_shards
-from skyband.columns.hashing import hash_column, hash_columns
+from skyband.columns.hashing import hash_columns
 from skyband.engines import local
-from skyband.engines.local import LocalRun
-from skyband.operator import row_encoding
 from skyband.queries import make_query
 
 NAN = float("nan")
@@ -88,28 +85,3 @@ def test_the_groups_of_the_empty_text_and_of_null_are_two(shards):
 def test_a_group_has_one_name_in_whichever_order_its_rows_come():
     assert counts(["zero"]) == {("0.0",): 4, ("nan",): 1, ("None",): 1}
     assert counts(["zero"], ROWS.take([5, 4, 3, 2, 1, 0])) == counts(["zero"])
-
-
-def with_nulls(seed):
-    table = events(seed, rows=300, span=150)
-    place = [None if text == "place 0" else "" if text == "place 1" else text for text in table["place"].to_pylist()]
-    return table.set_column(table.column_names.index("place"), "place", pa.array(place)).combine_chunks()
-
-
-@pytest.mark.parametrize("kind", FAMILIES)
-def test_a_state_in_which_null_had_the_key_of_the_empty_text_goes_on_as_one_of_now(kind, monkeypatch):
-    """Where both were in it, they had been made one, and its rows stay what the state called them."""
-    table = with_nulls(7)
-    table = table.filter(pa.compute.not_equal(table["place"], "").fill_null(True)).combine_chunks()
-    first, second = table.slice(0, 150).to_batches()[0], table.slice(150).to_batches()[0]
-    query = family(kind, by=["place"], **({"carry": ["number"]} if kind in ("heavy-hitters", "top-k") else {}))
-    here, then = (LocalRun.start(query, table.schema) for _ in range(2))
-    here.push(first)
-    with monkeypatch.context() as before:
-        before.setattr(row_encoding, "hash_columns", lambda columns: hash_column(columns[0]))
-        then.push(first)
-    again = LocalRun.start(query, table.schema)
-    again.operator.restore(then.operator.snapshot())
-    assert again.operator.snapshot() == here.operator.snapshot() != then.operator.snapshot()
-    assert again.push(second).equals(here.push(second))
-    assert again.finish().equals(here.finish())

@@ -97,23 +97,11 @@ def test_states_that_are_not_one_of_each_shard_are_refused(tmp_path, shards):
         savepoint.read(tmp_path / "saved")
 
 
-@pytest.mark.parametrize("keys", [{"query": {"kind": "distinct-count"}}, {"source": None}], ids=["by", "history"])
-def test_older_savepoints_whose_shards_can_be_told_apart_are_read(tmp_path, keys):
-    """With `by` the groups say where they belong, and those of history came in the order of their numbers."""
-    write(tmp_path / "saved", family("distinct-count", by=["place"] if "query" in keys else []))
-    path = tmp_path / "saved" / "savepoint.json"
-    manifest = {**json.loads(path.read_text()), "format": 1, **({} if "query" in keys else keys)}
-    manifest["states"] = [{"file": entry["file"], "bytes": entry["bytes"]} for entry in manifest["states"]]
-    path.write_text(json.dumps(manifest))
-    assert savepoint.read(tmp_path / "saved").snapshots() == STATES
-
-
 @pytest.mark.parametrize(
     ("before", "here", "said"),
     [
         ({"where": None, "select": None}, {"where": "status = 404"}, "source.where: was nothing .*got 'status = 404'"),
         ({"where": None, "select": ["ts"]}, {}, "source.select: was .'ts'. .*got nothing"),
-        ({}, {"where": "status = 404"}, None),  # of an older Skyband, which did not say
     ],
 )
 def test_rows_that_are_chosen_otherwise_are_refused(tmp_path, before, here, said):
@@ -121,9 +109,6 @@ def test_rows_that_are_chosen_otherwise_are_refused(tmp_path, before, here, said
     held = savepoint.write(tmp_path / "saved", family("distinct-count"), STATES, 7, {}, position)
     source = Source("parquet", "/somewhere", stream=True, **here)
     job = Job("counts", source, held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
-    if said is None:
-        _check_source(job, held)
-        return
     with pytest.raises(ConfigError, match=said):
         _check_source(job, held)
 
@@ -137,13 +122,11 @@ def test_a_savepoint_holds_no_password_and_is_of_the_same_source_under_a_new_one
     manifest = tmp_path / "saved" / "savepoint.json"
     kept = manifest.read_text()
     assert "hunter2" not in kept
-    for written in (kept, kept.replace("***", "hunter2")):  # as an older Skyband wrote it
-        manifest.write_text(written)
-        held = savepoint.read(tmp_path / "saved")
-        job = Job("counts", source("another"), held.query, {}, Sink("parquet", "a", "b"), {}, None)
-        _check_source(job, held)
-        with pytest.raises(ConfigError, match=r"source.path: was 's3a://reader:\*\*\*@lake/visits' "):
-            _check_source(evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held)
+    held = savepoint.read(tmp_path / "saved")
+    job = Job("counts", source("another"), held.query, {}, Sink("parquet", "a", "b"), {}, None)
+    _check_source(job, held)
+    with pytest.raises(ConfigError, match=r"source.path: was 's3a://reader:\*\*\*@lake/visits' "):
+        _check_source(evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held)
 
 
 @pytest.mark.parametrize("name", ["subscribe", "subscribePattern", "assign"])
@@ -193,7 +176,6 @@ def change_json(**changes):
         (change_json(states=[{"file": "00000.skyband", "bytes": 3, "shard": 1}]), r"1 states are of the shards \[1\]"),
         (change_json(states=[{"file": "00000.skyband", "bytes": 3}]), "is damaged: KeyError: 'shard'"),
         (change_json(format=3, made_by=7), "was made by skyband None, this is"),
-        (change_json(format=1, made_by={"skyband": "0.1"}), "took its 2 shards for one another: make it again"),
         (lambda folder: (folder / "savepoint.json").write_text("[" * 100_000), "damaged: savepoint.json: .*recursion"),
         (change_json(query={"kind": "tallest"}), "tallest"),
     ],
@@ -214,7 +196,7 @@ def test_a_checkpoint_that_began_with_anything_else_is_not_begun_again(tmp_path)
     checkpoint = tmp_path / "checkpoint"
     job = Job("counts", source, saved[0].query, {}, Sink("parquet", None, str(checkpoint)), {}, None)
     checkpoint.mkdir()
-    (checkpoint / MARK).write_text(json.dumps({"savepoint": saved[0].id, "skyband": "1", "shards": 2}))
+    (checkpoint / MARK).write_text(json.dumps({"savepoint": saved[0].id, "skyband": "1"}))
     begin_from(None, job, None, tmp_path / "one")
     with pytest.raises(EngineError, match="has begun otherwise"):
         begin_from(None, job, None, tmp_path / "other")

@@ -66,9 +66,7 @@ def decode(blob: bytes) -> Snapshot:
     if version > FORMAT:
         raise SnapshotError(f"written in format {version}, this Skyband reads up to {FORMAT}: upgrade skyband")
     body = whole[_ENVELOPE.size :]
-    if version == 1:
-        raise SnapshotError("written in format 1, from before the first release: begin anew, and take a snapshot then")
-    if version < 1 or zeros != _NO_BYTES or zlib.crc32(body) != checksum:
+    if version != FORMAT or zeros != _NO_BYTES or zlib.crc32(body) != checksum:
         raise SnapshotError("damaged: its checksum does not match; restore from an older one")
     return Snapshot(*unpack(body))
 

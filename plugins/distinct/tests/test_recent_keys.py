@@ -1,7 +1,7 @@
 """The most recent keys are the most recent keys, in whatever order the rows come."""
 
 import numpy as np
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from skyband_distinct.recent_keys import RecentKeys
 
@@ -61,23 +61,6 @@ def test_it_knows_the_moments_with_fewer_keys_than_its_size_and_no_others(rows, 
     recent, last = fed(rows, cut), last_of(rows).values()
     for since in range(-31, 32):
         assert recent.knows(since) == (sum(time >= since for time in last) < SIZE)
-
-
-@given(st.lists(row, min_size=60, max_size=110), rows, st.booleans())
-def test_a_list_of_before_had_one_key_fewer_and_goes_on(rows, others, asked):
-    whole = fed(rows)
-    assume(whole.overflowed)
-    times, keys = whole.entries()
-    before, last = RecentKeys(SIZE), last_of(rows).values()
-    before.load(times[:-1], keys[:-1], overflowed=True)
-    for since in range(-31, 32) if asked else ():
-        fewer = sum(time >= since for time in last) < SIZE - 1
-        assert before.knows(since) == (fewer or since > times[-2])
-    before.add(*columns(others))
-    last = last_of(rows + others).values()
-    for since in range(-31, 32):
-        if before.knows(since):
-            assert before.count(since) == sum(time >= since for time in last)
 
 
 @given(rows, st.integers(1, 50))

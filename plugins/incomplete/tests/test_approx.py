@@ -141,18 +141,6 @@ def test_a_state_in_which_chances_count_in_part_is_refused():
             fresh.load_state({**state, name: np.array(values)})
 
 
-def test_a_state_of_before_exact_reports_says_nothing_where_nothing_is_expected():
-    stream = reports(5, 100, 3, 12, 1.0)
-    ranker, twin = (skyband.create("object-ranker", "approx", k=3, window=40, streams=3) for _ in range(2))
-    feed(ranker, stream, 0, 60)
-    state = ranker.dump_state()
-    then = {"since_refresh": np.array([60]), "chances": np.zeros(3)}
-    twin.load_state({**state, **then})
-    assert twin.snapshot() == ranker.snapshot()
-    with pytest.raises(skyband.SnapshotError, match="chances"):
-        twin.load_state({**state, **then, "chances": np.zeros(2)})
-
-
 def test_join_sizes_are_those_of_sets():
     rng = np.random.default_rng(1)
     sets = [set(rng.integers(0, 40, 25).tolist()) for _ in range(4)]

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Q = TypeVar("Q", bound=Query)
 
-_METHODS = ("processor", "small_groups", "partition", "merge", "unmerged")
-"""What queries had themselves before there were executions."""
-
 
 class Execution(ABC, Generic[Q]):
     """The other half of a query: `Query.answered_by` names its class, which is imported when a query first runs.
@@ -102,23 +99,9 @@ class Execution(ABC, Generic[Q]):
         return f"{info.name} lacks merge: {info.lacks['merge']}" if "merge" in info.lacks else None
 
 
-class _AnsweredByItself(Execution[Query]):
-    """Of a query written before there were executions, which has these methods itself."""
-
-    def __init__(self, query: Query) -> None:
-        super().__init__(query)
-        for name in _METHODS:
-            if hasattr(query, name):
-                setattr(self, name, getattr(query, name))
-
-    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002
-        raise PluginError(f"query {self.query.kind!r} has neither `answered_by` nor a method `processor`")
-
-
 def execution_of(query: Query) -> Execution[Any]:
     """The execution of a query. Raises PluginError where the class it names is not there or is something else."""
-    place = type(query).answered_by
-    return _AnsweredByItself(query) if place is None else _load(place, query.kind)(query)
+    return _load(type(query).answered_by, query.kind)(query)
 
 
 def check_broadcast(query: Query, rows: pa.Table, schema: pa.Schema | None) -> RefusedRows:

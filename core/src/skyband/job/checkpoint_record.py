@@ -10,11 +10,11 @@ from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.job.model import Job
-from skyband.job.savepoints.savepoint import fact_text, path_to_keep, source_facts
+from skyband.job.savepoints.savepoint import fact_text, source_facts
 from skyband.job.spark.sink_log import latest
 
 RECORD = "skyband-job.json"
-_PATH, _QUERY = "source.path", "query."
+_QUERY = "query."
 _ROWS = "answers would be made of rows chosen in two ways"
 _REASONS = {
     "source.explode": _ROWS,
@@ -28,13 +28,11 @@ _POSITION = "how far the other one was read means nothing in this"
 def check_goes_on(job: Job, checkpoint: Path) -> None:
     """Raise ConfigError, with every change, where the job may not go on with a checkpoint; else record what it is.
 
-    One of an older Skyband, which has no record yet, gets one; of a stream that failed before its first micro-batch it
-    is written anew.
+    Of a stream that failed before its first micro-batch the record is written anew.
     """
     path, now = checkpoint / RECORD, _facts(job)
-    record = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
-    before = {name: path_to_keep(value) if name == _PATH else value for name, value in record.items()}
-    names = {*before, *(name for name in now if record and name.startswith(_QUERY))}
+    before = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
+    names = {*before, *(name for name in now if before and name.startswith(_QUERY))}
     problems = [
         Problem(name, f"was {fact_text(before.get(name))} when the checkpoint was begun "
                 f"(got {fact_text(now.get(name))}): {_reason(name)}; change it back, or give the changed job a new "
@@ -44,7 +42,7 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
     ]  # fmt: skip
     if problems:
         raise ConfigError(*problems)
-    if record != now:
+    if before != now:
         partial = path.with_name(f".{RECORD}.partial")
         try:
             partial.write_text(json.dumps(now, indent=2) + "\n", "utf-8")

@@ -51,7 +51,7 @@ def defaults_of(query: Query) -> dict[str, str]:
 def check_same(recorded: Any, expected: Mapping[str, str], defaults: Mapping[str, str]) -> None:
     """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed.
 
-    Keys that an older Skyband did not know it had left at their `defaults`; column types it did not write down.
+    Keys that an older Skyband did not know it had left at their `defaults`.
     """
     if not isinstance(recorded, dict):
         raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
@@ -70,7 +70,7 @@ def differences(
     return {
         name: f"{name} was {_readable(before.get(name))}, is {_readable(expected.get(name))}"
         for name in sorted({*before, *expected})
-        if before.get(name) != expected.get(name) and (name in before or not name.startswith("column "))
+        if before.get(name) != expected.get(name)
     }
 
 

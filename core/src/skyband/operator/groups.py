@@ -22,7 +22,6 @@ from skyband.groups.plain_turns import PlainTurn, plain_turns
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct, search_sorted
-from skyband.operator.group_key_migration import with_keys_of_now
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.state_validation import StateReader
 
@@ -279,7 +278,6 @@ class Groups:
     def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
         """Take over a `dump_state`. changed: it is of a query with other parts."""
         values = state_arrays.frame_from_array("values", arrays, self.values)
-        arrays = with_keys_of_now(arrays, values)
         state = StateReader(arrays)
         keys = state.ascending("key", dtype=np.uint64, strictly=True)
         state.require(

@@ -156,11 +156,10 @@ class OperatorState:
         self.watermark, joined_at = state.header["watermark"], state.header["joined_at"]
         if not all(time is None or is_time(time) for time in (self.watermark, *joined_at.values())):
             raise SnapshotError(f"contradicts itself: no time is {self.watermark!r}, or one of {joined_at!r:.200}")
-        if "clock" in state.arrays:  # checkpoints of before there was one go on from their watermark
-            clock = StateReader(state.arrays).column("clock", np.int64, len(self.clock.to_list()))
-            self.clock.load_state(clock.tolist())
+        clock = StateReader(state.arrays).column("clock", np.int64, len(self.clock.to_list()))
+        self.clock.load_state(clock.tolist())
         if joined is not None and self.changes is not None:
-            self._check_asked_before(state.header.get(_ASKED))
+            self._check_asked_before(state.header.get(_ASKED, []))
         joined = self.watermark if joined is None else joined
         self.joined_at = {part: joined_at.get(part, joined) for part in query.subqueries}
         if "waiting" in state.arrays:
@@ -187,7 +186,7 @@ class OperatorState:
     def _check_asked_before(self, asked: Any) -> None:
         """Raise SnapshotError where turns after the state answered what is not asked now: their changes were told."""
         here = self._asked
-        stay = asked is None or ({*asked} <= {*here} if self.bound.query.subqueries else asked == here)
+        stay = {*asked} <= {*here} if self.bound.query.subqueries else asked == here
         if not stay:
             keys = ", ".join(self.bound.query.evolvable)
             raise SnapshotError(
@@ -262,7 +261,7 @@ def check_fits(bound: BoundQuery, state: Snapshot) -> None:
 
 
 def shard_of(state: Snapshot, here: Shard | None) -> Shard | None:
-    """Which shard a snapshot is of; that of here, where it is older and does not say. Raises SnapshotError at two."""
+    """Which shard a snapshot is of; that of here, where it does not say. Raises SnapshotError at two."""
     shard = Shard.from_header(state.header.get("shard"))
     if None not in (shard, here) and shard != here:
         raise SnapshotError(f"the state is of {shard}, not of {here}: they were taken for one another")

@@ -32,8 +32,7 @@ _REASONS = {
 def take_over(blobs: Sequence[bytes], before: Query, make: Callable[[bool], Operator], shards: int) -> list[Operator]:
     """The operators of `shards` shards, by number, that go on from snapshots, one of each shard of a query `before`.
 
-    The snapshots may come in any order where they say which shard they are of: those of an older Skyband do not, and
-    come by number.
+    The snapshots may come in any order where they say which shard they are of; else they come by number.
 
     make: a fresh operator of the query that goes on, given whether it is one of several shards whose answers are
     merged. Raises SnapshotError where the states are of another query or backend, ConfigError where they cannot be

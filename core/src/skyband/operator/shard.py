@@ -20,7 +20,7 @@ class Shard:
 
     @classmethod
     def from_header(cls, value: Any) -> "Shard | None":
-        """Out of a state's header, None where there is none, as in older states. Raises SnapshotError for no shard."""
+        """Out of a state's header, None where there is none. Raises SnapshotError for no shard."""
         if value is None:
             return None
         if not (isinstance(value, list) and len(value) == 2 and all(type(entry) is int for entry in value)):

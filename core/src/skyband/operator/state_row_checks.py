@@ -11,7 +11,6 @@ from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.state_frame_checks import check_numbers, refused_as_damage
 from skyband.config.durations import MOST
 from skyband.errors import SnapshotError
-from skyband.operator.group_key_migration import frame_with_keys_of_now
 from skyband.operator.row_encoding import check_years, encode
 from skyband.operator.shard import Shard
 from skyband.queries.error_attribution import attributed
@@ -37,7 +36,7 @@ class StateRowChecks:
         part = columns.pop(keyed_frames.PART, pa.int8())
         if part != pa.int8() or columns != self._types or len(set(frame.schema.names)) < len(frame.schema):
             raise SnapshotError(f"holds rows with the columns {columns}, the query's are {self._types}")
-        frame = frame_with_keys_of_now(keyed_frames.concatenated([frame]), len(self.query.by))
+        frame = keyed_frames.concatenated([frame])
         most = TIME_MAX - 1 if pa.types.is_integer(self.schema.field(self.query.time).type) else MOST
         times = check_numbers(frame, keyed_frames.TIME, at_least=-most, at_most=most)
         groups = check_numbers(frame, keyed_frames.GROUP, at_most=None if self.query.by else 0)

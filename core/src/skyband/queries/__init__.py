@@ -54,8 +54,8 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise PluginError(f"{message} has no {', '.join(missing)}")
-    if cls.answered_by is None and not hasattr(cls, "processor"):
-        raise PluginError(f"{message} has neither `answered_by`, the place of its Execution, nor a method `processor`")
+    if not isinstance(getattr(cls, "answered_by", None), str):
+        raise PluginError(f"{message} does not say by `answered_by` where its Execution is")
     BROUGHT_BY[cls] = distribution
     return cls
 

@@ -60,7 +60,7 @@ class Query(Named, ABC):
     roles: ClassVar[tuple[str, ...]]
     """The roles whose backends it asks; there may be none."""
 
-    answered_by: ClassVar[str | None] = None
+    answered_by: ClassVar[str]
     """"package.module:Class" of its `Execution`, which says how it is answered; imported when a query first runs."""
 
     shard_by: ClassVar[str | None] = None

@@ -14,8 +14,6 @@ from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError, InputError, Problem, suggest
 from skyband.roles.clock import Clocked
 from skyband.roles.sharding import BOTH
-from skyband.roles.sharding import BUILD as KEPT  # noqa: F401 - what plugins of 0.1 call it
-from skyband.roles.sharding import PROBE as MEETS  # noqa: F401
 from skyband.roles.similarity import misbehaviour
 
 SIMILARITIES = ("jaccard", "cosine", "dice", "overlap", "hamming", "containment")

@@ -36,8 +36,7 @@ class PcsaMlReader(SketchReader):
         self._keys = reader.column("recent_keys", np.uint64, len(times))
         self._overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         begun, count = self._now is not None, len(times)
-        most = self._size - 1  # which an overflowed list of before had, too
-        fits = most <= count <= self._size if self._overflowed else begun <= count <= most * begun
+        fits = count == self._size if self._overflowed else begun <= count <= (self._size - 1) * begun
         if not fits:
             message = f"cannot be {count} of at most {self._size}, where overflowed is {self._overflowed}"
             reader.require(False, "recent_keys", message)

@@ -107,8 +107,6 @@ class RecentKeys:
             self._widen(min(2 * len(times), _MOST_SLOTS * self.size))
         self.add(times, keys)
         self.overflowed = self.overflowed or overflowed
-        if self.overflowed and self._count < self.size:
-            self._prune()  # of a state of before, which has one fewer: what is older was left out
 
     def _enter(self, times: Int64, keys: UInt64, highs: Int64, backward: bool, row: int) -> int:
         time, key = np.int64(self._bar[0]), np.uint64(self._bar[1])
@@ -139,11 +137,11 @@ class RecentKeys:
         self._times.fill(TIME_MIN)
         reenter(self._times, self._keys, times, keys, time, key)
         self._bar = int(time), int(key)
-        self._count = min(self.size, len(times))
+        self._count = self.size
 
     def _worst(self, times: Int64, keys: UInt64) -> tuple[Any, Any]:
-        """The time and key of the worst of the best `size`, or of all where there are fewer. O(n)."""
-        size = min(self.size, len(times))  # states of before have one fewer
+        """The time and key of the worst of the best `size`. O(n)."""
+        size = self.size
         # numpy selects: numba's own partition and sort would take ten seconds to compile
         time = np.partition(times, len(times) - size)[len(times) - size]
         return time, np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]

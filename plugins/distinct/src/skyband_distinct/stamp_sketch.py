@@ -123,8 +123,7 @@ class StampSketch(Sketch):
         keys = reader.column("recent_keys", np.uint64, len(times))
         overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         size, begun = self._recent.size, self._now is not None
-        # A list of before, of an overflowed sketch, had one key fewer.
-        fits = size - 1 <= len(times) <= size if overflowed else begun <= len(times) <= (size - 1) * begun
+        fits = len(times) == size if overflowed else begun <= len(times) <= (size - 1) * begun
         reader.require(
             fits, "recent_keys", f"cannot be {len(keys)} of at most {size}, where overflowed is {overflowed}"
         )

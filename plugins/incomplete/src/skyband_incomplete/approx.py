@@ -233,9 +233,7 @@ class AppearanceCorrelation(InstanceRanker):
             reader.require(not len(chances), "chances", "must be none where they do not count yet")
             return
         reader.require(len(since) == 1, "since_refresh", f"must be one count (got {len(since)})")
-        if self._live is not None:  # states of before `exact_reports` have both, and they counted as little
-            reader.require(len(chances) == self.streams, "chances", f"must be {self.streams} (got {len(chances)})")
-            return
+        reader.require(self._live is None, "since_refresh", "must be none where all reports are exact")
         self._count_on_chances()
         self._since_refresh = int(since[0])
         sizes = {self.streams} if self._appearance is None else {self.streams, self.streams << self.streams}

@@ -34,7 +34,7 @@ class MineQuery(Query):
     """
 
     kind: ClassVar[str] = "mine"
-    answered_by: ClassVar[str | None] = f"{__name__}:SumsExecution"
+    answered_by: ClassVar[str] = f"{__name__}:SumsExecution"
     roles: ClassVar[tuple[str, ...]] = ()  # the roles whose backends it asks: bindings["sketch"].create() is one
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)

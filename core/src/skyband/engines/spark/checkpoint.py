@@ -14,7 +14,7 @@ from skyband import snapshot
 from skyband.engines.spark import step_log
 from skyband.engines.spark.shard_keys import number_of
 from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.state_store import FORMAT, READ_FORMATS, Head
+from skyband.engines.spark.state_store import FORMAT, Head
 from skyband.errors import EngineError, SnapshotError
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.operator import Operator
@@ -119,10 +119,10 @@ class _States:
         reader = self._reader("head")
         names = tuple(reader.schema["value"].dataType.fieldNames())
         formats = {row[0] for row in reader.select("value.format").collect()} if "format" in names else {"none"}
-        if names != Head._fields or formats - {*READ_FORMATS}:
-            other = next(iter(formats - {*READ_FORMATS}), "another")
+        if names != Head._fields or formats - {FORMAT}:
+            other = next(iter(formats - {FORMAT}), "another")
             raise SnapshotError(
-                f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads up to {FORMAT}: use the "
+                f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads {FORMAT}: use the "
                 "Skyband that made it, or give the job a new checkpoint"
             )
         rows = reader.selectExpr("key.shard AS shard", "value.*").collect()

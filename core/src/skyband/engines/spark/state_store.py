@@ -30,8 +30,6 @@ if TYPE_CHECKING:  # imported by the processor, which must stay light
 
 FORMAT = 3
 """How states are written."""
-READ_FORMATS = (2, FORMAT)
-"""How states may be written that are read: in format 2 each step of a log is one entry, however large."""
 CHUNK = 256 * 1024
 """Bytes of a snapshot in one entry of the state."""
 
@@ -181,8 +179,8 @@ class StateStore:
             return Head(FORMAT, os.urandom(16), b"", b"", 0, 0, 0, 0, shards)
         rows: Iterable[Any] = self._state.get()
         head = Head._make(bytes(value) if isinstance(value, bytearray) else value for value in rows)
-        if head.format not in READ_FORMATS:
-            message = f"the checkpoint has format {head.format}, this Skyband reads up to {FORMAT}"
+        if head.format != FORMAT:
+            message = f"the checkpoint has format {head.format}, this Skyband reads {FORMAT}"
             raise SnapshotError(f"{message}: run the Skyband that made it, or give the job a new checkpoint")
         if head.shards != shards:
             raise SnapshotError(

@@ -1,7 +1,6 @@
 """Small groups of a query that answers each row as it comes, over windows of tuples: no moment is waited for."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
 
 import numpy as np
 
@@ -68,14 +67,6 @@ class SmallGroupsPerRow(SmallGroups):
 
     def dump_state(self) -> dict[str, Array]:
         return self._entries.dump_state()
-
-    @abstractmethod
-    def load_entries(self, arrays: Mapping[str, Array]) -> None:
-        """Take over entries from a `dump_state`. Raises SnapshotError where they cannot be."""
-
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        if arrays:  # else of a version that had a processor for each group
-            self.load_entries(arrays)
 
     def _check(self) -> None:
         """Raise AssertionError where its entries contradict one another."""

@@ -124,7 +124,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         carried = {} if self._carried is None else self._carried.dump_state()
         return {**super().dump_state(), "queries": self._queries, **state_arrays.with_prefix("carried", carried)}
 
-    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
         state, table = StateReader(arrays), self._table
         query_ids = state.column("queries", np.uint64).tolist()
         numbers = self._entries.numbers

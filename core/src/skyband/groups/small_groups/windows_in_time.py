@@ -165,8 +165,6 @@ class SmallTimeWindows(SmallGroups):
         return state
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
-        if not arrays:  # of a version that had a processor for each group
-            return
         state, table = StateReader(arrays), self._table
         until = state.number("until")
         entries, owners = self._entries.load_state(arrays, table.most, least_number=-(2**62))

@@ -28,7 +28,6 @@ from skyband.queries.query import Query
 from skyband.version import __version__
 
 FORMAT = 2
-"""1 did not say which shard a state is of. A stream's came in the order of Spark's keys, not of their numbers."""
 
 MANIFEST, STATES, SOURCE, SECOND = "savepoint.json", "states", "source", "rules"
 _TOPICS = ("subscribe", "subscribepattern", "assign")
@@ -64,10 +63,7 @@ class Savepoint:
     """How far the query's second table was read, where that was a stream."""
 
     def snapshots(self) -> list[bytes]:
-        """The state of each shard, by its number. Raises SnapshotError where one is not there or of another size.
-
-        Those of a stream with `by` that an older Skyband wrote come in any order: their groups tell where they belong.
-        """
+        """The state of each shard, by its number. Raises SnapshotError where one is not there or of another size."""
         files = _files_by_shard(_manifest(self.folder))
         return [_state(self.folder / STATES / name, size) for name, size in files]
 
@@ -80,18 +76,14 @@ def source_facts(source: Source) -> dict[str, Any]:
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
     table = {} if source.table is None else {"table": source.table}
     select = None if source.select is None else list(source.select)
+    path = None if source.path is None else without_passwords(source.path)
     rows = {"explode": source.explode, "where": source.where, "select": select}
-    return {"format": source.format, "path": path_to_keep(source.path), **table, **topics, **rows}
+    return {"format": source.format, "path": path, **table, **topics, **rows}
 
 
 def fact_text(value: Any) -> str:
     """One of these facts in an error."""
     return "nothing" if value is None else literal(value)
-
-
-def path_to_keep(path: Any) -> Any:
-    """A source's path without passwords, also one that an older Skyband wrote down as it was."""
-    return without_passwords(path) if isinstance(path, str) else path
 
 
 def checkpoint_of(job: Job) -> Path:
@@ -154,7 +146,7 @@ def write(
 def read(folder: Path) -> Savepoint:
     """Raises EngineError where there is no savepoint, SnapshotError where it is damaged or of a newer Skyband."""
     manifest = _manifest(folder)
-    if manifest.get("format") not in (1, FORMAT):
+    if manifest.get("format") != FORMAT:
         made_by = manifest.get("made_by")
         by = made_by.get("skyband") if isinstance(made_by, dict) else None
         message = f"was made by skyband {by}, this is {__version__}"
@@ -163,19 +155,12 @@ def read(folder: Path) -> Savepoint:
         position = _position(manifest["source"], folder / SOURCE)
         second = _position(manifest.get(SECOND), folder / SECOND)
         shards = len(_files_by_shard(manifest))
-        savepoint = Savepoint(
+        return Savepoint(
             folder, str(manifest["id"]), dict(manifest["made_by"]), make_query(manifest["query"]), shards,
             manifest["watermark"], position, second,
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {type(error).__name__}: {error}") from error
-    if manifest["format"] == 1 and position is not None and shards > 1 and not savepoint.query.by:
-        raise SnapshotError(
-            f"the savepoint {str(folder)!r} was made by skyband {savepoint.made_by.get('skyband')}, which took its "
-            f"{shards} shards for one another: make it again of the stream's checkpoint with skyband "
-            f"{__version__}, or begin with history"
-        )
-    return savepoint
 
 
 def _position(source: Any, log: Path) -> Position | None:
@@ -183,7 +168,6 @@ def _position(source: Any, log: Path) -> Position | None:
     if source is None:
         return None
     facts = {name: value for name, value in source.items() if name != "offset"}
-    facts["path"] = path_to_keep(facts.get("path"))
     return Position(facts, str(source["offset"]), log if log.is_dir() else None)
 
 
@@ -203,11 +187,11 @@ def _manifest(folder: Path) -> dict[str, Any]:
 def _files_by_shard(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     """The file of each shard's state, by its number, and its size."""
     files = {}
-    for place, entry in enumerate(manifest["states"]):
+    for entry in manifest["states"]:
         name = str(entry["file"])
         if Path(name).name != name:
             raise ValueError(f"{name!r} is no name of a file")
-        files[place if manifest["format"] == 1 else entry["shard"]] = (name, int(entry["bytes"]))
+        files[entry["shard"]] = (name, int(entry["bytes"]))
     if [*sorted(files)] != [*range(len(manifest["states"]))] or not files:
         raise ValueError(f"{len(manifest['states'])} states are of the shards {sorted(files)}")
     return [files[number] for number in range(len(files))]

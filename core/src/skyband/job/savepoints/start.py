@@ -13,14 +13,13 @@ from attrs import evolve
 from skyband import spark
 from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
-from skyband.job.model import SHAPING, Job, Source, local_path
+from skyband.job.model import Job, Source, local_path
 from skyband.job.savepoints import savepoint
 from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of, fact_text
 from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import sink_log as spark_sink_log
 from skyband.job.spark.errors import python_was_late
 from skyband.operator.resharding import take_over
-from skyband.queries.query import Query
 from skyband.version import __version__
 
 _STARTS = 3
@@ -59,19 +58,6 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
         if checkpoint.exists():
             checkpoint.rmdir()  # it is empty
         path.rename(checkpoint)
-
-
-def check_shards(checkpoint: Path, query: Query, shards: int) -> None:
-    """Raise SnapshotError where a stream began from a savepoint whose shards may have been taken for one another.
-
-    With `by` its groups tell, wherever its state is read.
-    """
-    mark = _mark(checkpoint)
-    if mark is not None and shards > 1 and not query.by and "shards" not in mark:
-        raise SnapshotError(
-            f"the checkpoint {str(checkpoint)!r} began from a savepoint with an older skyband, which took its {shards} "
-            "shards for one another: give the job a new checkpoint and begin it with history"
-        )
 
 
 @contextmanager
@@ -120,7 +106,7 @@ def _write(
             set_position(path, number=number)
         else:
             set_position(path, position.offset, position.log, number)
-    mark = {"savepoint": savepoint.id, "skyband": __version__, "shards": len(snapshots)}
+    mark = {"savepoint": savepoint.id, "skyband": __version__}
     (path / MARK).write_text(json.dumps(mark), "utf-8")
     return path
 
@@ -181,5 +167,5 @@ def _moved(key: str, position: Position | None, source: Source | None) -> list[P
             "goes on where that was left: rows would be lost or read twice; change it back",
         )
         for name in sorted({*before, *here})
-        if before.get(name) != here.get(name) and (name in before or name not in SHAPING)
+        if before.get(name) != here.get(name)
     ]

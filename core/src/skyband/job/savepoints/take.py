@@ -13,7 +13,6 @@ from skyband.job.job_error import secrets_hidden
 from skyband.job.progress import Progress
 from skyband.job.savepoints import savepoint
 from skyband.job.savepoints.savepoint import Position, Savepoint, checkpoint_of
-from skyband.job.savepoints.start import check_shards
 from skyband.job.savepoints.stream_lock import in_use
 from skyband.job.spark import sink_log as spark_sink_log
 from skyband.job.spark.errors import plain_errors
@@ -43,7 +42,6 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
         shards = read_shards(session, str(checkpoint), batch)
         if not shards or len(shards) != shards[0].head.shards:
             raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
-        check_shards(checkpoint, job.query, len(shards))
         checkpoint_record.check_goes_on(job, checkpoint)
         plan = plan_for(job, source_frame(session, job), len(shards))
         snapshots, watermarks = [], []

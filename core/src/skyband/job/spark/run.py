@@ -81,7 +81,7 @@ def run(
             totals = _batch(job, session, source, plan, progress)
         else:
             with _checkpoint_in_use(job):
-                _check_goes_on(job, plan)
+                _check_goes_on(job)
                 of_second = None if refused_rows is None else refused_rows.count
                 with bad_rows.beside(job, source, plan, of_second) as beside:
                     totals = _stream(job, Sources(source, rules), plan, progress, beside, reader)
@@ -109,12 +109,9 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
     return in_use(checkpoint)
 
 
-def _check_goes_on(job: Job, plan: ShardedPlan) -> None:
-    from skyband.job.savepoints.start import check_shards
-
+def _check_goes_on(job: Job) -> None:
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None:
-        check_shards(checkpoint, job.query, plan.shards)
         checkpoint_record.check_goes_on(job, checkpoint)
 
 

@@ -99,7 +99,7 @@ class DistinctCount(QueryWithRules):
     _hashed_keys: ClassVar[tuple[str, ...]] = ("item",)
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
     refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
-    answered_by: ClassVar[str | None] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
+    answered_by: ClassVar[str] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
     chart: ClassVar[str | None] = "bands"
     compared_by: ClassVar[tuple[str, ...]] = ("window",)
     compared_value: ClassVar[str | None] = "count"

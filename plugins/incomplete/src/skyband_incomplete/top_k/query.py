@@ -105,7 +105,7 @@ class TopK(Query):
 
     kind: ClassVar[str] = "top-k"
     roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
-    answered_by: ClassVar[str | None] = "skyband_incomplete.top_k.execution:TopKExecution"
+    answered_by: ClassVar[str] = "skyband_incomplete.top_k.execution:TopKExecution"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("object",)
     shard_by: ClassVar[str | None] = "key"

@@ -75,7 +75,7 @@ class Quantiles(QueryWithRules):
     """
 
     kind: ClassVar[str] = "quantiles"
-    answered_by: ClassVar[str | None] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
+    answered_by: ClassVar[str] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
     chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")

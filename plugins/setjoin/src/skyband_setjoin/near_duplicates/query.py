@@ -91,7 +91,7 @@ class NearDuplicates(Query):
 
     kind: ClassVar[str] = "near-duplicates"
     roles: ClassVar[tuple[str, ...]] = ("set-matcher",)
-    answered_by: ClassVar[str | None] = "skyband_setjoin.near_duplicates.execution:NearDuplicatesExecution"
+    answered_by: ClassVar[str] = "skyband_setjoin.near_duplicates.execution:NearDuplicatesExecution"
     chart: ClassVar[str | None] = "pairs"
     compared_by: ClassVar[tuple[str, ...]] = ("id", "match")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")

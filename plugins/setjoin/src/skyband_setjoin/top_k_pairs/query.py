@@ -81,7 +81,7 @@ class TopKPairs(Query):
 
     kind: ClassVar[str] = "top-k-pairs"
     roles: ClassVar[tuple[str, ...]] = ("pair-ranker",)
-    answered_by: ClassVar[str | None] = "skyband_setjoin.top_k_pairs.execution:TopKPairsExecution"
+    answered_by: ClassVar[str] = "skyband_setjoin.top_k_pairs.execution:TopKPairsExecution"
     chart: ClassVar[str | None] = "pairs"
     compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")

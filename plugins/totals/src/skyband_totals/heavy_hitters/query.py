@@ -142,7 +142,7 @@ class HeavyHitters(QueryWithRules):
     kind: ClassVar[str] = "heavy-hitters"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("object", "value")
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
-    answered_by: ClassVar[str | None] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
+    answered_by: ClassVar[str] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     shard_by: ClassVar[str | None] = "key"

@@ -125,7 +125,7 @@ class FeaturesTable(SmallGroupsPerRow):
         super().absorb(other, keys)
         self._due = TIME_MIN
 
-    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
         entries, owners = self._entries.load_state(arrays, _ANY_NUMBER)
         times = entries.column("time", np.int64, len(owners), at_least=-(2**62), at_most=2**62)
         same = owners[1:] == owners[:-1]

@@ -86,7 +86,7 @@ class RowFeatures(Query):
     chart: ClassVar[str | None] = "bands"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("distinct",)
     roles: ClassVar[tuple[str, ...]] = ()
-    answered_by: ClassVar[str | None] = "skyband_totals.row_features.execution:RowFeaturesExecution"
+    answered_by: ClassVar[str] = "skyband_totals.row_features.execution:RowFeaturesExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = tuple(NO_SUM.values())
     answered_reasons: ClassVar[tuple[str, ...]] = drop_reasons
     refused_keys: ClassVar[Mapping[str, str]] = {

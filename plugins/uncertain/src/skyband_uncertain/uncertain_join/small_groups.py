@@ -225,7 +225,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             names = state_arrays.frame_to_array("names", self._values.frame(self._entries.column("code")))
         return {**entries, **state_arrays.with_prefix("samples", samples), **names}
 
-    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
         entries, owners = self._entries.load_state(arrays, self._most)
         sides = entries.column("side", np.int8, len(owners), at_least=0, at_most=self._sides - 1)
         fine = (sides[1:] >= sides[:-1]) | (owners[1:] != owners[:-1])

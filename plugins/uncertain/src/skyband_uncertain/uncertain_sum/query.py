@@ -75,7 +75,7 @@ class UncertainSum(Query):
 
     kind: ClassVar[str] = "uncertain-sum"
     roles: ClassVar[tuple[str, ...]] = ("window",)
-    answered_by: ClassVar[str | None] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
+    answered_by: ClassVar[str] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
     chart: ClassVar[str | None] = "bands"
     compared_value: ClassVar[str | None] = "sum"

@@ -139,7 +139,7 @@ class SmallUncertainSums(SmallGroupsPerRow):
         promoted = Promoted(key, self._processor().begin_with(counts), rows.slice(stop, len(rows)))
         return key, answers, {name: column[:0] for name, column in counts.items()}, [promoted]
 
-    def load_entries(self, arrays: Mapping[str, Array]) -> None:
+    def load_state(self, arrays: Mapping[str, Array]) -> None:
         entries, owners = self._entries.load_state(arrays, self._most)
         for name in ("average", "expected"):
             entries.column(name, np.float64, len(owners), at_least=-_MOST, at_most=_MOST)

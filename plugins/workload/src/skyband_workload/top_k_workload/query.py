@@ -103,7 +103,7 @@ class TopKWorkload(Query):
 
     kind: ClassVar[str] = "top-k-workload"
     roles: ClassVar[tuple[str, ...]] = ("workload-ranker",)
-    answered_by: ClassVar[str | None] = "skyband_workload.top_k_workload.execution:TopKWorkloadExecution"
+    answered_by: ClassVar[str] = "skyband_workload.top_k_workload.execution:TopKWorkloadExecution"
     chart: ClassVar[str | None] = "ranks"
     compared_by: ClassVar[tuple[str, ...]] = ("query", "object")
     separate_answers: ClassVar[tuple[str, ...]] = ("query",)

@@ -1,1 +1,0 @@
-"""matcher/frozen-matcher: every sample of a probe against every sample held."""

@@ -1,1 +1,0 @@
-"""pair-ranker/frozen-pair-ranker: every valid pair, each found when its younger set comes."""

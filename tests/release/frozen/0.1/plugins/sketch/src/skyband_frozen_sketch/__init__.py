@@ -1,1 +1,0 @@
-"""sketch/frozen-sketch: every key with its latest time."""

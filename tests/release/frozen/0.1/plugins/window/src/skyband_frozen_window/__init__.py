@@ -1,1 +1,0 @@
-"""window/frozen-window: the kept probabilities, added up anew for every decision."""
