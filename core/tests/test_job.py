@@ -6,8 +6,9 @@ import pickle
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from skyband.engines.reference import LocalEngine
 from skyband.job import JobError, read_job
-from skyband.job.local.engine import LocalEngine
+from skyband.job.engines import engine_named
 from skyband.job.local.run import run as run_locally
 from skyband.job.model import local_path
 from skyband.job.progress import Progress
@@ -480,6 +481,6 @@ def test_rows_are_late_by_the_files_that_a_micro_batch_takes(job, files, late, h
     sets = ["source.format=csv", "source.path=logs", "source.schema=ts TIMESTAMP, client STRING", "source.stream=true"]
     sets += [f"source.options.maxFilesPerTrigger={files}", "sink.format=console", "query.delay=0 seconds"]
     read = read_job(path, sets, "local")
-    totals = run_locally(read, LocalEngine(), Progress())
+    totals = run_locally(read, engine_named("local"), LocalEngine(), Progress())
     assert (totals.rows_in, totals.rows_late) == (4, late)
     assert totals.late_by == hours * 3_600_000_000, "that of the latest row of all, whenever it came"

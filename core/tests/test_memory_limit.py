@@ -33,7 +33,7 @@ from pathlib import Path
 import numba, pyarrow.dataset, pyarrow.parquet
 from skyband.cli.commands import group
 import skyband.job.local.run, skyband_distinct.exact
-from skyband.job import memory_limit
+from skyband import memory_limit
 
 memory_limit.LEAST = 0  # all is loaded already
 group(["check", "--engine", "local", sys.argv[1]], standalone_mode=False)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     )
     from skyband.registry import backends, create, restore
     from skyband.registry.hookspecs import hookimpl
-    from skyband.registry.info import BackendInfo, FormatInfo, QueryInfo, RoleInfo
+    from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
 
 _HOMES = {
     "skyband.errors": (
@@ -34,7 +34,7 @@ _HOMES = {
         "SnapshotError",
     ),
     "skyband.registry.hookspecs": ("hookimpl",),
-    "skyband.registry.info": ("BackendInfo", "FormatInfo", "QueryInfo", "RoleInfo"),
+    "skyband.registry.info": ("BackendInfo", "EngineInfo", "FormatInfo", "QueryInfo", "RoleInfo"),
     "skyband.registry": ("backends", "create", "restore"),
     "skyband_compare.plots": ("plot",),
 }
@@ -50,6 +50,7 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "QueryInfo",
     "RoleInfo",
     "FormatInfo",
+    "EngineInfo",
     "SkybandError",
     "ConfigError",
     "InputError",

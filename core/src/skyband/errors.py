@@ -2,13 +2,16 @@
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import frozen
 
 
 class SkybandError(Exception):
     """Base of every error raised on purpose by Skyband."""
+
+    names_places: ClassVar[bool] = False
+    """Whether each line of its text says where it was written, so that nothing needs to stand before it."""
 
 
 NO_COLUMN, TEXT_COLUMN, NO_TABLE = "no-column", "text-column", "no-table"

@@ -1,7 +1,7 @@
-"""What core itself brings, through an entry point like any plugin's: the roles of the papers."""
+"""What core itself brings, as a plugin does: the roles of the papers, and the reference engine."""
 
 from skyband.registry.hookspecs import hookimpl
-from skyband.registry.info import RoleInfo
+from skyband.registry.info import EngineInfo, RoleInfo
 
 
 @hookimpl
@@ -21,6 +21,15 @@ def skyband_roles() -> list[RoleInfo]:
             capabilities=("any-subquery",),
         ),
     ]  # fmt: skip
+
+
+@hookimpl
+def skyband_engines() -> list[EngineInfo]:
+    """The reference."""
+    return [
+        EngineInfo("local", "skyband.engines.reference:LocalEngine", "this process, without Java: the reference"),
+        EngineInfo("spark", "skyband.job.spark.engine:SparkEngine", "Spark through PySpark, in batch and as a stream"),
+    ]
 
 
 def _role(

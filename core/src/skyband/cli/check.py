@@ -2,7 +2,7 @@
 
 import click
 
-from skyband.cli.options import job_options
+from skyband.cli.job_options import job_options
 
 
 @click.command(short_help="Check a job, or propose one for data without any.")

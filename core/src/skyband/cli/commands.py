@@ -22,6 +22,7 @@ from skyband.version import __version__
 COMMANDS = (
     "backends",
     "queries",
+    "engines",
     "formats",
     "describe",
     "check",
@@ -203,10 +204,9 @@ def _stdout_failure(error: BaseException) -> Failure | None:
 
 def _failure(error: BaseException, plugin: str | None = None) -> Failure:
     """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
-    from skyband.job.job_error import JobError
-    from skyband.job.memory_limit import suspicion, used_up
+    from skyband.memory_limit import suspicion, used_up
 
-    if isinstance(error, JobError):
+    if isinstance(error, SkybandError) and error.names_places:
         return Problems(str(error))
     if isinstance(error, PluginError) and error.__cause__ is not None:
         return Failure(f"{error}\n--debug shows where it happened.")

@@ -1,7 +1,6 @@
 """Options that several commands share."""
 
 import difflib
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -9,7 +8,6 @@ import click
 from skyband.errors import ConfigError, PluginError, suggest
 from skyband.registry.install_hints import comes_with
 
-ENGINES = ("spark", "local")
 QUERY, FORMAT = "query", "format"
 """What stands before a kind of query, or the name of a format, where a backend has its role."""
 
@@ -44,22 +42,27 @@ class RoleName(click.types.StringParamType):
 ROLE = RoleName()
 
 
-def job_argument(command: Callable[..., Any]) -> Any:
-    """The job file, changes to it, and the engine that runs it."""
-    return click.argument("job", type=click.Path(exists=True, dir_okay=False))(job_options(command))
+class EngineName(click.types.StringParamType):
+    """The name of an engine; which ones are installed is looked up only when it is needed."""
+
+    name = "engine"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from skyband.registry import installed
+
+        try:
+            return installed().engine(str(value)).info.name  # raises PluginError where two bring one of this name
+        except ConfigError as error:
+            self.fail(", ".join(problem.message for problem in error.problems), param, ctx)
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        from skyband.registry import installed
+
+        names = dict.fromkeys(entry.info.name for entry in installed().engine_listing())
+        return f"[{'|'.join(names)}]"
 
 
-def job_options(command: Callable[..., Any]) -> Any:
-    """Changes to a job, and the engine that runs it."""
-    command = click.option(
-        "--engine", type=click.Choice(ENGINES), default="spark", show_default=True,
-        help="What runs the job; local needs no Java.",
-    )(command)  # fmt: skip
-    return click.option(
-        "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
-        help="Change a key of the job, such as backends.sketch=se-fm, or with -KEY take it out; may be given several "
-        "times.",
-    )(command)  # fmt: skip
+ENGINE = EngineName()
 
 
 def backend_key(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:
@@ -118,14 +121,3 @@ def _closest(name: str) -> str:
     close = difflib.get_close_matches(name, [info.name for info in infos], n=1)
     keys = [info.key for info in infos if info.name in close]
     return f"did you mean {' or '.join(keys)}?" if keys else "skyband backends lists them"
-
-
-def settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """`--set` as it was written, each KEY=VALUE or -KEY."""
-    from skyband.job.job_file import removes
-
-    for value in values:
-        key, equals, _ = value.partition("=")
-        if not removes(value) and (not equals or not all(key.strip().split("."))):
-            raise click.BadParameter(f"must be KEY=VALUE, such as query.k=10 (got {value!r})", ctx, parameter)
-    return values

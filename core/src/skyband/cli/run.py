@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from skyband.cli.options import AS_JSON, job_argument
+from skyband.cli.job_options import job_argument
+from skyband.cli.options import AS_JSON
 
 
 def _set_log(ctx: click.Context, _: click.Parameter, value: str) -> str:

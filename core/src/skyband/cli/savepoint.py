@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from skyband.cli.options import settings
+from skyband.cli.job_options import settings
 from skyband.cli.paths import FolderToWrite
 
 

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from skyband.cli.options import settings
+from skyband.cli.job_options import settings
 
 
 @click.command(short_help="Show what the checkpoint of a stream holds.")

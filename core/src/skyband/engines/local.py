@@ -12,9 +12,11 @@ from attrs import define, field
 from skyband.arrays import TIME_MIN
 from skyband.columns.arrow_normalization import check_whole, columns_as, usual_schema
 from skyband.columns.keyed_frames import decoded
+from skyband.engines.engine import Run
 from skyband.errors import InputError
 from skyband.operator.bad_rows import Unreadable, late_rows, unreadable_rows
 from skyband.operator.bind_backends import bind
+from skyband.operator.metrics import Metrics
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode, hashed_columns
 from skyband.queries import make_query
@@ -24,7 +26,7 @@ from skyband.watermark import EventTimeProgress, Ticking
 
 
 @define(eq=False)
-class LocalRun:
+class LocalRun(Run):
     """A query over batches as they come: `push` each, then `finish`.
 
     Late rows and those that say nothing are dropped, and counted in the operator's metrics.
@@ -59,9 +61,30 @@ class LocalRun:
         own_query, own_schema = for_a_program(make_query(query)), usual_schema(schema)
         return cls(Operator(own_query, bind(own_query, own_schema, backends), own_schema))
 
-    def push(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
-        return self.step(self.add(batch))
+    @property
+    def query(self) -> Query:  # type: ignore[override]
+        return self.operator.query
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.operator.schema
+
+    @property
+    def result_schema(self) -> pa.Schema:
+        return self.operator.result_schema
+
+    @property
+    def watermark(self) -> int | None:
+        return self.operator.watermark
+
+    def take_metrics(self) -> Metrics:
+        return self.operator.take_metrics()
+
+    def snapshot(self) -> bytes:
+        return self.operator.snapshot()
+
+    def restore(self, blob: bytes) -> None:
+        self.operator.restore(blob)
 
     def step(self, progress: EventTimeProgress) -> pa.RecordBatch:
         """Answer what the rows just added let pass."""

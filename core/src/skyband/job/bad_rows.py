@@ -9,7 +9,7 @@ from attrs import evolve
 
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, Problem
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.model import Job, Sink, Source
 from skyband.job.path_overlap import clash, overlaps
 from skyband.job.table_location import place_of
@@ -59,7 +59,7 @@ def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
 
 
 def problems_of(
-    name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: Engine, query: "Query | None",
+    name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: JobEngine, query: "Query | None",
     schema: "pa.Schema | None", job_file: Path | None, second: str | None = None,
 ) -> list[Problem]:  # fmt: skip
     """What is wrong with the place, beside its keys each for itself; `others`: sinks apart from it, by their keys.

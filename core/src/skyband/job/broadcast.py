@@ -9,7 +9,7 @@ from skyband.config.parameters import build
 from skyband.errors import ConfigError, InputError, PluginError, Problem
 from skyband.file_listing import data_files
 from skyband.job.checking import open_checked
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.model import Source, local_path
 from skyband.job.sources.source_files import open_files
 
@@ -48,7 +48,7 @@ def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source
 
 
 def broadcast_problems(
-    source: Source, query: "Query | None", engine: Engine, zone: str | None, schema: "pa.Schema | None"
+    source: Source, query: "Query | None", engine: JobEngine, zone: str | None, schema: "pa.Schema | None"
 ) -> list[Problem]:
     """What is wrong with the second source, and with the rows of one that is no stream; fields as seen from its key.
 
@@ -75,7 +75,7 @@ def of_second(problems: Iterable[Problem]) -> list[Problem]:
     return [evolve(one, field=one.field.removeprefix("source").removeprefix(".")) for one in problems]
 
 
-def as_read(source: Source, engine: Engine) -> Source:
+def as_read(source: Source, engine: JobEngine) -> Source:
     """A second source as an engine reads it: one that answers in this process reads it all before it begins."""
     return evolve(source, stream=False) if engine.in_process else source
 

@@ -18,6 +18,7 @@ from skyband.registry import Binding
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from skyband.engines.engine import InProcessEngine, Run
     from skyband.engines.local import LocalRun
 
 
@@ -45,12 +46,19 @@ class CheckedJob(Job):
 
     def begin_here(self) -> "LocalRun":
         """Its query, about to run in this process over the columns of `rows` that it reads."""
+        from skyband.engines.local import LocalRun
+        from skyband.engines.reference import LocalEngine
+
+        begun = self.begin_on(LocalEngine())
+        assert isinstance(begun, LocalRun)
+        return begun
+
+    def begin_on(self, engine: "InProcessEngine") -> "Run":
+        """The same on another engine of this process."""
         import pyarrow as pa
 
         from skyband.columns.arrow_normalization import usual_schema
-        from skyband.engines.local import LocalRun
-        from skyband.operator.operator import Operator
 
         assert self.schema is not None, "of a source that only Spark reads"
         schema = usual_schema(pa.schema([self.schema.field(name) for name in self.query.columns]))
-        return LocalRun(Operator(self.query, self.bindings, schema))
+        return engine.begin(self.query, self.bindings, schema)

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, ConfigError, PluginError, Problem
 from skyband.job.column_name_clashes import names_alike
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.model import AVAILABLE_NOW, KeyedSink, Sink, Source
 from skyband.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
 from skyband.job.path_overlap import overlaps
@@ -38,7 +38,7 @@ def check_job(
     query: Any,
     backends: Mapping[str, Any],
     sink: Sink | None,
-    engine: Engine,
+    engine: JobEngine,
     zone: str | None = None,
     job_file: Path | None = None,
     case_sensitive: bool = False,
@@ -90,7 +90,7 @@ def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     return unwritable_in_csv(answers)
 
 
-def open_checked(source: Source, engine: Engine, zone: str | None) -> tuple[OpenSource, list[Problem]]:
+def open_checked(source: Source, engine: JobEngine, zone: str | None) -> tuple[OpenSource, list[Problem]]:
     """A source, opened where its keys are right; and what is wrong with it."""
     problems = _source(source, engine, zone)
     try:
@@ -102,7 +102,7 @@ def open_checked(source: Source, engine: Engine, zone: str | None) -> tuple[Open
         return OpenSource(), problems + [problem.within("source") for problem in error.problems]
 
 
-def _source(source: Source, engine: Engine, zone: str | None) -> list[Problem]:
+def _source(source: Source, engine: JobEngine, zone: str | None) -> list[Problem]:
     problems = []
     if source.of_files and source.path is None:
         problems.append(Problem("source.path", f"is required for {source.format}: a file, a folder or a pattern"))
@@ -136,7 +136,7 @@ def _for_streams(source: Source, sink: Sink | None) -> list[Problem]:
     return [Problem(keys[0], f"is for streams{others}: set source.stream = true, or {drop}")]
 
 
-def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
+def _sink(sink: Sink, engine: JobEngine, stream: bool | None) -> list[Problem]:
     """stream: None where the source could not be built, so that the sink is not blamed for its fault."""
     problems = []
     if sink.of_files and sink.path is None:
@@ -149,7 +149,7 @@ def _sink(sink: Sink, engine: Engine, stream: bool | None) -> list[Problem]:
     return problems
 
 
-def _unstreamed(sink: Sink, engine: Engine) -> list[Problem]:
+def _unstreamed(sink: Sink, engine: JobEngine) -> list[Problem]:
     """A format whose sink cannot tell a micro-batch that is given again, on an engine that may give one."""
     bound = in_process(sink)
     if bound is None or not engine.resumes or "streams" in bound.info.can or isinstance(sink, KeyedSink):

@@ -1,10 +1,11 @@
 """An engine as a job sees it: what it can read and write, and how it runs a job."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from skyband.engines.engine import Engine
 from skyband.errors import Problem
 
 if TYPE_CHECKING:
@@ -13,10 +14,9 @@ if TYPE_CHECKING:
     from skyband.job.progress import Progress, Totals
 
 
-class Engine(ABC):
-    """Hosts the operator of a job. What holds on every engine is checked by `skyband.job.checking`."""
+class JobEngine(Engine):
+    """An engine that runs jobs itself. What holds on every engine is checked by `skyband.job.checking`."""
 
-    name: ClassVar[str]
     resumes: ClassVar[bool]
     """Whether a stopped stream goes on from its checkpoint."""
     in_process: ClassVar[bool]
@@ -50,6 +50,9 @@ class Engine(ABC):
     @abstractmethod
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
         """The files of a sink's folder that overwriting must not touch, and why not."""
+
+    def check_belong(self, checkpoint: Path, folder: Path) -> None:
+        """Raise ConfigError where a stream that went on from this checkpoint would lose or hide answers in a folder."""
 
     @abstractmethod
     def run(self, job: "CheckedJob", progress: "Progress", savepoint: Path | None = None) -> "Totals":

@@ -1,15 +1,24 @@
-"""The engines there are, by name."""
+"""The engine of a job by its name: one that brings its own way to run jobs, or one of this process, for which jobs read
+and write."""
 
-from skyband.errors import ConfigError, Problem, suggest
-from skyband.job.engine import Engine
-from skyband.job.local.engine import LocalEngine
-from skyband.job.spark.engine import SparkEngine
+from skyband.engines.engine import InProcessEngine
+from skyband.errors import PluginError
+from skyband.job.engine import JobEngine
+from skyband.job.local.engine import LocalJobs
+from skyband.registry import installed
 
-ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (SparkEngine, LocalEngine)}
+
+def engine_names() -> list[str]:
+    """The installed engines that can be used."""
+    return [entry.info.name for entry in installed().engine_listing() if entry.problem is None]
 
 
-def engine_named(name: str) -> Engine:
-    """Raises ConfigError for an unknown one."""
-    if name not in ENGINES:
-        raise ConfigError(Problem("engine", f"unknown {name!r}; {suggest(name, ENGINES)}"))
-    return ENGINES[name]()
+def engine_named(name: str) -> JobEngine:
+    """Raises ConfigError for an unknown one, PluginError for one that cannot run jobs."""
+    engine = installed().load_engine(name)
+    if isinstance(engine, JobEngine):
+        return engine
+    if isinstance(engine, InProcessEngine):
+        return LocalJobs(engine)
+    whose = installed().engine(name).distribution
+    raise PluginError(f"engine/{name} of {whose} is neither a JobEngine nor an InProcessEngine: it cannot run jobs")

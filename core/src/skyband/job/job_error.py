@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 from skyband.config.redaction import redact
 from skyband.errors import NO_TABLE, ConfigError, InputError, Problem, SkybandError
@@ -10,6 +10,8 @@ from skyband.errors import NO_TABLE, ConfigError, InputError, Problem, SkybandEr
 
 class JobError(ConfigError):
     """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
+
+    names_places: ClassVar[bool] = True
 
     def __init__(self, place: str, *problems: Problem, typed: Iterable[str] = ()) -> None:
         super().__init__(*map(_without_secrets, problems))

@@ -22,7 +22,6 @@ from skyband.tables import format_named, names_of_formats
 if TYPE_CHECKING:
     from skyband.queries.query import Query
 
-ENGINES = ("spark", "local")
 MODES = ("append", "errorifexists", "ignore", "overwrite")
 READERS = ("auto", "files", "spark")
 SHAPING = ("explode", "where", "select")

@@ -13,7 +13,7 @@ from skyband.job.broadcast import broadcast_key, broadcast_problems, broadcast_s
 from skyband.job.checked_job import CheckedJob
 from skyband.job.checking import check_job
 from skyband.job.column_name_clashes import tells_case
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import Edit, assignments, tables_of
@@ -84,7 +84,7 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
         raise JobError(str(path), *error.problems, typed=typed) from error
 
 
-def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: Engine) -> CheckedJob:
+def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: JobEngine) -> CheckedJob:
     unknown = [key for key in tables if key not in KEYS]
     problems = [Problem(key, _unknown(key), NO_TABLE) for key in unknown]
     misspelt = {closest(key, KEYS) for key in unknown} - set(tables)

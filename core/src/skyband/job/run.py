@@ -6,16 +6,16 @@ from pathlib import Path
 from skyband.errors import ConfigError, EngineError
 from skyband.job import bad_rows
 from skyband.job.checked_job import CheckedJob
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.engines import engine_named
 from skyband.job.job_error import JobError, secrets_hidden
 from skyband.job.job_file import assignments
-from skyband.job.memory_limit import too_little, used_up
 from skyband.job.metrics.export import exported
 from skyband.job.model import Job
 from skyband.job.parsing import read_job
 from skyband.job.plugin_metrics import hand_to_plugins
 from skyband.job.progress import Progress, Totals
+from skyband.memory_limit import too_little, used_up
 
 
 @secrets_hidden()
@@ -40,7 +40,7 @@ def run_job(
 
 @secrets_hidden()
 def run_checked(
-    job: CheckedJob, host: Engine, progress: Progress | None = None, savepoint: Path | None = None
+    job: CheckedJob, host: JobEngine, progress: Progress | None = None, savepoint: Path | None = None
 ) -> Totals:
     """Run a job that was read for the engine `host`, as `run_job` does."""
     reporter = progress or Progress()
@@ -66,7 +66,7 @@ def run_checked(
     return totals
 
 
-def _run(job: CheckedJob, host: Engine, reporter: Progress, savepoint: Path | None) -> Totals:
+def _run(job: CheckedJob, host: JobEngine, reporter: Progress, savepoint: Path | None) -> Totals:
     """Run it and sum it up, while its metrics are looked at."""
     totals = host.run(job, reporter, savepoint)
     totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
@@ -89,7 +89,7 @@ def _relative(path: str | None) -> str | None:
     return str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place)
 
 
-def _after_stop(job: Job, engine: Engine) -> str:
+def _after_stop(job: Job, engine: JobEngine) -> str:
     if engine.resumes and job.sink.checkpoint is not None:
         return "stopped; run it again to go on from its checkpoint"
     return "stopped"

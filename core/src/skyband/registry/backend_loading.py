@@ -11,7 +11,7 @@ from skyband import snapshot
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.registry.discovery import cause
-from skyband.registry.info import BackendInfo, RoleInfo
+from skyband.registry.info import BackendInfo, EngineInfo, RoleInfo
 from skyband.registry.module_import import import_plugin
 from skyband.roles import Backend
 
@@ -64,6 +64,19 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
         import_module("skyband.kernels.numba_compiler_patches")  # its own kernels may call none of core's
     _SOUND[cls] = info.role, info.name
     return cls
+
+
+def load_engine(info: EngineInfo, brought_by: str) -> Any:
+    """Import an engine's class and make it. Raises PluginError where it is not there or not what its plugin says."""
+    label = f"{info.key} of {brought_by}"
+    module, _, name = info.factory.partition(":")
+    try:
+        engine = getattr(import_plugin(module), name)()
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{label}: {info.factory} could not be imported: {cause(error)}") from error
+    if getattr(engine, "name", None) != info.name:
+        raise PluginError(f"{label}: {info.factory} calls itself {getattr(engine, 'name', None)!r}; names must agree")
+    return engine
 
 
 _SOUND: WeakKeyDictionary[type, tuple[str, str]] = WeakKeyDictionary()

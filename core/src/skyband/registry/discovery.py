@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from skyband.errors import suggest
 from skyband.registry import hookspecs
-from skyband.registry.info import BackendInfo, FormatInfo, QueryInfo, RoleInfo
+from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
 from skyband.registry.module_import import imports_print_on_stderr
 from skyband.version import __version__
 
@@ -40,6 +40,7 @@ class Plugin:
     manager: pluggy.PluginManager | None = None
     roles: tuple[RoleInfo, ...] = ()
     formats: tuple[FormatInfo, ...] = ()
+    engines: tuple[EngineInfo, ...] = ()
 
 
 def discover() -> tuple[Plugin, ...]:
@@ -101,9 +102,11 @@ def read_hooks(plugin: Plugin, module: Any) -> Plugin:
         queries = _entries(manager.hook.skyband_queries, QueryInfo, lambda info: info.kind)
         roles = _entries(manager.hook.skyband_roles, RoleInfo, lambda info: info.name)
         formats = _entries(manager.hook.skyband_formats, FormatInfo, lambda info: info.name)
+        engines = _entries(manager.hook.skyband_engines, EngineInfo, lambda info: info.name)
     except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
         return evolve(plugin, problem=cause(error))
-    return evolve(plugin, backends=backends, queries=queries, roles=roles, formats=formats, manager=manager)
+    brought: Any = {"backends": backends, "queries": queries, "roles": roles, "formats": formats, "engines": engines}
+    return evolve(plugin, **brought, manager=manager)
 
 
 def _check_hooks(manager: pluggy.PluginManager) -> None:

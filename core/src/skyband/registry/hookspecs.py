@@ -1,4 +1,4 @@
-"""The hooks a plugin may implement: eight, each with a one-line docstring."""
+"""The hooks a plugin may implement: nine, each with a one-line docstring."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pluggy
 
 from skyband.errors import Problem
-from skyband.registry.info import BackendInfo, FormatInfo, QueryInfo, RoleInfo
+from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
 
 if TYPE_CHECKING:
     import click
@@ -35,6 +35,11 @@ def skyband_roles() -> Iterable[RoleInfo]:  # type: ignore[empty-body]
 @hookspec
 def skyband_formats() -> Iterable[FormatInfo]:  # type: ignore[empty-body]
     """The formats of sources and sinks this plugin brings, read and written in the process of a job."""
+
+
+@hookspec
+def skyband_engines() -> Iterable[EngineInfo]:  # type: ignore[empty-body]
+    """The engines this plugin brings, each a host of queries."""
 
 
 @hookspec

@@ -1,4 +1,4 @@
-"""What a plugin says of each backend, query, role and format it brings, without importing them."""
+"""What a plugin says of each backend, query, role, format and engine it brings, without importing them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,6 +36,7 @@ ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "s
 """The formats of jobs that engines have themselves, files and others: no plugin's is called so."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
@@ -148,8 +149,8 @@ class RoleInfo:
             for name in self.capabilities
             if name not in ROLE_CAPABILITIES
         ]
-        if self.name in ("query", "format"):
-            message = f"{self.name!r} is what queries and formats are described under: choose another"
+        if self.name in ("query", "format", "engine"):
+            message = f"{self.name!r} stands before the name of a query, format or engine: choose another"
             problems.append(Problem("name", message))
         if problems:
             raise ConfigError(*problems)
@@ -210,7 +211,45 @@ class FormatInfo:
         return f"format/{self.name}"
 
 
-Info = BackendInfo | QueryInfo | RoleInfo | FormatInfo
+@frozen
+class EngineInfo:
+    """One engine: where its class is, and what it is for.
+
+    name: what `--engine` calls it.
+
+    factory: "package.module:Class" of a `skyband.engines.engine.Engine`, imported when a job runs on it.
+
+    module: "package.module" that `from skyband import NAME` gives, NAME with underscores for hyphens; None where the
+    engine has no functions for programs.
+
+    trial: "package.module:Class" of the `skyband_specs.engines.EngineTrial` by which it is verified, imported only
+    then; None: it is begun and fed as engines of this process are.
+    """
+
+    name: str
+    factory: str
+    summary: str
+    module: str | None = None
+    api: int = FIRST_API
+    trial: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        problems = [*_name_problems(self, ("name",), ("summary",)), *_api_problems(self)]
+        if self.trial is not None:
+            problems += _name_problems(self, names=(), texts=(), factory="trial")
+        module: Any = self.module
+        if module is not None and not (isinstance(module, str) and _MODULE.fullmatch(module)):
+            problems.append(Problem("module", f'must be written "package.module" (got {module!r})'))
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def key(self) -> str:
+        """The engine's full name, `engine/name`."""
+        return f"engine/{self.name}"
+
+
+Info = BackendInfo | QueryInfo | RoleInfo | FormatInfo | EngineInfo
 
 
 def _name_problems(

@@ -71,6 +71,7 @@ QUESTIONS = (
 """Questions to states that SQL always knows: where nothing that is installed answers one, it says what to install."""
 
 _FORMATS = {name: f"skyband-lakes[{name}]" for name in ("delta", "iceberg", "kafka", "redis", "sql")}
+_ENGINES = {"spark": "skyband-spark"}
 FORMAT_FOLDERS = {"_delta_log": "delta"}
 """A folder in a table by which its format is told: its files alone, read without the log, may be more than its rows."""
 
@@ -84,6 +85,12 @@ _EACH_ROW = "row-features"
 def each_row_hint() -> str:
     """Which kind of query answers each row, for a query that answers at moments, as a sentence's end."""
     return f"for an answer to each row as it comes take kind = {_EACH_ROW!r}, of {_HOMES[_EACH_ROW]}"
+
+
+def engine_comes_with(name: str) -> str:
+    """What to install for an engine that is unknown here, as the end of a sentence; empty where nobody knows."""
+    home = _ENGINES.get(name)
+    return f"; it comes with {home}: pip install {home}" if home else ""
 
 
 def known_formats() -> tuple[str, ...]:

@@ -5,11 +5,11 @@ from functools import cache, cached_property
 from typing import Any
 
 from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.registry.backend_loading import load_backend, load_interface, named
+from skyband.registry.backend_loading import load_backend, load_engine, load_interface, named
 from skyband.registry.binding import Binding
 from skyband.registry.discovery import OURS, Plugin, absent, core, discover
-from skyband.registry.info import BackendInfo, FormatInfo, Info, QueryInfo, RoleInfo, api_problem
-from skyband.registry.install_hints import comes_with, format_comes_with
+from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, Info, QueryInfo, RoleInfo, api_problem
+from skyband.registry.install_hints import comes_with, engine_comes_with, format_comes_with
 from skyband.registry.name_claims import Listed, listed, pick
 from skyband.roles import Backend
 
@@ -45,6 +45,10 @@ class Registry:
         """Every format of the plugins that load, with the reason beside each that cannot be used."""
         return listed(self.plugins, lambda plugin: plugin.formats, _outdated)
 
+    def engine_listing(self) -> list[Listed[EngineInfo]]:
+        """Every engine of the plugins that load, with the reason beside each that cannot be used."""
+        return listed(self.plugins, lambda plugin: plugin.engines, _outdated)
+
     @cached_property
     def roles(self) -> dict[str, RoleInfo]:
         """The roles that can be chosen, by name; core's first."""
@@ -77,6 +81,20 @@ class Registry:
             near = f"; {suggest(name, names)}" if names else ""
             raise ConfigError(Problem("format", f"unknown {name!r}{near}{format_comes_with(name)}"))
         return pick(entries, "distribution", name, distribution, _outdated)
+
+    def engine(self, name: str) -> Listed[EngineInfo]:
+        """Who brings an engine. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
+        listing = self.engine_listing()
+        entries = [entry for entry in listing if entry.info.name == name]
+        if not entries:
+            hint = engine_comes_with(name) or f"; {suggest(name, [entry.info.name for entry in listing])}"
+            raise ConfigError(Problem("engine", f"unknown {name!r}{hint}"))
+        return pick(entries, "engine", name, None, _outdated)
+
+    def load_engine(self, name: str) -> Any:
+        """An engine, made. Raises as `engine`, and PluginError where its class cannot be imported or made."""
+        entry = self.engine(name)
+        return load_engine(entry.info, entry.distribution)
 
     def backends(self, role: str | None = None) -> list[BackendInfo]:
         """The backends that can be created, by role and name."""

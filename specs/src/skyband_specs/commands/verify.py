@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 import click
-from skyband.cli.options import ENGINES, FORMAT, QUERY, backend_query_or_format
+from skyband.cli.options import ENGINE, FORMAT, QUERY, backend_query_or_format
 from skyband.text_tables import is_terminal, visible
 
 
@@ -12,7 +12,7 @@ from skyband.text_tables import is_terminal, visible
 @click.argument("key", metavar="ROLE/NAME|query/KIND|format/NAME", callback=backend_query_or_format)
 @click.option("--distribution", help="Whose, where two distributions have one of this name.")
 @click.option("--long", is_flag=True, help="Take every stream, and larger ones: minutes instead of seconds.")
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True,
+@click.option("--engine", type=ENGINE, default="local", show_default=True,
               help="spark tries a query on Spark too, in batch and as a stream; it needs Java.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(key: tuple[str, str], distribution: str | None, long: bool, engine: str, as_json: bool) -> None:

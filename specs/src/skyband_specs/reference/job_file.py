@@ -3,8 +3,9 @@
 from skyband.config.parameters import parameters_of
 from skyband.expressions.functions import FUNCTIONS, SYNTAX
 from skyband.expressions.sql_parser import MOST_DEPTH, MOST_TERMS
+from skyband.job.engines import engine_names
 from skyband.job.local.engine import WRITABLE
-from skyband.job.model import ENGINES, Sink, Source
+from skyband.job.model import Sink, Source
 from skyband.job.parsing import TABLES
 from skyband.job.sources.source_files import READABLE
 from skyband.job.sources.text_files import OPTIONS
@@ -69,7 +70,7 @@ def job_page() -> str:
         section("`[spark]`", _spark()),
         section("From the environment", _ENVIRONMENT),
         section("Expressions", _expressions()),
-        section("Engines", f"`skyband run --engine` {' or '.join(map(code, ENGINES))}.", _engines()),
+        section("Engines", f"`skyband run --engine` {' or '.join(map(code, engine_names()))}.", _engines()),
     )
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from skyband.errors import ConfigError, PluginError
-from skyband.job.engine import Engine
-from skyband.job.engines import engine_named
-from skyband.job.model import ENGINES
+from skyband.job.engine import JobEngine
+from skyband.job.engines import engine_named, engine_names
 from skyband.operator.bind_backends import bind
 from skyband.queries.query import Query
 from skyband.registry import Listed, installed
@@ -35,7 +34,7 @@ def matrix_page(entries: Sequence[Listed[BackendInfo]]) -> str:
 
 
 def _queries(by_kind: dict[str, list[Form]]) -> str:
-    engines = [engine_named(name) for name in ENGINES]
+    engines = [engine_named(name) for name in engine_names()]
     headers = ["query", "windows in", "by groups, any shards", "over all rows, several shards"]
     headers += [f"{engine.name}, {mode}" for engine in engines for mode in ("batch", "stream")]
     rows = [
@@ -60,7 +59,7 @@ def _shared(query: Query) -> str:
     return "yes"
 
 
-def _runs(engine: Engine, form: Form) -> str:
+def _runs(engine: JobEngine, form: Form) -> str:
     """Whether an engine takes a form over all rows and by groups; which of batch and stream it is asked plays no part,
     as every engine hosts the same operator for both."""
     problems = [problem for query in (form.query(), form.grouped()) for problem in engine.query_problems(query, {})]
@@ -91,7 +90,7 @@ def _keys(by_kind: dict[str, list[Form]]) -> str:
 
 
 def _engines() -> str:
-    engines = [engine_named(name) for name in ENGINES]
+    engines = [engine_named(name) for name in engine_names()]
     goes_on = ["goes on from its checkpoint" if engine.resumes else "starts anew" for engine in engines]
     shards = [
         "operators that share the work" if engine.shards else "one operator, whatever it says" for engine in engines

@@ -3,9 +3,9 @@
 import pyarrow as pa
 from attrs import define
 
-from skyband.engines.local import LocalRun
+from skyband.engines.engine import Run
 from skyband.job.bad_rows import BAD, PLACES, as_job, key_of, told_of
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.local.sink import open_writer
 from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Job
@@ -16,7 +16,7 @@ from skyband.queries import query as reasons
 
 
 def with_rows_aside(
-    answers: Writer, job: Job, engine: Engine, run: LocalRun, progress: Progress, totals: Totals
+    answers: Writer, job: Job, engine: JobEngine, run: Run, progress: Progress, totals: Totals
 ) -> Writer:
     """The writer of the answers; where the job has places for bad or late rows, one that also writes those, and holds
     them against the totals before it keeps anything."""
@@ -26,7 +26,7 @@ def with_rows_aside(
             if getattr(job, name) is None:
                 continue
             with told_of(name):
-                schema = bad_rows_schema(job.query, run.operator.schema)
+                schema = bad_rows_schema(job.query, run.schema)
                 writer = open_writer(as_job(job, name), engine, schema, progress)
             if writer is not None:
                 asides.append(_Aside(name, writer, job.sink.mode == "overwrite"))

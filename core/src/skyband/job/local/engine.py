@@ -1,13 +1,14 @@
-"""The local engine: this machine's files, in this process."""
+"""Jobs on an engine of this process: this machine's files."""
 
 from pathlib import Path
 from typing import ClassVar
 
 from attrs import evolve
 
+from skyband.engines.engine import InProcessEngine
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.job.checked_job import CheckedJob
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.local import sink_manifest as local_sink_manifest
 from skyband.job.model import Sink, Source, file_path, local_path, option_text
 from skyband.job.progress import Progress, Totals
@@ -22,14 +23,17 @@ WRITABLE = ("parquet", "csv", "json", "console")
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
-class LocalEngine(Engine):
-    """Reads and writes files of this machine; a stream starts anew each time."""
+class LocalJobs(JobEngine):
+    """Runs jobs on an engine of this process, over files of this machine. A stream starts anew each time."""
 
-    name: ClassVar[str] = "local"
     resumes: ClassVar[bool] = False
     in_process: ClassVar[bool] = True
     shards: ClassVar[bool] = False
     knows_all_sql: ClassVar[bool] = False
+
+    def __init__(self, engine: InProcessEngine) -> None:
+        self._engine = engine
+        self.name = engine.name  # type: ignore[misc]  # of the engine that it reads and writes for
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
         problems = _unreadable(source)
@@ -54,7 +58,7 @@ class LocalEngine(Engine):
             raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
         from skyband.job.local import run as run_local
 
-        return run_local.run(job, self, progress)
+        return run_local.run(job, self, self._engine, progress)
 
 
 def _unknown(table: str, does: str, formats: tuple[str, ...], format: str) -> list[Problem]:

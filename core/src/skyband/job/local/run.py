@@ -6,12 +6,13 @@ import pyarrow as pa
 from attrs import define, evolve
 
 from skyband.arrays import TIME_MIN
-from skyband.engines.local import LocalRun, in_order
+from skyband.engines.engine import InProcessEngine, Run
+from skyband.engines.local import in_order
 from skyband.errors import ConfigError, Problem
 from skyband.job.broadcast import read_broadcast
 from skyband.job.checked_job import CheckedJob
 from skyband.job.compilation_notice import announced
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.local.atomic_outputs import with_rows_aside
 from skyband.job.local.sink import QUERY, open_writer
 from skyband.job.model import Job
@@ -23,21 +24,21 @@ from skyband.queries.query import FAIL
 from skyband.watermark import EventTimeProgress
 
 
-def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
-    """Run a job to the end of its files, on the local engine. A stream's answers end at its watermark, as they would
-    on Spark; with `source.finish` they go on to the moment after its last row.
+def run(job: CheckedJob, jobs: JobEngine, engine: InProcessEngine, progress: Progress) -> Totals:
+    """Run a job to the end of its files, on an engine of this process. A stream's answers end at its watermark,
+    as on Spark; with `source.finish` they go on to the moment after its last row.
 
     An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
     the sink holds answers already, InputError where a row breaks the query's contract.
     """
     totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
-    local_run, steps = begin(job, totals, progress)
-    schema = local_run.operator.result_schema.with_metadata({QUERY: job.query.kind})
-    writer = open_writer(job, engine, schema, progress)
+    local_run, steps = begin(job, engine, totals, progress)
+    schema = local_run.result_schema.with_metadata({QUERY: job.query.kind})
+    writer = open_writer(job, jobs, schema, progress)
     if writer is None:
         totals.may_be_empty = True
         return totals
-    writer = with_rows_aside(writer, job, engine, local_run, progress, totals)
+    writer = with_rows_aside(writer, job, jobs, local_run, progress, totals)
     try:
         with announced(progress, totals):
             for answers in steps:
@@ -59,15 +60,17 @@ def run(job: CheckedJob, engine: Engine, progress: Progress) -> Totals:
     return totals
 
 
-def begin(job: CheckedJob, totals: Totals, progress: Progress) -> tuple[LocalRun, Iterator[pa.Table]]:
+def begin(
+    job: CheckedJob, engine: InProcessEngine, totals: Totals, progress: Progress
+) -> tuple[Run, Iterator[pa.Table]]:
     """A job's query about to run, and the answers it gives as they come, each step's in order; `totals` follows."""
     rows = _rows(job)
-    begun = job.begin_here()
+    begun = job.begin_on(engine)
     return begun, _answers(job, begun, _batches(rows, job, begun), totals, progress)
 
 
 def _answers(
-    job: Job, local_run: LocalRun, batches: PlacedBatches, totals: Totals, progress: Progress
+    job: Job, local_run: Run, batches: PlacedBatches, totals: Totals, progress: Progress
 ) -> Iterator[pa.Table]:
     if job.broadcast is not None:
         local_run.broadcast(read_broadcast(evolve(job.broadcast, stream=False), job.query))
@@ -75,7 +78,7 @@ def _answers(
     waiting, step, order = None, 0, _FileOrder()
     for batch in batches:
         if waiting is not None and batches.file // (files or 1) != step:
-            yield _sorted(job, local_run.operator.step(waiting))
+            yield _sorted(job, local_run.step(waiting))
             waiting = None
             _take(local_run, totals, progress)
         step = batches.file // (files or 1)
@@ -90,7 +93,7 @@ def _answers(
             yield _sorted(job, local_run.step(added))
         _take(local_run, totals, progress)
     if waiting is not None:
-        yield _sorted(job, local_run.operator.step(waiting))
+        yield _sorted(job, local_run.step(waiting))
         _take(local_run, totals, progress)
     if not job.source.stream or job.source.finish:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
@@ -116,7 +119,7 @@ class _FileOrder:
         return is_first and TIME_MIN < newest < self._newest
 
 
-def _batches(rows: Files | Table, job: CheckedJob, run: LocalRun) -> PlacedBatches:
+def _batches(rows: Files | Table, job: CheckedJob, run: Run) -> PlacedBatches:
     """Text of files may come as a dictionary; rows of small files together where nothing is late after one of them."""
     columns, refuse = job.query.columns, None if job.query.bad_rows == FAIL else run.refuse
     if isinstance(rows, Files):
@@ -133,8 +136,8 @@ def _files_a_step(job: Job) -> int | None:
     return int(option) if job.source.stream and job.source.of_files and option is not None else None
 
 
-def _take(local_run: LocalRun, totals: Totals, progress: Progress) -> None:
-    metrics = local_run.operator.take_metrics()
+def _take(local_run: Run, totals: Totals, progress: Progress) -> None:
+    metrics = local_run.take_metrics()
     totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
     totals.late_by = max(totals.late_by, metrics.late_by)
@@ -142,7 +145,7 @@ def _take(local_run: LocalRun, totals: Totals, progress: Progress) -> None:
     totals.retained, totals.groups = metrics.retained, metrics.groups
     if totals.micro_batches is not None and metrics.rows_in:
         totals.micro_batches += 1
-    totals.watermark = None if local_run.operator.watermark == -(2**63) else local_run.operator.watermark
+    totals.watermark = None if local_run.watermark == -(2**63) else local_run.watermark
     progress.micro_batch(totals)
 
 

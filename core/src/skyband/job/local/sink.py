@@ -9,12 +9,11 @@ import pyarrow as pa
 from skyband import text_tables
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.local.sink_parts import PartFile, holds_something
 from skyband.job.local.sink_writer import Writer
 from skyband.job.model import Job, KeyedSink, local_path
 from skyband.job.progress import Progress
-from skyband.job.spark.sink_log import check_belong
 from skyband.job.table_location import ability_of, place_of
 from skyband.job.table_sink import is_free, sink_of, told_of_sink
 from skyband.queries.query import Query
@@ -25,7 +24,7 @@ QUERY = "skyband.query"
 """The entry of a Parquet file's metadata that names the query whose answers it holds."""
 
 
-def open_writer(job: Job, engine: Engine, schema: pa.Schema, progress: Progress) -> Writer | None:
+def open_writer(job: Job, engine: JobEngine, schema: pa.Schema, progress: Progress) -> Writer | None:
     """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
     if job.sink.format == "console":
         return Console(job.query, progress, together=not job.source.stream)
@@ -51,7 +50,7 @@ def _table_writer(job: Job, progress: Progress) -> Writer | None:
     return None
 
 
-def check_free(job: Job, engine: Engine) -> None:
+def check_free(job: Job, engine: JobEngine) -> None:
     """Raise ConfigError where the sink holds answers that a run would mix with its own or silently not write."""
     folder = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
     if folder is None:
@@ -61,7 +60,7 @@ def check_free(job: Job, engine: Engine) -> None:
     if job.source.stream and engine.resumes:
         checkpoint = local_path(job.sink.checkpoint or "")
         if checkpoint is not None and job.sink.checkpoint is not None:
-            check_belong(checkpoint, folder)
+            engine.check_belong(checkpoint, folder)
     elif job.sink.mode == "overwrite":
         _check_replaceable(folder, f".{job.sink.format}", engine)
     elif job.sink.mode in (None, "errorifexists") and holds_something(folder):
@@ -71,7 +70,7 @@ def check_free(job: Job, engine: Engine) -> None:
         raise ConfigError(Problem("sink.path", message))
 
 
-def _check_replaceable(folder: Path, suffix: str, engine: Engine) -> None:
+def _check_replaceable(folder: Path, suffix: str, engine: JobEngine) -> None:
     """Raise ConfigError where overwriting would delete, or mix with new answers, what Skyband did not write."""
     if not folder.is_dir():
         return

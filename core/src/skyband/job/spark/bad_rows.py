@@ -16,7 +16,7 @@ from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.groups.execution import check_broadcast
 from skyband.job.bad_rows import BAD, PLACES, as_job, key_of, told_of
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.local.sink import check_free
 from skyband.job.model import AVAILABLE_NOW, Job, Sink, local_path
 from skyband.job.spark import dataframe_writer
@@ -35,7 +35,7 @@ MICRO_BATCH = "micro_batch"
 """Each micro-batch with bad rows has a folder, which readers take for a column of this name."""
 
 
-def check_place(job: Job, engine: Engine) -> None:
+def check_place(job: Job, engine: JobEngine) -> None:
     """Raise ConfigError where rows are there already that a run would mix with its own, or write over."""
     for name in PLACES:
         if getattr(job, name) is None:

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 from skyband.errors import ConfigError, Problem
 from skyband.job.checked_job import CheckedJob
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.model import Sink, Source, local_path
 from skyband.job.progress import Progress, Totals
 
 _NO_CHECKPOINT = ("console", "memory", "noop")
 
 
-class SparkEngine(Engine):
+class SparkEngine(JobEngine):
     """Runs a job on Spark, in batch or as a stream."""
 
     name: ClassVar[str] = "spark"
@@ -70,6 +70,11 @@ class SparkEngine(Engine):
         visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
         others = sorted(path for path in visible if path.is_dir() or not path.name.startswith("part-"))
         return others, "are no answers, and Spark would delete them"
+
+    def check_belong(self, checkpoint: Path, folder: Path) -> None:
+        from skyband.job.spark.sink_log import check_belong
+
+        check_belong(checkpoint, folder)
 
     def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         from skyband.job.spark import run as run_spark

@@ -17,7 +17,7 @@ from skyband.errors import ConfigError, InputError, Problem
 from skyband.job import checkpoint_record
 from skyband.job.checked_job import CheckedJob
 from skyband.job.column_name_clashes import check_names, tells_case
-from skyband.job.engine import Engine
+from skyband.job.engine import JobEngine
 from skyband.job.local.sink import Console, check_free
 from skyband.job.model import AVAILABLE_NOW, Job, local_path
 from skyband.job.progress import Progress, Totals
@@ -31,9 +31,10 @@ from skyband.job.spark.python_file_reader import BY_PYTHON
 from skyband.job.spark.session import require_spark, spark_session
 from skyband.job.spark.side_outputs import late_rows_of_tasks, refused_rows_of_tasks
 from skyband.job.spark.source import open_source, plan_for, second_table, text_options
+from skyband.job.spark.table_sink_check import check_goes_on
 from skyband.job.spark.vanished_files import vanished_files
 from skyband.job.table_location import place_of
-from skyband.job.table_sink import check_columns, check_goes_on, is_free, sink_of, told_of_sink
+from skyband.job.table_sink import check_columns, is_free, sink_of, told_of_sink
 from skyband.queries.query import BAD
 
 _POLL = 0.3
@@ -52,7 +53,11 @@ class Sources(NamedTuple):
 
 
 def run(
-    job: CheckedJob, engine: Engine, progress: Progress, warming: Warming | None = None, savepoint: Path | None = None
+    job: CheckedJob,
+    engine: JobEngine,
+    progress: Progress,
+    warming: Warming | None = None,
+    savepoint: Path | None = None,
 ) -> Totals:
     """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
 

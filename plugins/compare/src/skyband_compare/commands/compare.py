@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.options import settings
+from skyband.cli.job_options import settings
 
 from skyband_compare.commands.comparison_options import (
     SECONDS,

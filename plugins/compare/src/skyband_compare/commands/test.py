@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.options import settings
+from skyband.cli.job_options import settings
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 

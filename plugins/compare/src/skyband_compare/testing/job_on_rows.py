@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve, frozen
+from skyband.engines.reference import LocalEngine
 from skyband.errors import ConfigError, Problem
 from skyband.job import read_job
 from skyband.job.checked_job import CheckedJob
@@ -68,11 +69,11 @@ def read_job_on(
 def run(job: CheckedJob, progress: Progress) -> Answers:
     """Raises InputError where a row cannot be taken, and the job does not say what else to do with it."""
     totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
-    local_run, steps = begin(job, totals, progress)
+    local_run, steps = begin(job, LocalEngine(), totals, progress)
     with announced(progress, totals):
         tables = list(steps)
     progress.wipe()
-    schema = local_run.operator.result_schema
+    schema = local_run.result_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     totals.answers = len(table)
     return Answers(job, table, totals)

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.options import ENGINES, settings
+from skyband.cli.job_options import settings
+from skyband.cli.options import ENGINE
 from skyband.cli.paths import FolderToWrite
 from skyband.config.redaction import redact
 
@@ -37,7 +38,7 @@ trigger = "available-now"                # stop when every file is read
 
 @click.command(short_help="Make a stream, run a streaming job on Spark, show the answers.")
 @click.option(
-    "--engine", type=click.Choice(ENGINES), default="spark", show_default=True,
+    "--engine", type=ENGINE, default="spark", show_default=True,
     help="What runs the job; local needs no Java.",
 )  # fmt: skip
 @click.option("--rows", type=click.IntRange(10_000, 50_000_000), default=500_000, show_default=True,
