@@ -5,7 +5,7 @@ from datetime import UTC
 from zlib import crc32
 
 import sqlalchemy
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 from skyband_specs.formats import FormatTrial
 
 

@@ -4,12 +4,12 @@ from operator import itemgetter
 
 import pyarrow as pa
 from skyband.columns import keyed_frames
-from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
+from skyband_spark.frames.shard_keys import keys_of
+from skyband_spark.frames.sharded_plan import ShardedPlan, TaskEnds
 
 
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:

@@ -7,12 +7,12 @@ import multiprocessing
 import os
 import threading
 
-from skyband.engines.spark.lent_operators import Neighbours
-from skyband.engines.spark.micro_batch import process_micro_batch
-from skyband.engines.spark.results_and_metrics import METRICS
-from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.state_store import StateStore
 from skyband.operator.operator import Operator
+from skyband_spark.frames.lent_operators import Neighbours
+from skyband_spark.frames.micro_batch import process_micro_batch
+from skyband_spark.frames.results_and_metrics import METRICS
+from skyband_spark.frames.shard_keys import keys_of
+from skyband_spark.frames.state_store import StateStore
 from task_stores import Store
 
 

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from zlib import crc32
 
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 from skyband_specs.formats import FormatTrial
 
 PASSWORD = "a-secret-of-8"

@@ -7,7 +7,7 @@ import pyarrow as pa
 from attrs import frozen
 from expressions import ROWS
 from skyband.errors import InputError
-from skyband.expressions.expression import Expression, UnknownExpressionError, parse_column
+from skyband_expressions.expression import Expression, UnknownExpressionError, parse_column
 
 BATCH = ROWS.combine_chunks().to_batches()[0]
 

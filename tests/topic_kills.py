@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from skyband.tables import NetChanges, open_sink
+from skyband_jobs.formats import NetChanges, open_sink
 from topic_trial import QUICK, TopicTrial
 
 PER_BATCH = 3
@@ -41,7 +41,7 @@ def write(address, topic, options, progress, batches, dies_at):
 def main(address, topic, kills, batches, folder):
     progress, chance = Path(folder, "progress"), random.Random(kills)
     progress.write_text("0")
-    for module in ("confluent_kafka.admin", "skyband.tables.json_rows", "skyband_lakes.kafka.format"):
+    for module in ("confluent_kafka.admin", "skyband_jobs.formats.json_rows", "skyband_lakes.kafka.format"):
         import_module(module)
     NetChanges.of(TopicTrial().log(0), TopicTrial.key)
     options = QUICK if kills < 10 else {"kafka.log_level": "0"}

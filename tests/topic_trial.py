@@ -6,7 +6,7 @@ import os
 from datetime import datetime
 from zlib import crc32
 
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 from skyband_specs.formats import FormatTrial
 
 

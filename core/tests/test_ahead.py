@@ -12,15 +12,15 @@ from skyband.arrays import TIME_MIN
 from skyband.columns import keyed_frames
 from skyband.engines import local
 from skyband.engines.local import LocalRun
-from skyband.engines.spark import batch
-from skyband.engines.spark.results_and_metrics import METRICS
-from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.job.progress import Totals, summary
 from skyband.operator.bind_backends import bind
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
 from skyband.watermark import EventTimeProgress
+from skyband_jobs.running.progress import Totals, summary
+from skyband_spark.frames import batch
+from skyband_spark.frames.results_and_metrics import METRICS
+from skyband_spark.frames.sharded_plan import ShardedPlan
 
 HOUR = 3_600_000_000
 FAR = 253_402_000_000_000_000

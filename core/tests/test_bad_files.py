@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import InputError
-from skyband.job.model import Source
-from skyband.job.sources.source_files import open_files
-from skyband.job.spark.python_file_reader import PartReader
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.model import Source
+from skyband_spark.reading.python_file_reader import PartReader
 
 SCHEMA = "n BIGINT, text STRING"
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 from skyband.errors import EngineError
-from skyband.job.model import Source
-from skyband.job.spark.bad_row_sums import BadRowSums
-from skyband.job.spark.bad_rows import Beside
+from skyband_jobs.job.model import Source
+from skyband_spark.bad_row_sums import BadRowSums
+from skyband_spark.bad_rows import Beside
 
 KAFKA = Source(format="kafka")
 

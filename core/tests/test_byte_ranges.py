@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.errors import InputError
-from skyband.job.model import Source
-from skyband.job.sources import file_parts
-from skyband.job.sources.file_parts import tasks_of
-from skyband.job.sources.source_files import open_files
-from skyband.job.sources.text_files import ranges
+from skyband_jobs.files import file_parts
+from skyband_jobs.files.file_parts import tasks_of
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.files.text_files import ranges
+from skyband_jobs.job.model import Source
 
 VALUES = st.text(st.sampled_from('ab,"\n\r\\ é'), max_size=6)
 SIZE = 16

@@ -2,8 +2,8 @@
 
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType, TimestampType
-from skyband.engines.spark.collations import collation_problems
 from skyband.queries import make_query
+from skyband_spark.frames.collations import collation_problems
 
 QUERY = make_query(
     {"kind": "distinct-count", "time": "ts", "item": "who", "by": ["place"], "windows": ["1 hour"], "every": "1 hour"}

@@ -14,7 +14,7 @@ from skyband import states
 from skyband.states import since_or_last
 from skyband.engines import local
 from skyband.instants import instant
-from skyband.job.sources.text_values import instants
+from skyband_jobs.files.text_values import instants
 from skyband.text_tables import moment
 
 naive = datetime.datetime(2026, 3, 29, 1, 30)

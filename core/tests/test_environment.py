@@ -3,8 +3,8 @@
 import pytest
 from skyband.config.redaction import redact
 from skyband.errors import ConfigError
-from skyband.job.environment import expand
-from skyband.job.parsing import read_job
+from skyband_jobs.job.environment import expand
+from skyband_jobs.job.parsing import read_job
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from skyband.errors import ConfigError, InputError, Problem, SnapshotError, suggest
-from skyband.job.job_error import secrets_hidden
-from skyband.job.sources.file_parts import FilePart
-from skyband.job.sources.row_location import PlacedBatches
+from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.row_location import PlacedBatches
+from skyband_jobs.job.job_error import secrets_hidden
 
 
 def test_the_closest_name_is_suggested():

@@ -4,8 +4,8 @@ import pickle
 import sys
 
 import pytest
-from skyband.engines.spark.executor_version_check import build_of, unpickle_checked
 from skyband.errors import PluginError
+from skyband_spark.frames.executor_version_check import build_of, unpickle_checked
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError
-from skyband.expressions.expression import UnknownExpressionError, parse_column
-from skyband.job.sources.where_and_select import OnlySparkError, Shape
+from skyband_expressions.expression import UnknownExpressionError, parse_column
+from skyband_jobs.files.where_and_select import OnlySparkError, Shape
 
 INTEGERS = pa.table(
     {

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.errors import InputError
-from skyband.job.model import Source
-from skyband.job.sources import file_parts
-from skyband.job.sources.file_parts import FilePart, share_of, tasks_of
-from skyband.job.sources.source_files import open_files
+from skyband_jobs.files import file_parts
+from skyband_jobs.files.file_parts import FilePart, share_of, tasks_of
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.model import Source
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import skyband
 from skyband import FormatInfo
 from skyband.errors import ConfigError, EngineError, PluginError
 from skyband.registry.discovery import Plugin, read_hooks
-from skyband.tables import BatchSink, Format, NetChanges, TableKeys
-from skyband.tables.installed_format import GuardedSink
+from skyband_jobs.formats import BatchSink, Format, NetChanges, TableKeys
+from skyband_jobs.formats.installed_format import GuardedSink
 
 HOUSE = Path(skyband.__file__).parent
 GUESTS = re.compile(
@@ -78,7 +78,7 @@ def test_the_formats_are_listed_and_what_is_not_installed_says_how(site):
 
 HALF = """
     from skyband import FormatInfo, hookimpl
-    from skyband.tables import Format
+    from skyband_jobs.formats import Format
 
     class Half(Format):
         def check(self, keys, on_spark):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from skyband import text_tables
 from skyband.config.durations import MOST
 from skyband.instants import instant, python_values
-from skyband.job.sources.text_values import instants
 from skyband_compare.comparison import number_format
+from skyband_jobs.files.text_values import instants
 
 EPOCH = datetime.datetime(1970, 1, 1)
 YEAR_12000 = int(np.datetime64("12000-01-02T03:04:05", "us").astype(np.int64))

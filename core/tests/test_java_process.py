@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from skyband import EngineError, spark
-from skyband.engines.spark import pyspark_import_path
-from skyband.engines.spark.java_check import require_classic
-from skyband.engines.spark.java_process import ended_if_interrupted, how_java_ended
-from skyband.engines.spark.spill_folder import private_folder, remove_old_leftovers
-from skyband.job.spark.errors import sentence
+from skyband_spark.errors import sentence
+from skyband_spark.frames import pyspark_import_path
+from skyband_spark.frames.java_check import require_classic
+from skyband_spark.frames.java_process import ended_if_interrupted, how_java_ended
+from skyband_spark.frames.spill_folder import private_folder, remove_old_leftovers
 
 pyspark = pytest.importorskip("pyspark")
 

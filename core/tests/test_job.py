@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.engines.reference import LocalEngine
-from skyband.job import JobError, read_job
-from skyband.job.engines import engine_named
-from skyband.job.local.run import run as run_locally
-from skyband.job.model import local_path
-from skyband.job.progress import Progress
+from skyband_jobs import JobError, read_job
+from skyband_jobs.job.engines import engine_named
+from skyband_jobs.job.model import local_path
+from skyband_jobs.local.run import run as run_locally
+from skyband_jobs.running.progress import Progress
 
 JOB = """
 [source]

@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from lending_workers import Worker, run
-from skyband.engines.spark import lent_operators, state_store
-from skyband.engines.spark.lent_operators import CachedOperator, Neighbours
-from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
+from skyband_spark.frames import lent_operators, state_store
+from skyband_spark.frames.lent_operators import CachedOperator, Neighbours
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.frames.state_store import StateStore
 from task_stores import Store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers lend on Linux only")

@@ -7,6 +7,6 @@ HEAVY = ("numba", "numpy", "pandas", "pyarrow")
 
 
 def test_processor_imports_nothing_heavy():
-    code = f"import sys, skyband.engines.spark.processor; print(*(name for name in {HEAVY} if name in sys.modules))"
+    code = f"import sys, skyband_spark.frames.processor; print(*(name for name in {HEAVY} if name in sys.modules))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.instants import instant
-from skyband.job.model import Source
-from skyband.job.sources.source_files import open_files
 from skyband.states.since_or_last import moment_of
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.model import Source
 
 NAIVE = dt.datetime(2026, 3, 29, 2, 30, 0, 250_000)
 """Does not happen in Berlin, where clocks go forward that night."""

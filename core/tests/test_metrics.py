@@ -12,9 +12,9 @@ from urllib.request import Request, urlopen
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError
-from skyband.job.metrics.export import exported
-from skyband.job.metrics.place import place_of, problems_of
-from skyband.job.progress import Progress, Totals
+from skyband_jobs.metrics.export import exported
+from skyband_jobs.metrics.place import place_of, problems_of
+from skyband_jobs.running.progress import Progress, Totals
 
 pytest.importorskip("prometheus_client")
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
@@ -128,7 +128,7 @@ def test_places_of_this_machine_are_fine(value, tmp_path):
 
 
 def test_the_dashboard_asks_for_metrics_that_there_are():
-    dashboard = json.loads((files("skyband.job.metrics") / "grafana.json").read_text())
+    dashboard = json.loads((files("skyband_jobs.metrics") / "grafana.json").read_text())
     asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
     asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
     names = set(re.findall(r"\bskyband_\w+", " ".join(asked)))

@@ -9,15 +9,15 @@ import pytest
 from attrs import evolve
 from skyband.columns import record_batch_bytes
 from skyband.engines.local import LocalRun
-from skyband.engines.spark import state_store
-from skyband.engines.spark.micro_batch import process_micro_batch
-from skyband.engines.spark.results_and_metrics import METRICS
-from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
-from skyband.engines.spark.state_store import StateStore
 from skyband.operator.bind_backends import bind
 from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries import make_query
+from skyband_spark.frames import state_store
+from skyband_spark.frames.micro_batch import process_micro_batch
+from skyband_spark.frames.results_and_metrics import METRICS
+from skyband_spark.frames.shard_keys import keys_of
+from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband_spark.frames.state_store import StateStore
 from task_stores import Store
 
 SECOND = 1_000_000

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband.engines import local
 from skyband.errors import ConfigError
-from skyband.tables import NetChanges
-from skyband.tables.net_changes import last_changes, without_change
+from skyband_jobs.formats import NetChanges
+from skyband_jobs.formats.net_changes import last_changes, without_change
 
 KEY = ("host", "rank")
 SCHEMA = pa.schema(

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import InputError
-from skyband.job.model import Source
-from skyband.job.sources.columnar_files import Layout
-from skyband.job.sources.source_files import open_files
-from skyband.states.table import StatesTable
+from skyband_jobs.files.columnar_files import Layout
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.files.states_table import StatesTable
+from skyband_jobs.job.model import Source
 
 DAYS = ["0001-01-01", "1582-10-15", "1676-12-31", "1969-12-31", "2026-02-28", "2263-01-01", "9999-12-31"]
 INSTANTS = [dt.datetime.fromisoformat(f"{day}T23:59:59.999999").replace(tzinfo=dt.UTC) for day in DAYS]
@@ -38,7 +38,7 @@ def day_of(time):
 @pytest.mark.parametrize("at_once", [True, False])
 def test_times_of_all_years_are_read_as_they_were_written(tmp_path, at_once, monkeypatch):
     if not at_once:
-        monkeypatch.setattr("skyband.job.sources.columnar_files._SMALL", 0)
+        monkeypatch.setattr("skyband_jobs.files.columnar_files._SMALL", 0)
     write(tmp_path / "a.parquet")
     files = open_files(Source(format="parquet", path=str(tmp_path)))
     assert files.schema.field("ts").type == pa.timestamp("us", "UTC")

@@ -4,8 +4,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband.job.model import Source
-from skyband.job.spark.engine import SparkEngine
+from skyband_jobs.job.model import Source
+from skyband_spark.engine import SparkEngine
 
 TIMES = pd.to_datetime(["2026-01-01T00:00:00.123456789", "2026-01-02T00:00:00.000000000"])
 

@@ -7,8 +7,8 @@ import time
 import pytest
 from numba import njit
 from skyband.config.durations import parse
-from skyband.job.compilation_notice import announced
-from skyband.job.progress import Progress, Totals, status, summary
+from skyband_jobs.running.compilation_notice import announced
+from skyband_jobs.running.progress import Progress, Totals, status, summary
 
 
 class Terminal(io.StringIO):
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch):
     """A clock that stands still until it is told."""
     now = [100.0]
-    monkeypatch.setattr("skyband.job.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("skyband_jobs.running.progress.time.monotonic", lambda: now[0])
     monkeypatch.setenv("TERM", "xterm")
     return now
 
@@ -128,7 +128,7 @@ def test_rates_count_from_when_the_engine_is_ready(clock):
 
 
 def test_the_compiling_of_kernels_is_announced_and_counted_apart(monkeypatch):
-    monkeypatch.setattr("skyband.job.progress.EVERY_TERMINAL", 0.0)
+    monkeypatch.setattr("skyband_jobs.running.progress.EVERY_TERMINAL", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     out, totals = Terminal(), Totals(rows_in=100)
     inner = njit(lambda number: number + 1)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from raw_forms import FORMS
 from skyband.errors import ConfigError, InputError
-from skyband.job.model import Source
-from skyband.job.sources import text_blocks
-from skyband.job.sources.source_files import open_files
-from skyband.job.sources.text_files import text_option_problems
 from skyband.kernels.record_boundaries import csv_records, json_elements
+from skyband_jobs.files import text_blocks
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.files.text_files import text_option_problems
+from skyband_jobs.job.model import Source
 
 
 def rows(path, together=False, **keys):
@@ -37,7 +37,7 @@ def test_and_so_it_is_in_small_blocks_and_among_small_files(tmp_path, monkeypatc
     blocks = text_blocks.blocks
     for module in ("csv_files", "json_array", "json_files", "text_lines"):
         monkeypatch.setattr(
-            f"skyband.job.sources.{module}.blocks",
+            f"skyband_jobs.files.{module}.blocks",
             lambda path, cut, size=0, *more, **keys: blocks(path, cut, min(size or 8, 8), *more, **keys),
         )
     assert rows(tmp_path / form.name, **form.keys) == form.rows

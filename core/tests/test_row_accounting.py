@@ -8,11 +8,6 @@ import pyarrow as pa
 import pytest
 from skyband.columns import compact_frames
 from skyband.engines.local import LocalRun
-from skyband.engines.spark import micro_batch, state_store
-from skyband.engines.spark.micro_batch import process_micro_batch
-from skyband.engines.spark.shard_keys import keys_of
-from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.state_store import StateStore
 from skyband.errors import EngineError
 from skyband.groups.partitioning import Partitioning
 from skyband.operator import row_encoding
@@ -20,6 +15,11 @@ from skyband.operator.bad_rows import late_rows
 from skyband.operator.bind_backends import bind
 from skyband.operator.waiting_rows import WaitingRows
 from skyband.queries import make_query
+from skyband_spark.frames import micro_batch, state_store
+from skyband_spark.frames.micro_batch import process_micro_batch
+from skyband_spark.frames.shard_keys import keys_of
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.frames.state_store import StateStore
 from task_stores import Store
 
 SECOND = 1_000_000

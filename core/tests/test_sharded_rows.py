@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from skyband.engines.spark.sharded_plan import _FEW_SHARDS, _by_shard
+from skyband_spark.frames.sharded_plan import _FEW_SHARDS, _by_shard
 
 
 @pytest.mark.parametrize("count", [2, _FEW_SHARDS, _FEW_SHARDS + 1, 300])

@@ -5,9 +5,9 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband.job.model import Sink
-from skyband.job.spark import side_outputs
-from skyband.job.spark.side_outputs import RowsOfTasks
+from skyband_jobs.job.model import Sink
+from skyband_spark import side_outputs
+from skyband_spark.side_outputs import RowsOfTasks
 
 
 @pytest.mark.parametrize("second", [None, "rules"])

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import InputError
-from skyband.job.model import Source
-from skyband.job.sources import columnar_files, file_parts, row_location
-from skyband.job.sources.source_files import open_files
+from skyband_jobs.files import columnar_files, file_parts, row_location
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.model import Source
 
 SCHEMA = "n BIGINT, text STRING"
 PLAIN = [f"{number},a{number}\n" for number in range(20)]

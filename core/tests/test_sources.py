@@ -12,9 +12,9 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError, InputError
-from skyband.file_listing import SUFFIXES, data_files, format_by_name
-from skyband.job.model import Source
-from skyband.job.sources.source_files import open_files
+from skyband_jobs.files.file_listing import SUFFIXES, data_files, format_by_name
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.model import Source
 
 UTC = datetime.UTC
 

@@ -5,8 +5,8 @@ import resource
 import pytest
 from attrs import evolve
 from skyband.errors import EngineError
-from skyband.job.model import Job, Sink, Source
-from skyband.job.spark.errors import plain_errors, sentence
+from skyband_jobs.job.model import Job, Sink, Source
+from skyband_spark.errors import plain_errors, sentence
 
 JOB = Job("counts", Source("parquet"), None, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
 FAILED = "[STREAM_FAILED] Query [id = 0c2e, runId = 0649] terminated with exception: "

@@ -8,13 +8,13 @@ import pytest
 from attrs import evolve
 from skyband.columns import keyed_frames
 from skyband.engines import local
-from skyband.engines.spark import state_store
-from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
 from skyband.watermark import EventTimeProgress
+from skyband_spark.frames import state_store
+from skyband_spark.frames.sharded_plan import ShardedPlan
 from task_stores import Store
 
 SECOND = 1_000_000

@@ -7,10 +7,10 @@ import pytest
 from skyband import create, states
 from skyband.engines import local
 from skyband.errors import InputError
-from skyband.states import asking_a_table
 from skyband.states.coverage import Coverage
 from skyband.states.state import encode_state
-from skyband.states.table import ROWS_AT_ONCE, StatesTable
+from skyband_jobs.files import asking_a_table
+from skyband_jobs.files.states_table import ROWS_AT_ONCE, StatesTable
 from state_streams import EVERY, GROUPS, START, WINDOW, by_moment, counting, items, stream, table
 
 

@@ -12,7 +12,7 @@ from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.states.coverage import Coverage
 from skyband.states.state import encode_state, read_state
-from skyband.states.table import StatesTable
+from skyband_jobs.files.states_table import StatesTable
 from state_streams import EVERY, SECOND, START, WINDOW, by_moment, counting, edges, items, stream, table, totals
 
 
@@ -177,9 +177,9 @@ def test_a_snapshot_without_a_moment_answers_from_what_it_has_not_forgotten():
 def test_a_state_that_just_reaches_is_enough_to_begin_with(tmp_path):
     """The next answers need rows from a window before them: a state that covers them, and not a microsecond less."""
     from skyband.operator.bind_backends import bind
-    from skyband.operator.first_states import begin_with_states
     from skyband.operator.operator import Operator
     from skyband.queries import make_query
+    from skyband_spark.savepoints.first_states import begin_with_states
 
     rows = [(START + second * SECOND, "a", 1) for second in range(50)]
     pq.write_table(local.apply(table(rows), counting(), {"sketch": "exact"}), tmp_path / "states.parquet")

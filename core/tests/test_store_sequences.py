@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from skyband.columns import record_batch_bytes
-from skyband.engines.spark import checkpoint, state_store, step_log
-from skyband.engines.spark.lent_operators import CachedOperator
-from skyband.engines.spark.state_store import Head, StateStore
-from skyband.engines.spark.step_log import StepLog
 from skyband.errors import SnapshotError
 from skyband.operator.logged_batch import LoggedBatch
+from skyband_spark.frames import checkpoint, state_store, step_log
+from skyband_spark.frames.lent_operators import CachedOperator
+from skyband_spark.frames.state_store import Head, StateStore
+from skyband_spark.frames.step_log import StepLog
 from task_stores import Store
 
 CHUNK, LOGGED, CACHED, PIECE = 64, 6, 3, 500

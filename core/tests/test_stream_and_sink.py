@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from attrs import define, field
 from skyband.errors import ConfigError
-from skyband.job import table_sink
-from skyband.job.local import sink as local_sink
-from skyband.job.spark.sink_log import check_belong
-from skyband.tables import BatchSink
+from skyband_jobs.formats import BatchSink
+from skyband_jobs.local import sink as local_sink
+from skyband_jobs.running import table_sink
+from skyband_spark.sink_log import check_belong
 
 
 @define(eq=False)

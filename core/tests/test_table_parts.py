@@ -6,11 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import frozen
-from skyband.job.model import Source
-from skyband.job.sources.where_and_select import Shape
-from skyband.job.spark import plain_files_of_tables
-from skyband.job.spark.table_parts import TableParts, tasks_of
-from skyband.tables import TablePart
+from skyband_jobs.files.where_and_select import Shape
+from skyband_jobs.formats import TablePart
+from skyband_jobs.job.model import Source
+from skyband_spark.reading import plain_files_of_tables
+from skyband_spark.reading.table_parts import TableParts, tasks_of
 
 SCHEMA = pa.schema([("number", pa.int64()), ("unread", pa.string())])
 

@@ -6,7 +6,7 @@ import re
 import pyarrow as pa
 import pytest
 from skyband.errors import InputError
-from skyband.expressions.expression import parse_column
+from skyband_expressions.expression import parse_column
 
 CASTS = ["CAST", "TRY_CAST"]
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from skyband.columns import hashing
 from skyband.columns.hashing import hash_column
 from skyband.engines.local import LocalRun
-from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.job.model import Source
-from skyband.job.sources import columnar_files
-from skyband.job.sources.source_files import open_files
 from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
+from skyband_jobs.files import columnar_files
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.model import Source
+from skyband_spark.frames.sharded_plan import ShardedPlan
 
 ROWS = 40_000
 QUERIES = {

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, InputError
-from skyband.job.model import Source
-from skyband.job.sources import json_files, text_blocks
-from skyband.job.sources.csv_dialect import Dialect
-from skyband.job.sources.csv_files import CsvFile
-from skyband.job.sources.source_files import open_files
 from skyband.kernels.record_boundaries import FINE, GOES_ON, NO_OBJECT, SECOND_VALUE, TOO_DEEP, csv_records, json_lines
-from skyband.tables.json_rows import json_rows
+from skyband_jobs.files import json_files, text_blocks
+from skyband_jobs.files.csv_dialect import Dialect
+from skyband_jobs.files.csv_files import CsvFile
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.formats.json_rows import json_rows
+from skyband_jobs.job.model import Source
 
 HEADER = {"header": True}
 
@@ -209,7 +209,7 @@ def test_no_line_ends_the_process(tmp_path):
     texts = ["null\n", '{"a": 1}\nnull\n', '{"a":' * 50_000 + "1" + "}" * 50_000]
     paths = [written(tmp_path, text, f"{number}.json") for number, text in enumerate(texts)]
     code = (
-        "import sys\nfrom skyband.job.sources.json_files import read_json\n"
+        "import sys\nfrom skyband_jobs.files.json_files import read_json\n"
         "import pyarrow as pa\nfrom pathlib import Path\n"
         "for path in sys.argv[1:]:\n    try:\n        list(read_json(Path(path), pa.schema([('a', pa.int64())])))\n"
         "    except ValueError as error:\n        print(error)"

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from conditions import CONDITIONS, ROWS
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, InputError
-from skyband.job.sources.where_and_select import OnlySparkError, Shape
+from skyband_jobs.files.where_and_select import OnlySparkError, Shape
 
 
 @pytest.mark.parametrize("where", CONDITIONS)

@@ -12,13 +12,13 @@ import pytest
 from pyspark.sql import conversion
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
-from skyband.engines.spark.micro_batch import in_pandas
-from skyband.engines.spark.worker import warn_of_broken_promises
+from skyband_spark.frames.micro_batch import in_pandas
+from skyband_spark.frames.worker import warn_of_broken_promises
 
 FIRST_TASK = """
 import gc, sys, pyarrow as pa
-from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.worker import load_and_freeze
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.frames.worker import load_and_freeze
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.operator.bind_backends import bind

@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from on_spark import session
 from pyspark.sql import functions as sql
-from skyband import spark, spark_states
+from skyband import spark
+from skyband_spark import states as spark_states
 
 DAY, PANES = 86_400_000_000, 100
 PANE = DAY // PANES

@@ -28,9 +28,9 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from skyband import spark
-from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
-from skyband.engines.spark.worker import worker_mapper
 from skyband.text_tables import table
+from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA
+from skyband_spark.frames.worker import worker_mapper
 
 QUERY = {**FAMILIES["distinct-count"].query, "every": "10 seconds"}
 BATCHES = 4

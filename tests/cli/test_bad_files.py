@@ -2,9 +2,9 @@
 
 import pytest
 from skyband.errors import InputError
-from skyband.job.sources import row_location
-from skyband.job.sources.file_parts import FilePart
-from skyband.job.sources.row_location import PlacedBatches
+from skyband_jobs.files import row_location
+from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.row_location import PlacedBatches
 from visits import STREAM, Visits, place, visit
 
 PLACE = place("bad")

@@ -59,7 +59,7 @@ def test_arrow_knows_pandas_once_it_is_imported(tmp_path):
     pytest.importorskip("pandas")
     code = """
         import sys
-        from skyband.cli.deferred_pandas import defer_pandas
+        from skyband_jobs.commands.deferred_pandas import defer_pandas
         import numpy as np, pyarrow as pa
         defer_pandas()
         pa.array(np.arange(3)), pa.array([1])
@@ -74,7 +74,7 @@ def test_arrow_knows_pandas_once_it_is_imported(tmp_path):
 def test_arrow_itself_may_be_the_one_to_import_it(tmp_path):
     pytest.importorskip("pandas")
     code = """
-        from skyband.cli.deferred_pandas import defer_pandas
+        from skyband_jobs.commands.deferred_pandas import defer_pandas
         import pyarrow as pa
         defer_pandas()
         print(pa.table({"a": [1, None]}).to_pandas()["a"].isna().sum())

@@ -7,8 +7,8 @@ from cProfile import Profile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband.job.sources import columnar_files, source_files, where_and_select
 from skyband.operator import bind_backends
+from skyband_jobs.files import columnar_files, source_files, where_and_select
 
 STEPS = {
     "open": source_files.open_all_columns,

@@ -12,12 +12,12 @@ import pytest
 import skyband
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
-from skyband.job import JobError, read_job
-from skyband.job.job_file import assignment
 from skyband.queries import kinds, load_query, make_query
 from skyband.registry import installed, load_class
 from skyband.registry.discovery import absent
-from skyband.spark import shard_count
+from skyband_jobs import JobError, read_job
+from skyband_jobs.job.job_file import assignment
+from skyband_spark.program import shard_count
 from skyband_specs.reference import Pages
 
 START = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
-from skyband.job.parsing import read_job
-from skyband.job.spark import compiled_kernels_marker
-from skyband.job.spark.precompile import Warming
-from skyband.job.spark.rehearsal import rehearse
 from skyband.queries import make_query
+from skyband_jobs.job.parsing import read_job
+from skyband_spark.warming import compiled_kernels_marker
+from skyband_spark.warming.precompile import Warming
+from skyband_spark.warming.rehearsal import rehearse
 
 
 @pytest.fixture
@@ -31,14 +31,16 @@ def fresh(folder, tmp_path):
 
 
 def test_after_a_rehearsal_a_run_compiles_nothing_more(folder, fresh):
-    rehearsed = fresh("skyband.job.spark.rehearsal", folder.job)
+    rehearsed = fresh("skyband_spark.warming.rehearsal", folder.job)
     assert rehearsed
     assert not (folder.home / "counts").exists()
     assert fresh("skyband", "run", folder.job, "--engine", "local") == rehearsed
 
 
 def test_a_rehearsal_takes_the_changes_of_the_call(folder, fresh):
-    assert any("hash_words" in kernel for kernel in fresh("skyband.job.spark.rehearsal", folder.job, "query.item=ts"))
+    assert any(
+        "hash_words" in kernel for kernel in fresh("skyband_spark.warming.rehearsal", folder.job, "query.item=ts")
+    )
 
 
 def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path, monkeypatch):
@@ -49,7 +51,7 @@ def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path
     (file, *_) = sorted((folder.home / "requests").iterdir())
     rows = pq.read_table(file)
     pq.write_table(pa.concat_tables([rows] * (5000 // len(rows) + 1)), file)
-    subprocess.run([sys.executable, "-m", "skyband.job.spark.rehearsal", str(folder.job)], check=True)
+    subprocess.run([sys.executable, "-m", "skyband_spark.warming.rehearsal", str(folder.job)], check=True)
     assert compiled_kernels_marker.is_current(job)
     assert not compiled_kernels_marker.is_current(other)
     (record,) = (tmp_path / "cache" / "skyband").iterdir()

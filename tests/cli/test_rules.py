@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband.job import read_job
+from skyband_jobs import read_job
 
 README = (Path(__file__).parents[2] / "plugins/workload/README.md").read_text("utf-8")
 JOB = re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from skyband.job.local import run as run_local
+from skyband_jobs.local import run as run_local
 
 
 def by_hand(folder, delay_to=60):
@@ -226,7 +226,7 @@ def add_row(folder, at, client="late in time"):
 @pytest.mark.parametrize("at", ["12000-01-01T00:00:00", "9999-12-31T23:59:59", "-0044-03-15T12:00:00"])
 def test_no_year_ends_a_stream(folder, monkeypatch, format, at):
     """The progress line is written after every batch, the console and JSON write the year, and so does the summary."""
-    monkeypatch.setattr("skyband.job.progress.EVERY_PLAIN", 0.0)
+    monkeypatch.setattr("skyband_jobs.running.progress.EVERY_PLAIN", 0.0)
     add_row(folder, at)
     for sets in (["source.stream=true", "source.finish=true", "sink.trigger=available-now"], ["sink.path=others"]):
         ran = folder.run(f"sink.format={format}", "query.by=client", *sets)

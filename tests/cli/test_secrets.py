@@ -5,9 +5,9 @@ from skyband.config import redaction
 from skyband.config.redaction import HIDDEN, is_secret, learn, redact, redacted_line
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, EngineError, InputError, Problem, SkybandError
-from skyband.job import JobError, read_job
-from skyband.job.job_error import secrets_hidden
-from skyband.job.run import run_job
+from skyband_jobs import JobError, read_job
+from skyband_jobs.job.job_error import secrets_hidden
+from skyband_jobs.running.run import run_job
 
 PLANTED = "hunter2/ü'x"
 URL = "s3a://reader:hunter2-url@bucket/answers"

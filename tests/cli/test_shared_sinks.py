@@ -10,12 +10,12 @@ from itertools import permutations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband.job.engines import engine_named
-from skyband.job.local import sink_manifest as local_sink_manifest
-from skyband.job.local.sink import open_writer
-from skyband.job.local.sink_manifest import foreign_files
-from skyband.job.parsing import JobError, read_job
-from skyband.job.progress import Progress
+from skyband_jobs.job.engines import engine_named
+from skyband_jobs.job.parsing import JobError, read_job
+from skyband_jobs.local import sink_manifest as local_sink_manifest
+from skyband_jobs.local.sink import open_writer
+from skyband_jobs.local.sink_manifest import foreign_files
+from skyband_jobs.running.progress import Progress
 
 SCHEMA = pa.schema([("number", pa.int64())])
 
@@ -128,7 +128,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from skyband.job.local import run as run_local
+from skyband_jobs.local import run as run_local
 answers = run_local._answers
 def dies(*arguments):
     yield next(answers(*arguments))

@@ -16,7 +16,7 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 ENDS = f"""{HEARS}
 import os, sys
 from skyband.__main__ import main
-from skyband.job.local import run as run_local
+from skyband_jobs.local import run as run_local
 
 answers, number = run_local._answers, int(sys.argv.pop())
 

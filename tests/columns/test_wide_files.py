@@ -1,7 +1,7 @@
 """Files of very many columns, of which a query reads few: what is done for each column is done once."""
 
 import pyarrow as pa
-from skyband.job.sources.columnar_files import Layout, read, schema_of
+from skyband_jobs.files.columnar_files import Layout, read, schema_of
 
 COLUMNS = 20_000
 """With a look at the names of all for each it took two minutes."""

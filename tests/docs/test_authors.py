@@ -19,7 +19,7 @@ USERS = ("skyband.engines", "skyband.spark")
 """What a program imports that asks queries, as the examples of plugins do."""
 
 
-ASKED = ("skyband.states", "skyband.spark_states")
+ASKED = ("skyband.states", "skyband.spark.states")
 """What a program asks states with: their pages are for users."""
 
 

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from skyband.columns import compact_frames, hashing, numbers
 from skyband.config.time_zone_conversion import TimeZone
-from skyband.engines.spark.state_store import StateStore
 from skyband.errors import SkybandError
-from skyband.job.savepoints import savepoint
 from skyband.operator.operator import Operator
 from skyband.states.coverage import Coverage
 from skyband.watermark import EventTimeProgress
 from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
+from skyband_spark.frames.state_store import StateStore
+from skyband_spark.savepoints import savepoint
 
 TESTS, HERE = Path(__file__).parents[2] / "core" / "tests", Path(__file__).parents[1]
 

@@ -5,10 +5,10 @@ import pyarrow as pa
 import pytest
 from skyband.engines import local
 from skyband.engines.local import LocalRun
-from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
+from skyband_spark.frames.sharded_plan import ShardedPlan
 
 QUERY = make_query(
     {"kind": "distinct-count", "time": "ts", "item": "who", "by": "place", "windows": ["1 hour"], "every": "1 hour"}

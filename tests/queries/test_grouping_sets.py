@@ -11,9 +11,9 @@ from in_process_shards import on_shards, rows_of
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError
-from skyband.job.savepoints.savepoint import _keys
 from skyband.operator.bad_rows import FIELD
 from skyband.queries import make_query
+from skyband_spark.savepoints.savepoint import _keys
 
 SETS = [["place", "origin"], ["place"], []]
 NAMES = ["place, origin", "place", "()"]

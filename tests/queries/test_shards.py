@@ -13,7 +13,7 @@ from skyband.errors import ConfigError
 from skyband.groups.partitioning import by_cell, by_hash, matrix_rows
 from skyband.queries import make_query
 from skyband.roles.sharding import BOTH, BUILD, PROBE
-from skyband.spark import shard_count
+from skyband_spark.program import shard_count
 
 SECOND = 1_000_000
 SHARDS = (2, 3, 5, 16)

@@ -11,15 +11,16 @@ import attrs
 import click
 import skyband
 from attrs import frozen
-from skyband import roles, spark, spark_states, states
+from skyband import roles, spark, states
 from skyband.cli.commands import group
 from skyband.config.parameters import parameters_of
-from skyband.job.model import Sink, Source
-from skyband.job.parsing import KEYS
 from skyband.queries import kinds, load_query
 from skyband.registry import hookspecs, installed, load_class
 from skyband.registry.backend_loading import load_interface
 from skyband.registry.info import CAPABILITIES
+from skyband_jobs.job.model import Sink, Source
+from skyband_jobs.job.parsing import KEYS
+from skyband_spark import states as spark_states
 
 OURS = "skyband"
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 from skyband import spark
-from skyband.engines.spark import file_rows
+from skyband_spark.frames import file_rows
 from visits import CHECKPOINT, STREAM, Visits, place, visit
 
 pytestmark = pytest.mark.spark

@@ -6,11 +6,11 @@ from pyspark.errors.exceptions.captured import StreamingQueryException
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.errors import SkybandError
-from skyband.job.progress import Progress
-from skyband.job.run import run_job
-from skyband.job.spark.errors import plain_errors
 from skyband.queries import make_query
 from skyband_distinct.demo.weblog import make_weblog
+from skyband_jobs.running.progress import Progress
+from skyband_jobs.running.run import run_job
+from skyband_spark.errors import plain_errors
 
 pytestmark = pytest.mark.spark
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conditions import CONDITIONS, ROWS
-from skyband.job.sources.where_and_select import Shape
+from skyband_jobs.files.where_and_select import Shape
 
 pytestmark = pytest.mark.spark
 

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from skyband import spark
 from skyband.cli.commands import group
 from skyband.engines import local
-from skyband.job.sources import file_parts
-from skyband.job.sources.text_files import ranges
-from skyband.job.spark import python_file_reader
 from skyband.queries import make_query
+from skyband_jobs.files import file_parts
+from skyband_jobs.files.text_files import ranges
+from skyband_spark.reading import python_file_reader
 
 pytestmark = pytest.mark.spark
 

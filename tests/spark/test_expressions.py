@@ -3,7 +3,7 @@
 import pyarrow.parquet as pq
 import pytest
 from expressions import ROWS, random_expressions
-from skyband.job.sources.where_and_select import Shape
+from skyband_jobs.files.where_and_select import Shape
 from spark_comparison import BATCH, differences, evaluate, not_failing
 
 pytestmark = pytest.mark.spark

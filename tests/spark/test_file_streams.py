@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import Observation
 from skyband import spark
-from skyband.job.sources.file_parts import tasks_of
-from skyband.job.spark import python_file_reader
-from skyband.job.spark.python_file_reader import _shared
-from skyband.job.spark.vanished_files import vanished_files
+from skyband_jobs.files.file_parts import tasks_of
+from skyband_spark.reading import python_file_reader
+from skyband_spark.reading.python_file_reader import _shared
+from skyband_spark.reading.vanished_files import vanished_files
 
 pytestmark = pytest.mark.spark
 

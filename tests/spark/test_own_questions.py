@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from pyspark.sql import functions as sql
-from skyband import spark_states
 from skyband.errors import InputError
 from skyband.registry import installed
 from skyband.states.state import encode_state
+from skyband_spark import states as spark_states
 
 pytestmark = pytest.mark.spark
 FILES = {

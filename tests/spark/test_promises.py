@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from families import events, family
 from skyband.cli.commands import group
 from skyband.engines import local
-from skyband.engines.spark.sharded_plan import ShardedPlan
-from skyband.engines.spark.worker import warn_of_broken_promises
 from skyband.operator.bind_backends import bind
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.frames.worker import warn_of_broken_promises
 
 
 def plan(**changes):

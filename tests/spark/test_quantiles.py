@@ -6,8 +6,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from families import events, family
-from skyband import spark, spark_states, states
+from skyband import spark, states
 from skyband.engines import local
+from skyband_spark import states as spark_states
 
 from .conftest import rows_of
 from .test_savepoints import Jobs

@@ -10,9 +10,9 @@ from first_job_forms import FORMS as FIRST
 from raw_forms import FORMS
 from skyband.cli.commands import group
 from skyband.errors import ConfigError
-from skyband.job.model import Source
-from skyband.job.spark.python_file_reader import choose_reader, file_frame, settings_of
-from skyband.job.spark.source import read_by_spark, shaped
+from skyband_jobs.job.model import Source
+from skyband_spark.reading.python_file_reader import choose_reader, file_frame, settings_of
+from skyband_spark.reading.source import read_by_spark, shaped
 
 from .documents import DOCS
 

@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import functions as sql
 from skyband.engines import local
-from skyband.engines.spark import step_log, stream
-from skyband.engines.spark.checkpoint import read_shards
 from skyband.queries import make_query
+from skyband_spark.frames import step_log, stream
+from skyband_spark.frames.checkpoint import read_shards
 
 pytestmark = pytest.mark.spark
 

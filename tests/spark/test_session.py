@@ -9,7 +9,7 @@ from pathlib import Path
 import pyspark
 import pytest
 from skyband import spark
-from skyband.engines.spark.pyspark_import_path import _home
+from skyband_spark.frames.pyspark_import_path import _home
 
 pytestmark = pytest.mark.spark
 

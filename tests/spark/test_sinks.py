@@ -16,7 +16,7 @@ from skyband import spark
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.queries import make_query
-from skyband.tables import open_table
+from skyband_jobs.formats import open_table
 
 from . import faults
 from .conftest import rows_of, up_to_watermark

@@ -10,12 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import functions as sql
-from skyband import spark, spark_states, states
+from skyband import spark, states
 from skyband.cli.commands import group
 from skyband.engines import local
-from skyband.engines.spark import checkpoint as checkpoint_reader
-from skyband.engines.spark.checkpoint import read_shards
 from skyband.errors import InputError
+from skyband_spark import states as spark_states
+from skyband_spark.frames import checkpoint as checkpoint_reader
+from skyband_spark.frames.checkpoint import read_shards
 
 pytestmark = pytest.mark.spark
 START = 1_760_000_400_000_000

@@ -11,11 +11,11 @@ import tables_beyond_files
 from skyband import spark
 from skyband.engines import local
 from skyband.errors import EngineError
-from skyband.job.model import Source
-from skyband.job.spark.plain_files_of_tables import table_frame
 from skyband.queries import make_query
-from skyband.tables import open_sink, open_table
+from skyband_jobs.formats import open_sink, open_table
+from skyband_jobs.job.model import Source
 from skyband_lakes.libraries import DELTA, ICEBERG
+from skyband_spark.reading.plain_files_of_tables import table_frame
 from table_places import arguments, keys
 
 from . import faults
@@ -161,8 +161,8 @@ def test_a_table_that_is_more_than_its_files_is_read_by_parts(session, tmp_path,
 
 DEADLY = """
 import os, signal, sys
-from skyband.job.run import run_job
-from skyband.tables import open_sink
+from skyband_jobs.running.run import run_job
+from skyband_jobs.formats import open_sink
 
 moment, format, job = sys.argv[1:]
 kind = type(open_sink(format, "no.where", {}))

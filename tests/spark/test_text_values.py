@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import InputError
-from skyband.expressions.expression import parse_column
+from skyband_expressions.expression import parse_column
 from text_forms import BOOLEANS, NUMBERS, TIMES, texts_near
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError
-from skyband.job import read_job
+from skyband_jobs import read_job
 
 from .conftest import rows_of
 from .documents import blocks

@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.columns import keyed_frames
 from skyband.engines import local
-from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.errors import ConfigError, InputError
 from skyband.operator.bind_backends import bind
-from skyband.operator.first_states import begin_with_states
 from skyband.queries import make_query
-from skyband.states.table import StatesTable
+from skyband_jobs.files.states_table import StatesTable
+from skyband_spark.frames.sharded_plan import ShardedPlan, TaskEnds
+from skyband_spark.savepoints.first_states import begin_with_states
 
 MINUTE = 60_000_000
 START = 1_760_000_400_000_000

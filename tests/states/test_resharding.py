@@ -8,13 +8,13 @@ import pytest
 from families import FAMILIES, SECOND, WORKLOAD, events, family
 from in_process_shards import ShardedStream
 from skyband import snapshot
-from skyband.engines.spark.sharded_plan import SHUFFLE_SCHEMA
-from skyband.engines.spark.states_from_history import rows_before, state_pieces
 from skyband.errors import ConfigError, SnapshotError
 from skyband.groups.small_groups import limits
 from skyband.operator.resharding import take_over
 from skyband.operator.static_broadcast_table import WholeTable
 from skyband.watermark import EventTimeProgress, Ticking
+from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA
+from skyband_spark.frames.states_from_history import rows_before, state_pieces
 
 
 @cache

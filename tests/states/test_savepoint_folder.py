@@ -10,10 +10,10 @@ import pytest
 from attrs import evolve
 from families import FAMILIES, family
 from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
-from skyband.job.model import Job, Sink, Source
-from skyband.job.savepoints import savepoint
-from skyband.job.savepoints.savepoint import Position, source_facts
-from skyband.job.savepoints.start import MARK, _check_source, _partial_folder, begin_from
+from skyband_jobs.job.model import Job, Sink, Source
+from skyband_spark.savepoints import savepoint
+from skyband_spark.savepoints.savepoint import Position, source_facts
+from skyband_spark.savepoints.start import MARK, _check_source, _partial_folder, begin_from
 
 STATES = [b"one", b"two and more"]
 SOURCE = {"format": "parquet", "path": "/somewhere"}
@@ -43,7 +43,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from families import family
-from skyband.job.savepoints import savepoint
+from skyband_spark.savepoints import savepoint
 
 class Killing(list):
     def __iter__(self):

@@ -13,7 +13,7 @@ from skyband.errors import EngineError
 from skyband.registry import Registry
 from skyband.registry.discovery import Plugin
 from skyband.registry.name_claims import Listed
-from skyband.tables import formats, installed_format, open_sink, open_table
+from skyband_jobs.formats import formats, installed_format, open_sink, open_table
 from skyband_specs.formats import CHECKS, FormatSubject, kills, verify_format_subject
 from skyband_specs.report import FAILED
 from third_party import tiny_format
@@ -233,7 +233,10 @@ def test_a_format_whose_rows_raise_leaves_the_sink_as_it_was(registered, call, t
 
 
 def test_what_is_no_format_is_told():
-    for place, said in (("pathlib:Path", "is not a subclass of skyband.tables.Format"), ("no:One", "could not be imp")):
+    for place, said in (
+        ("pathlib:Path", "is not a subclass of skyband_jobs.formats.Format"),
+        ("no:One", "could not be imp"),
+    ):
         entry = Listed(FormatInfo("acme-log", place, "a log", CAN), "acme", "1.0")
         with pytest.raises(Exception, match=f"format acme-log of acme: {place} {said}"):
             installed_format.load(entry)

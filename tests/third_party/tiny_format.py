@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve
 from skyband.errors import ConfigError, Problem
-from skyband.tables import BatchSink, Format, TableKeys, TableRows
+from skyband_jobs.formats import BatchSink, Format, TableKeys, TableRows
 from skyband_specs.formats import FormatTrial
 
 _BATCHES = b"micro-batches"

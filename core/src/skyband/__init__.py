@@ -6,6 +6,8 @@ TYPE_CHECKING = False
 """Not from `typing`, which takes longer to import than all that is here."""
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from skyband.errors import (
         BrokenError,
         BusyError,
@@ -63,17 +65,34 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, so that `import skyband` costs next to nothing."""
-    if name in _HOME:
-        from importlib import import_module
+def __getattr__(name: str) -> "Any":
+    """Import a public name when it is first used, so that `import skyband` costs next to nothing.
 
-        try:
-            return getattr(import_module(_HOME[name]), name)
-        except ModuleNotFoundError as error:
-            from skyband.registry.install_hints import comes_with
+    Besides those listed, the name of an installed engine is the module that its plugin has for programs.
+    """
+    from importlib import import_module
+    from importlib.util import find_spec
 
-            if (error.name or "").startswith("skyband_") and comes_with(name):
-                raise AttributeError(f"skyband.{name} is not installed{comes_with(name)}") from error
-            raise
-    raise AttributeError(f"module 'skyband' has no attribute {name!r}")
+    if name not in _HOME:
+        if name.startswith("_") or find_spec(f"skyband.{name}"):  # a module of ours, which Python then imports itself
+            raise AttributeError(f"module 'skyband' has no attribute {name!r}")
+        return import_module(_module_of_engine(name))
+    try:
+        return getattr(import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        from skyband.registry.install_hints import comes_with
+
+        if (error.name or "").startswith("skyband_") and comes_with(name):
+            raise AttributeError(f"skyband.{name} is not installed{comes_with(name)}") from error
+        raise
+
+
+def _module_of_engine(name: str) -> str:
+    """Raises AttributeError where no installed engine has a module of this name, with what to install for ours."""
+    from skyband.registry.install_hints import engine_comes_with
+    from skyband.registry.registry import installed
+
+    for entry in installed().engine_listing():
+        if entry.info.module is not None and entry.info.name.replace("-", "_") == name and entry.problem is None:
+            return entry.info.module
+    raise AttributeError(f"module 'skyband' has no attribute {name!r}{engine_comes_with(name)}")

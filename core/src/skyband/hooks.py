@@ -26,10 +26,7 @@ def skyband_roles() -> list[RoleInfo]:
 @hookimpl
 def skyband_engines() -> list[EngineInfo]:
     """The reference."""
-    return [
-        EngineInfo("local", "skyband.engines.reference:LocalEngine", "this process, without Java: the reference"),
-        EngineInfo("spark", "skyband.job.spark.engine:SparkEngine", "Spark through PySpark, in batch and as a stream"),
-    ]
+    return [EngineInfo("local", "skyband.engines.reference:LocalEngine", "this process, without Java: the reference")]
 
 
 def _role(

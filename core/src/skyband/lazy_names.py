@@ -13,7 +13,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     package : str
         its `__name__`
     homes : mapping
-        for each name the module it stands in, as seen from the package
+        for each name the module it stands in, as seen from the package; the name itself for a module
 
     Returns
     -------
@@ -30,6 +30,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     def lookup(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{homes[name]}"), name)
+        module = import_module(f"{package}.{homes[name]}")
+        return module if homes[name] == name else getattr(module, name)
 
     return lookup

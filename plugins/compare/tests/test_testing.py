@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from skyband.errors import ConfigError
-from skyband.job.model import Source
-from skyband.job.progress import Progress
 from skyband.queries import kinds
 from skyband_compare.testing import assert_answers
 from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, difference
 from skyband_compare.testing.expectation import read_expected, write_expected
 from skyband_compare.testing.job_on_rows import SOURCE_KEYS, read_job_on, run
+from skyband_jobs.job.model import Source
+from skyband_jobs.running.progress import Progress
 from skyband_specs.reference.example_jobs import job_example
 
 JOB = """

@@ -13,7 +13,7 @@ import pytest
 import topic_kills
 from board import OTHER_COLUMNS, BoardJob, in_order, newest, visits
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import TableKeys, open_sink
+from skyband_jobs.formats import TableKeys, open_sink
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 from topic_trial import QUICK, TopicTrial, newest_messages
 

@@ -2,7 +2,7 @@
 
 import pytest
 from skyband.registry import installed
-from skyband.tables import formats
+from skyband_jobs.formats import formats
 from skyband_lakes.libraries import DELTA, ICEBERG, SQL
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 
@@ -28,7 +28,7 @@ def test_conformance(format, check):
 
 
 def test_the_functions_that_pages_name_are_found_under_cores_name():
-    from skyband.tables import kafka_sink
+    from skyband_jobs.formats import kafka_sink
     from skyband_lakes.kafka import sink
 
     assert kafka_sink is sink.kafka_sink

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from postgres_server import PASSWORD, Postgres, lacking
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import open_sink
+from skyband_jobs.formats import open_sink
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 
 sqlalchemy = pytest.importorskip("sqlalchemy")

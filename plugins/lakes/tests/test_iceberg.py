@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import open_sink, open_table
+from skyband_jobs.formats import open_sink, open_table
 from skyband_lakes.iceberg import tables
 
 pytest.importorskip("pyiceberg", reason="needs the extra iceberg")

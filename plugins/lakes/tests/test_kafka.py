@@ -16,7 +16,7 @@ from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
 from skyband.queries import make_query
-from skyband.tables import TableKeys, kafka_sink
+from skyband_jobs.formats import TableKeys, kafka_sink
 from skyband_lakes.kafka.client_log import LastWords
 from skyband_lakes.kafka.format import KafkaFormat
 from skyband_lakes.kafka.topic import Topic

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import tables_beyond_files
 from skyband.errors import ConfigError
-from skyband.tables import open_table
+from skyband_jobs.formats import open_table
 from skyband_lakes.delta import parts as delta_parts
 from skyband_lakes.libraries import DELTA, ICEBERG
 from table_places import arguments

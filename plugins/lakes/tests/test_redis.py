@@ -9,7 +9,7 @@ import pytest
 from board import OTHER_COLUMNS, BoardJob, in_order, newest, visits
 from redis_server import PASSWORD, RedisServer, RedisTrial, lacking
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import open_sink
+from skyband_jobs.formats import open_sink
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 
 if lacking() is not None:

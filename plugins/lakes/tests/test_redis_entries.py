@@ -6,7 +6,7 @@ import random
 
 import pyarrow as pa
 import pytest
-from skyband.tables import NetChanges
+from skyband_jobs.formats import NetChanges
 from skyband_lakes.redis import groups
 from skyband_lakes.redis.groups import entries_of
 

@@ -17,7 +17,7 @@ from attrs import evolve
 from board import KEY, QUERY, BoardJob, newest, visits
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import InstalledFormat, open_sink, open_table
+from skyband_jobs.formats import InstalledFormat, open_sink, open_table
 from skyband_lakes.sql import database
 from skyband_lakes.sql.format import SqlFormat
 
@@ -409,7 +409,7 @@ def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
 
 
 def test_a_format_that_holds_no_newest_answers_is_told_with_those_that_do(tmp_path, monkeypatch):
-    from skyband.tables import formats
+    from skyband_jobs.formats import formats
 
     (sql,) = (one for one in formats.installed().format_listing() if one.info.name == "sql")
     adds = evolve(sql, info=evolve(sql.info, can=("writes", "streams")))

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError, EngineError
-from skyband.tables import NetChanges, extras, open_sink, open_table
+from skyband_jobs.formats import NetChanges, extras, open_sink, open_table
 from skyband_lakes.libraries import DELTA, ICEBERG
 from table_places import arguments, keys
 

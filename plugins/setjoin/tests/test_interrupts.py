@@ -71,7 +71,7 @@ path = "matches"
 ENDS = """
 import ctypes, signal, sys
 from skyband.__main__ import main
-from skyband.job.local import run as run_local
+from skyband_jobs.local import run as run_local
 
 answers, number = run_local._answers, int(sys.argv.pop())
 

@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 from skyband.columns.hashing import hash_column
 from skyband.engines import local
-from skyband.engines.spark.sharded_plan import ShardedPlan
 from skyband.errors import SnapshotError
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
+from skyband_spark.frames.sharded_plan import ShardedPlan
 
 SECOND = 1_000_000
 SHORT = {"name": "short", "window": "10 seconds", "slide": "5 seconds", "k": 2}

@@ -19,19 +19,8 @@ from skyband.errors import ConfigError, PluginError, SkybandError
 from skyband.text_tables import visible
 from skyband.version import __version__
 
-COMMANDS = (
-    "backends",
-    "queries",
-    "engines",
-    "formats",
-    "describe",
-    "check",
-    "run",
-    "ask",
-    "state",
-    "savepoint",
-)
-"""In the order a newcomer needs them; each is `command` in the module of its name."""
+COMMANDS = ("backends", "queries", "engines", "describe")
+"""Core's own; each is `command` in the module of its name."""
 
 INTERRUPTED = 130
 
@@ -152,10 +141,10 @@ class Commands(click.Group):
     def _of_plugins(self) -> dict[str, click.Command]:
         """The commands plugins add. One that fails is said to, and takes no other with it."""
         from skyband.registry import installed
-        from skyband.registry.discovery import OURS, cause, tools
+        from skyband.registry.discovery import OURS, cause
 
         commands: dict[str, click.Command] = {}
-        for plugin in (*installed().plugins, *tools()):
+        for plugin in installed().plugins:
             if plugin.manager is None or not plugin.manager.hook.skyband_commands.get_hookimpls():
                 continue
             theirs = click.Group()

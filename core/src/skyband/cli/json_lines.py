@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from skyband.config.redaction import redact
-from skyband.job.logged_progress import FIELDS
+
+FIELDS = "skyband_fields"
+"""The attribute of a record that holds what it says in figures and names, by name."""
 
 _STANDARD = ("time", "level", "logger", "message")
 

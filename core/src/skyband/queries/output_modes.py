@@ -80,6 +80,6 @@ def for_a_program(query: AnyQuery) -> AnyQuery:
     """The query, of a program that takes the answers itself. Raises ConfigError where they are a sink's to hold."""
     if query.answers == CURRENT:
         message = f'"{CURRENT}" is for a job, whose sink holds the newest answers'
-        remedy = f'take "{CHANGES}", and give them to skyband.tables.open_sink(…, key={[*query.table_key]})'
+        remedy = f'take "{CHANGES}", and give them to skyband_jobs.formats.open_sink(…, key={[*query.table_key]})'
         raise ConfigError(Problem("answers", f"{message}: {remedy}"))
     return query

@@ -20,7 +20,8 @@ from skyband.version import __version__
 GROUP = "skyband"
 RESTRICT = "SKYBAND_PLUGINS"
 OURS = "skyband"
-TOOLS = ("skyband-compare", "skyband-specs")
+TOOLS = ("skyband-compare", "skyband-jobs", "skyband-spark", "skyband-specs")
+"""Skyband's own distributions of commands and engines. They are loaded whatever `SKYBAND_PLUGINS` says."""
 MOST_ENTRIES = 1000
 
 T = TypeVar("T")
@@ -44,7 +45,7 @@ class Plugin:
 
 
 def discover() -> tuple[Plugin, ...]:
-    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those and core."""
+    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those, core and `TOOLS`."""
     names = _restriction()
     plugins = [
         plugin
@@ -58,20 +59,6 @@ def discover() -> tuple[Plugin, ...]:
 def core() -> Plugin:
     """What core brings, by its own hooks, where its distribution is not listed: code alone, as on an executor."""
     return read_hooks(Plugin(OURS, __version__, "core", "skyband.hooks"), import_module("skyband.hooks"))
-
-
-def tools() -> tuple[Plugin, ...]:
-    """Skyband's own distributions that bring commands and nothing that a job chooses, where `SKYBAND_PLUGINS` names
-    other plugins: their commands are there whatever it says."""
-    names = _restriction()
-    if names is None:
-        return ()
-    return tuple(
-        plugin
-        for name, distribution in _installed()
-        if name in TOOLS and not _is_wanted(name, names)
-        for plugin in _plugins_of(name, distribution)
-    )
 
 
 def absent() -> list[str]:
@@ -196,7 +183,7 @@ def _entries(hook: Callable[[], list[Any]], kind: type[T], key: Callable[[T], st
 
 
 def _is_wanted(distribution: str, names: set[str] | None) -> bool:
-    return names is None or distribution in names or distribution == OURS
+    return names is None or distribution in {*names, OURS, *TOOLS}
 
 
 def _restriction() -> set[str] | None:

@@ -172,7 +172,7 @@ class FormatInfo:
 
     name: what a job calls it, as in `format = "acme-log"`.
 
-    factory: "package.module:Class" of a `skyband.tables.Format`, imported when a job names it.
+    factory: "package.module:Class" of a `skyband_jobs.formats.Format`, imported when a job names it.
 
     can: of `FORMAT_ABILITIES` those it has: "reads", "writes", "streams", "current".
 

@@ -20,13 +20,19 @@ _HOMES = {
     "share_above": "skyband-quantiles",
     "theta": "skyband-distinct",
     "sketch": "skyband-distinct",
+    "ask": "skyband-jobs",
     "bench": "skyband-compare",
+    "check": "skyband-jobs",
     "compare": "skyband-compare",
     "demo": "skyband-distinct",
     "docs": "skyband-specs",
     "new": "skyband-specs",
     "plot": "skyband-compare",
     "test": "skyband-compare",
+    "formats": "skyband-jobs",
+    "run": "skyband-jobs",
+    "savepoint": "skyband-spark",
+    "state": "skyband-spark",
     "verify": "skyband-specs",
     "distinct-count": "skyband-distinct",
     "heavy-hitters": "skyband-totals",
@@ -75,7 +81,7 @@ _ENGINES = {"spark": "skyband-spark"}
 FORMAT_FOLDERS = {"_delta_log": "delta"}
 """A folder in a table by which its format is told: its files alone, read without the log, may be more than its rows."""
 
-FUNCTIONS = {"skyband.tables.kafka_sink": "skyband_lakes.kafka.sink"}
+FUNCTIONS = {"skyband_jobs.formats.kafka_sink": "skyband_lakes.kafka.sink"}
 """Functions that are called by a name of core's, each with the module that has it."""
 
 

@@ -14,7 +14,7 @@ from skyband.states.state import State
 class Question(ABC):
     """A question to one state, or to several together. A reader names it in `AnsweringReader.questions`.
 
-    `skyband ask`, `skyband.states`, `skyband.spark_states` and the functions in SQL are made of it: its docstring is
+    `skyband ask`, `skyband.states`, `skyband.spark.states` and the functions in SQL are made of it: its docstring is
     theirs, its fields are their parameters (`skyband.config.parameters`), which have defaults all. A field of type
     "list" is an option that may be given several times, one of type "range" (`range_parameter`) has two ends.
 

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from attrs import frozen
-from skyband.tables.extras import imported, missing
+from skyband_jobs.formats.extras import imported, missing
 
 _DISTRIBUTION = "skyband-lakes"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables import Format, TableKeys
+from skyband_jobs.formats import Format, TableKeys
 
 _PATIENCE = "retry_seconds"
 

@@ -3,7 +3,7 @@
 from math import isnan
 from pathlib import Path
 
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 from skyband_specs.formats import FormatTrial
 
 

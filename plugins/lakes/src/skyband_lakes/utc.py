@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from attrs import evolve
-from skyband.tables import NetChanges
+from skyband_jobs.formats import NetChanges
 
 if TYPE_CHECKING:
     import pyarrow as pa

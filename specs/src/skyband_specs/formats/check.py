@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from attrs import field, frozen
 from skyband.errors import ConfigError
-from skyband.tables import BatchSink
+from skyband_jobs.formats import BatchSink
 
 from skyband_specs.check import expect_equal
 from skyband_specs.formats.trial import FormatSubject

@@ -5,11 +5,11 @@ from importlib import import_module
 
 import pyarrow as pa
 from skyband.errors import PluginError
-from skyband.job.sources.spark_ddl import parse_ddl
 from skyband.queries import examples_of, make_query
 from skyband.queries.example import JobExample
 from skyband.queries.query import Query
 from skyband.registry import installed
+from skyband_jobs.files.spark_ddl import parse_ddl
 
 
 def job_example(kind: str) -> JobExample | None:

@@ -1,19 +1,19 @@
 """The page of the job file: every table and key, read from the classes that check them."""
 
 from skyband.config.parameters import parameters_of
-from skyband.expressions.functions import FUNCTIONS, SYNTAX
-from skyband.expressions.sql_parser import MOST_DEPTH, MOST_TERMS
-from skyband.job.engines import engine_names
-from skyband.job.local.engine import WRITABLE
-from skyband.job.model import Sink, Source
-from skyband.job.parsing import TABLES
-from skyband.job.sources.source_files import READABLE
-from skyband.job.sources.text_files import OPTIONS
-from skyband.job.spark.session import COMPILED_ONCE, LOCAL, SMALL
 from skyband.queries import load_query
 from skyband.registry.info import FILE_FORMATS
-from skyband.spark import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
-from skyband.tables import names_of_formats
+from skyband_expressions.functions import FUNCTIONS, SYNTAX
+from skyband_expressions.sql_parser import MOST_DEPTH, MOST_TERMS
+from skyband_jobs.files.source_files import READABLE
+from skyband_jobs.files.text_files import OPTIONS
+from skyband_jobs.formats import names_of_formats
+from skyband_jobs.job.engines import engine_names
+from skyband_jobs.job.model import Sink, Source
+from skyband_jobs.job.parsing import TABLES
+from skyband_jobs.local.engine import WRITABLE
+from skyband_spark.program import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
+from skyband_spark.session import COMPILED_ONCE, LOCAL, SMALL
 
 from skyband_specs.reference.markdown import code, fenced, page, parameters, section, table
 from skyband_specs.reference.usable import usable_queries, usable_roles

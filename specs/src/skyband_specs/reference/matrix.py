@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 from skyband.errors import ConfigError, PluginError
-from skyband.job.engine import JobEngine
-from skyband.job.engines import engine_named, engine_names
 from skyband.operator.bind_backends import bind
 from skyband.queries.query import Query
 from skyband.registry import Listed, installed
 from skyband.registry.info import CAPABILITIES, BackendInfo
-from skyband.spark import shard_count
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.engines import engine_named, engine_names
+from skyband_spark.program import shard_count
 
 from skyband_specs.reference.example_variants import Form, forms
 from skyband_specs.reference.markdown import code, line, page, section, table

@@ -6,10 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import skyband
-from skyband import queries, spark, spark_states, states, tables
+from skyband import queries, spark, states
 from skyband.docstrings import read_docstring
 from skyband.engines import local
 from skyband.states.functions import exported, questions
+from skyband_jobs import formats as tables
+from skyband_spark import states as spark_states
 
 from skyband_specs.reference.interface import signature_of
 from skyband_specs.reference.markdown import code, fenced, line, page, prose, section, table
@@ -34,9 +36,9 @@ def python_page() -> str:
         section(
             "States",
             _group("skyband.states", (*_questions(states), *STATES)),
-            _group("skyband.spark_states", (*_questions(spark_states), *COLUMNS)),
+            _group("skyband.spark.states", (*_questions(spark_states), *COLUMNS)),
         ),
-        section("Tables", _group("skyband.tables", TABLES)),
+        section("Tables", _group("skyband_jobs.formats", TABLES)),
         section("Charts", _group("skyband", CHARTS)),
         section("Backends by themselves", _group("skyband", BACKENDS)),
     )

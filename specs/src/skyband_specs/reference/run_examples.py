@@ -51,8 +51,8 @@ def run_steps(steps: Iterable[str], names: Mapping[str, Any]) -> Ran:
 def run_job_text(job: str, rows: Mapping[str, str], backends: Mapping[str, str] | None = None) -> Ran:
     """What `skyband run job.toml --engine local` prints, `rows` being files beside it; `backends`: as for `--set`."""
     from skyband.errors import ConfigError
-    from skyband.job.progress import Progress
-    from skyband.job.run import run_job
+    from skyband_jobs.running.progress import Progress
+    from skyband_jobs.running.run import run_job
 
     printed = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from importlib.util import find_spec
 
 from attrs import frozen
 from skyband.registry import Listed, installed
@@ -24,9 +25,6 @@ def all_pages() -> Pages:
     from skyband_specs.reference.author_api import author_page
     from skyband_specs.reference.backend import backend_page
     from skyband_specs.reference.errors import errors_page
-    from skyband_specs.reference.job_file import job_page
-    from skyband_specs.reference.matrix import matrix_page
-    from skyband_specs.reference.python_api import python_page
     from skyband_specs.reference.query import query_page
     from skyband_specs.reference.role import role_page
 
@@ -38,9 +36,22 @@ def all_pages() -> Pages:
         makers[f"backends/{entry.info.key}.md"] = partial(backend_page, entry)
     for info in usable_queries().values():
         makers[f"queries/{info.kind}.md"] = partial(query_page, info)
-    makers |= {"job.md": job_page, "python.md": python_page, "authors.md": author_page, "errors.md": errors_page}
-    makers["matrix.md"] = partial(matrix_page, usable)
-    return Pages({path: make() for path, make in makers.items()}, tuple(faults()))
+    makers |= {"authors.md": author_page, "errors.md": errors_page}
+    problems = tuple(faults())
+    if find_spec("skyband_spark"):
+        makers |= _of_engines(usable)
+    else:
+        problems += ("job.md, python.md and matrix.md speak of Spark: pip install skyband-spark",)
+    return Pages({path: make() for path, make in makers.items()}, problems)
+
+
+def _of_engines(usable: Iterable[Listed[BackendInfo]]) -> dict[str, Callable[[], str]]:
+    """The pages that say what each engine does."""
+    from skyband_specs.reference.job_file import job_page
+    from skyband_specs.reference.matrix import matrix_page
+    from skyband_specs.reference.python_api import python_page
+
+    return {"job.md": job_page, "python.md": python_page, "matrix.md": partial(matrix_page, list(usable))}
 
 
 def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:

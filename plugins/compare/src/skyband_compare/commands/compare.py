@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.job_options import settings
+from skyband_jobs.commands.options import settings
 
 from skyband_compare.commands.comparison_options import (
     SECONDS,
@@ -54,7 +54,7 @@ def command(
     The answers are compared with those of an exact backend: the first one named, else the role's default if it is
     exact, else any installed one. A backend that fails is shown in red with its cause, and the exit status is 1.
     """
-    from skyband.job import read_job
+    from skyband_jobs import read_job
 
     from skyband_compare.comparison.candidates import choices, reference, role_and_names
     from skyband_compare.comparison.results import run_case
@@ -120,7 +120,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
 def _read(job: str, make: Any) -> Any:
     """What `make` gives; what is wrong with the job is said with where it is measured."""
     from skyband.errors import ConfigError
-    from skyband.job.job_error import JobError
+    from skyband_jobs.job.job_error import JobError
 
     try:
         return make()

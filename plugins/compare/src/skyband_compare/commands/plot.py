@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.job_options import settings
+from skyband_jobs.commands.options import settings
 
 _EVERY = 2
 """Seconds between two looks at a sink that grows."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.job_options import settings
+from skyband_jobs.commands.options import settings
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -42,7 +42,7 @@ def command(
     Answers are compared as a set of rows, columns by name: --expect may leave columns out, and its rows may be in any
     order. A float may differ by one part in 10^9. The exit status is 1 where a row is missing, too much or different.
     """
-    from skyband.job.progress import Progress
+    from skyband_jobs.running.progress import Progress
 
     from skyband_compare.testing import report
     from skyband_compare.testing.assertion import compared
@@ -95,7 +95,7 @@ def _check_place(expect: Path, others: tuple[Path, ...], write: bool) -> None:
 def _job_on(job: str, inputs: tuple[Path, ...], sets: tuple[str, ...], after_select: bool) -> Any:
     """The job on these rows; what is wrong with it is said with where it runs."""
     from skyband.errors import ConfigError
-    from skyband.job.job_error import JobError
+    from skyband_jobs.job.job_error import JobError
 
     from skyband_compare.testing.job_on_rows import read_job_on
 

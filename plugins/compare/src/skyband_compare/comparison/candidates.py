@@ -6,9 +6,9 @@ from typing import Any
 
 from attrs import field, frozen
 from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.job.job_file import assignment
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
+from skyband_jobs.job.job_file import assignment
 
 EXAMPLE = "sketch=pcsa-ml,k-skb:epsilon=0.05"
 _COMMA = re.compile(r",(?![^\[({]*[\])}])")  # but not within a list or a table

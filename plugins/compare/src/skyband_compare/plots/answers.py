@@ -11,9 +11,9 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, suggest
 from skyband.instants import python_values
-from skyband.job.sources.text_values import instants
 from skyband.queries.output_modes import CHANGE
 from skyband.text_tables import text
+from skyband_jobs.files.text_values import instants
 
 MOMENTS = ("at", "time")
 """What the column of moments is called, the first one first."""

@@ -8,15 +8,15 @@ import pyarrow as pa
 from attrs import frozen
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
-from skyband.file_listing import data_files
-from skyband.job.job_error import JobError
-from skyband.job.local.sink import QUERY
-from skyband.job.model import Sink, Source, local_path, option_text
-from skyband.job.parsing import read_sink
-from skyband.job.sources.source_files import READABLE, open_files
-from skyband.job.sources.text_files import beyond_readers
-from skyband.job.table_location import in_process, keys_of, location_problems
-from skyband.tables import format_at, names_of_formats
+from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.files.source_files import READABLE, open_files
+from skyband_jobs.files.text_files import beyond_readers
+from skyband_jobs.formats import format_at, names_of_formats
+from skyband_jobs.job.job_error import JobError
+from skyband_jobs.job.model import Sink, Source, local_path, option_text
+from skyband_jobs.job.parsing import read_sink
+from skyband_jobs.job.table_location import in_process, keys_of, location_problems
+from skyband_jobs.local.sink import QUERY
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 
@@ -92,7 +92,7 @@ def _query_of(source: Source) -> str | None:
     """The query that the files of a table name, which the local engine writes into those of Parquet."""
     if source.format != "parquet":
         return None
-    from skyband.job.sources.columnar_files import footer_of
+    from skyband_jobs.files.columnar_files import footer_of
 
     with suppress(OSError, pa.ArrowException):  # a file that cannot be read is reported where its rows are
         metadata = footer_of(data_files(Path(str(source.path)))[0]).metadata or {}

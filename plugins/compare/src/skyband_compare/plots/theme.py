@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from skyband.tables.extras import imported, missing
+from skyband_jobs.formats.extras import imported, missing
 
 EXTRA, _DRAWS = "plot", "vl_convert"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"

@@ -9,11 +9,11 @@ import pyarrow.parquet
 from attrs import evolve
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, InputError, Problem
-from skyband.job.model import Source
-from skyband.job.sources.source_files import Files, open_files
-from skyband.job.sources.text_files import unwritable_in_csv
 from skyband.new_files import replacing
-from skyband.tables.json_rows import json_rows
+from skyband_jobs.files.source_files import Files, open_files
+from skyband_jobs.files.text_files import unwritable_in_csv
+from skyband_jobs.formats.json_rows import json_rows
+from skyband_jobs.job.model import Source
 
 from skyband_compare.testing.file_formats import format_of
 

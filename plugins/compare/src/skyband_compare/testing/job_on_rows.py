@@ -9,13 +9,13 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from skyband.engines.reference import LocalEngine
 from skyband.errors import ConfigError, Problem
-from skyband.job import read_job
-from skyband.job.checked_job import CheckedJob
-from skyband.job.compilation_notice import announced
-from skyband.job.local.run import begin
-from skyband.job.model import SHAPING
-from skyband.job.progress import Progress, Totals
-from skyband.job.sources.source_files import Files
+from skyband_jobs import read_job
+from skyband_jobs.files.source_files import Files
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.model import SHAPING
+from skyband_jobs.local.run import begin
+from skyband_jobs.running.compilation_notice import announced
+from skyband_jobs.running.progress import Progress, Totals
 
 from skyband_compare.testing.file_formats import format_of
 

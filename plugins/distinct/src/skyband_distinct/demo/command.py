@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.job_options import settings
 from skyband.cli.options import ENGINE
 from skyband.cli.paths import FolderToWrite
 from skyband.config.redaction import redact
+from skyband_jobs.commands.options import settings
 
 JOB = """\
 [source]
@@ -52,13 +52,13 @@ trigger = "available-now"                # stop when every file is read
 def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) -> None:
     """Make a web log, count its distinct clients with a streaming job on Spark, and show the answers."""
     if engine == "spark":
-        from skyband.job.spark.session import require_spark
+        from skyband_spark.session import require_spark
 
         require_spark()  # before anything is made
     home = _fresh(folder)
-    from skyband.job import read_job
-    from skyband.job.engines import engine_named
-    from skyband.job.run import run_checked
+    from skyband_jobs import read_job
+    from skyband_jobs.job.engines import engine_named
+    from skyband_jobs.running.run import run_checked
 
     from skyband_distinct.demo.weblog import FILES, make_weblog
 

@@ -82,7 +82,7 @@ class DistinctCount(QueryWithRules):
     rule, window, …: the name of the rule, of one of `windows` its length. The backend must have `any-since`.
 
     With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
-    of `skyband.states` and `skyband.spark_states` ask for any window up to the longest of `windows`, alone or united.
+    of `skyband.states` and `skyband.spark.states` ask for any window up to the longest of `windows`, alone or united.
     With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
 
     Examples

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from skyband.errors import Problem
-from skyband.tables import Format, TableKeys
+from skyband_jobs.formats import Format, TableKeys
 
 from skyband_lakes.delta.tables import DeltaRows, DeltaSink
 from skyband_lakes.libraries import DELTA

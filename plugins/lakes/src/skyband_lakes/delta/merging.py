@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from skyband.tables import NetChanges
+from skyband_jobs.formats import NetChanges
 
 if TYPE_CHECKING:
     import pyarrow as pa

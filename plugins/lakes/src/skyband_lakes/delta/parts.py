@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from attrs import frozen
 from skyband.errors import ConfigError, Problem
-from skyband.tables import TablePart
+from skyband_jobs.formats import TablePart
 
 from skyband_lakes.libraries import DELTA
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem
-from skyband.tables import BatchSink, NetChanges, TableRows
+from skyband_jobs.formats import BatchSink, NetChanges, TableRows
 
 from skyband_lakes.delta.merging import merge
 from skyband_lakes.delta.parts import DeltaPart, parts_of

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from skyband.errors import Problem
-from skyband.tables import Format, TableKeys
+from skyband_jobs.formats import Format, TableKeys
 
 from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_problems
 from skyband_lakes.iceberg.tables import IcebergRows, IcebergSink

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
-from skyband.tables import TablePart
+from skyband_jobs.formats import TablePart
 
 from skyband_lakes.iceberg.catalog import catalog_errors
 from skyband_lakes.libraries import ICEBERG

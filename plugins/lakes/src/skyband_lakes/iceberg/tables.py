@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables import BatchSink, NetChanges, TableRows
+from skyband_jobs.formats import BatchSink, NetChanges, TableRows
 
 from skyband_lakes.iceberg.catalog import absolute_catalog, catalog_errors, is_there, opened
 from skyband_lakes.iceberg.parts import IcebergPart

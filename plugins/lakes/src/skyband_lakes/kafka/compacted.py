@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem
-from skyband.tables import BatchSink, NetChanges
+from skyband_jobs.formats import BatchSink, NetChanges
 
 from skyband_lakes.kafka.compacted_topic import CompactedTopic
 from skyband_lakes.kafka.delivery import TRANSACTIONAL, Delivery
@@ -70,7 +70,7 @@ class CompactedSink(BatchSink):
         self._delivery.send(self._messages(changes, replace), headers)
 
     def _messages(self, changes: NetChanges, replace: bool) -> Iterator[tuple[str | bytes, str | None]]:
-        from skyband.tables.json_rows import json_rows
+        from skyband_jobs.formats.json_rows import json_rows
 
         stand = list(json_rows(changes.rows.select(list(self.key))))
         gone: set[str | bytes] = {*json_rows(changes.gone)}

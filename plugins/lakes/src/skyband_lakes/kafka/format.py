@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.tables import Format, TableKeys
+from skyband_jobs.formats import Format, TableKeys
 
 from skyband_lakes.kafka.compacted import CompactedSink
 from skyband_lakes.kafka.rows import TopicRows

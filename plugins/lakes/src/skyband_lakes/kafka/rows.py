@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from skyband.errors import InputError
-from skyband.tables import Refuse, TableRows
+from skyband_jobs.formats import Refuse, TableRows
 
 from skyband_lakes.kafka.topic import Topic
 
@@ -76,7 +76,7 @@ def _refusal(error: Exception, partition: int, offset: int) -> InputError:
 
 
 def _from_json(values: list[bytes], wanted: "pa.Schema") -> Any:
-    from skyband.job.sources.json_files import json_rows_of
+    from skyband_jobs.files.json_files import json_rows_of
 
     # A line break in JSON is between its parts only: in a text it is written as \n.
     lines = b"\n".join(value.replace(b"\n", b" ") for value in values)

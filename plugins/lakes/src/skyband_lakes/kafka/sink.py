@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem
-from skyband.tables import BatchSink
+from skyband_jobs.formats import BatchSink
 
 from skyband_lakes.kafka.delivery import Delivery
 
@@ -47,7 +47,7 @@ class KafkaSink(BatchSink):
         """Nothing tells what a topic has: a micro-batch that Spark gives again is sent again."""
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
-        from skyband.tables.json_rows import json_rows
+        from skyband_jobs.formats.json_rows import json_rows
 
         unknown = [name for name in self.key if name not in answers.column_names]
         if unknown or not self.key:

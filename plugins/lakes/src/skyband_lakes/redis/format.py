@@ -3,7 +3,7 @@
 from urllib.parse import urlsplit
 
 from skyband.errors import Problem
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 
 from skyband_lakes.libraries import REDIS
 from skyband_lakes.redis.server import Server

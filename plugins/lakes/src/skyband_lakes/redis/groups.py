@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 from skyband.instants import python_values
-from skyband.tables import NetChanges
+from skyband_jobs.formats import NetChanges
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ class _Group:
 
 def entries_of(changes: NetChanges, table: str, score: str | None) -> Iterator[str]:
     """The groups of changes as the script takes them. score: the column by which the rows of a group are sorted."""
-    from skyband.tables.json_rows import json_rows
+    from skyband_jobs.formats.json_rows import json_rows
 
     groups: dict[str, _Group] = {}
     for name, member in _names(changes.gone, changes.key, table):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.tables import BatchSink, NetChanges
+from skyband_jobs.formats import BatchSink, NetChanges
 
 from skyband_lakes.redis.groups import entries_of
 from skyband_lakes.redis.script import APPLY, NUMBERS, TABLES

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from skyband.errors import Problem
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 
 from skyband_lakes.libraries import SQL
 from skyband_lakes.limits import name_problem

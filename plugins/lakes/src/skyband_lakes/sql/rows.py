@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 from skyband.errors import ConfigError, Problem
-from skyband.tables import TableRows
+from skyband_jobs.formats import TableRows
 
 from skyband_lakes.libraries import SQL
 from skyband_lakes.sql.batch_numbers import MicroBatchNumbers

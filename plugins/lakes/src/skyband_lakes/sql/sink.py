@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 from skyband.errors import ConfigError, Problem
-from skyband.tables import BatchSink, NetChanges
+from skyband_jobs.formats import BatchSink, NetChanges
 
 from skyband_lakes.libraries import SQL
 from skyband_lakes.limits import check_columns

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array
-from skyband.expressions.expression import parse_condition
-from skyband.expressions.syntax import UnknownExpressionError
+from skyband_expressions.expression import parse_condition
+from skyband_expressions.syntax import UnknownExpressionError
 
 _INSTEAD = "or make a column of true and false in source.select, and name that"
 

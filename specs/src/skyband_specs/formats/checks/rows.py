@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from skyband.errors import ConfigError, Problem
-from skyband.tables import TableKeys
+from skyband_jobs.formats import TableKeys
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.formats.check import ADDS, SHOWS, expect_refused, expect_rows, format_check, give, rows_of

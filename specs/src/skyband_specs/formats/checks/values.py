@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from skyband.errors import ConfigError
-from skyband.tables import BatchSink
+from skyband_jobs.formats import BatchSink
 
 from skyband_specs.formats.check import SHOWS, Rows, expect_refused, expect_rows, format_check
 from skyband_specs.formats.trial import FormatSubject

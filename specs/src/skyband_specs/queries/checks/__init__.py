@@ -2,18 +2,20 @@
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 
 from skyband_specs.queries.check import QueryCheck
 
-MODULES = ("schema", "batches", "order", "left_out", "groups", "memory", "shards", "snapshot")
-ENGINES = ("spark",)
-"""Modules of checks on an engine, which are run where it is asked for."""
+MODULES = ("schema", "batches", "order", "left_out", "groups", "memory", "snapshot")
+ON_SPARK = "skyband_spark"
+"""Where it is installed, `shards` is checked as it plans them; `spark` is run where that engine is asked for."""
 
 
 @cache
 def query_checks(engine: str = "local") -> tuple[QueryCheck, ...]:
     """Every check of a query. Raises RuntimeError where some went missing."""
-    return tuple(check for name in (*MODULES, *(ENGINES if engine in ENGINES else ())) for check in _of_module(name))
+    of_spark = ["shards", *(["spark"] if engine == "spark" else [])] if find_spec(ON_SPARK) else []
+    return tuple(check for name in (*MODULES, *of_spark) for check in _of_module(name))
 
 
 def _of_module(name: str) -> list[QueryCheck]:

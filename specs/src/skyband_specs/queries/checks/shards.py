@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from skyband.columns import keyed_frames
-from skyband.engines.spark.sharded_plan import ShardedPlan, TaskEnds
 from skyband.groups.execution import execution_of
+from skyband_spark.frames.sharded_plan import ShardedPlan, TaskEnds
 
 from skyband_specs.check import expect_equal
 from skyband_specs.queries.case import QueryCase, cut, random_cuts

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from skyband import spark
-from skyband.job.spark.errors import plain_errors
+from skyband_spark.errors import plain_errors
 
 from skyband_specs.queries.case import QueryCase, cut, gathered
 from skyband_specs.queries.check import equal_answers, query_check

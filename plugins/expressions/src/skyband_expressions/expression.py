@@ -1,0 +1,173 @@
+"""An expression in Spark's SQL: what it reads, of what type it is, and its value in each row of a batch."""
+
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+from attrs import field, frozen
+from skyband.errors import InputError
+
+from skyband_expressions.spark_types import is_number, is_time
+from skyband_expressions.syntax import Call, Name, Tree, UnknownExpressionError, names_in
+
+
+@frozen
+class Expression:
+    """One that has been read; what its columns are is said by a schema or a batch, later."""
+
+    text: str
+    tree: Tree = field(repr=False)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the source that it reads, each once."""
+        return list(dict.fromkeys(name.parts[0] for name in names_in(self.tree)))
+
+    @property
+    def column(self) -> str | None:
+        """The column that it is, as it stands; None where it is anything else."""
+        return self.tree.parts[0] if isinstance(self.tree, Name) and len(self.tree.parts) == 1 else None
+
+    @property
+    def generator(self) -> str | None:
+        """The function that makes several rows of one, where it is such."""
+        from skyband_expressions.functions import GENERATORS
+
+        return self.tree.function if isinstance(self.tree, Call) and self.tree.function in GENERATORS else None
+
+    def problem(self, schema: pa.Schema) -> str | None:
+        """Why it is not known for rows of this schema, which has its `columns`."""
+        try:
+            self.type_in(schema)
+        except UnknownExpressionError as error:
+            return str(error)
+        return None
+
+    def condition_problem(self, schema: pa.Schema) -> str | None:
+        """As `problem`, also where it is neither true nor false."""
+        try:
+            kind = self.type_in(schema)
+        except UnknownExpressionError as error:
+            return str(error)
+        return None if kind == pa.bool_() else f"`{self.text}` is {kind} and no condition: compare it with a value"
+
+    def is_no_condition(self, schema: pa.Schema) -> bool:
+        """Whether it is a number, text or a time, which Spark takes for no condition either."""
+        if self.problem(schema) is not None:
+            return False
+        kind = self.type_in(schema)
+        return is_number(kind) or is_time(kind) or kind == pa.string()
+
+    def type_in(self, schema: pa.Schema) -> pa.DataType:
+        """Arrow's type for Spark's. Raises UnknownExpressionError; of `explode` it is that of an element."""
+        from skyband_expressions.binding import bind
+
+        if self.column is not None and self.column in schema.names:
+            return schema.field(self.column).type
+        if self.generator is None:
+            return bind(self.tree, schema).type
+        kind = bind(_argument(self.tree), schema).type
+        if not pa.types.is_list(kind):
+            raise UnknownExpressionError(f"{self.generator} is of arrays here, not of {kind}")
+        return kind.value_type
+
+    def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
+        """Its value in each row; of a generator, the list. Raises InputError naming the first row that has none."""
+        if self.column is not None:
+            return batch.column(self.column)
+        tree = _argument(self.tree) if self.generator is not None else self.tree
+        try:
+            return _evaluated(tree, batch)
+        except (ValueError, pa.ArrowInvalid) as error:
+            row = _first_failing(tree, batch)
+            raise InputError(self.text, _message(error, tree, batch.slice(row, 1)), row) from error
+
+
+def _argument(tree: Tree) -> Tree:
+    assert isinstance(tree, Call)
+    if len(tree.arguments) != 1:
+        raise UnknownExpressionError(f"{tree.function} takes 1 argument, not {len(tree.arguments)}")
+    return tree.arguments[0]
+
+
+def _evaluated(tree: Tree, batch: pa.RecordBatch) -> pa.Array:
+    from skyband_expressions.binding import bind, rows_of
+
+    bound = bind(tree, batch.schema)
+    return bound.evaluate(rows_of(batch))
+
+
+def _first_failing(tree: Tree, batch: pa.RecordBatch) -> int:
+    """The row for which it cannot be evaluated, of a batch that has one. O(log rows) evaluations."""
+    fine, failing = 0, len(batch)
+    while failing - fine > 1:
+        middle = (fine + failing) // 2
+        try:
+            _evaluated(tree, batch.slice(fine, middle - fine))
+            fine = middle
+        except (ValueError, pa.ArrowInvalid):
+            failing = middle
+    return fine
+
+
+def _message(error: Exception, tree: Tree, row: pa.RecordBatch) -> str:
+    """What is wrong with the first row that cannot be evaluated, which may not be what was wrong first."""
+    try:
+        _evaluated(tree, row)
+    except (ValueError, pa.ArrowInvalid) as own:
+        error = own
+    message = " ".join(str(error).split())
+    return {"divide by zero": "division by zero", "overflow": "the result does not fit its type"}.get(message, message)
+
+
+@lru_cache(maxsize=256)
+def parse_condition(text: str) -> Expression:
+    """A condition on a row. Raises UnknownExpressionError saying what is not known."""
+    expression, alias = _parsed(text)
+    if alias is not None:
+        raise UnknownExpressionError(f"has a name, {alias}, where a condition has none")
+    if expression is None:
+        raise UnknownExpressionError("* is no condition")
+    if expression.generator is not None:
+        raise UnknownExpressionError(f"{expression.generator} stands in select only")
+    return expression
+
+
+@lru_cache(maxsize=256)
+def parse_column(text: str) -> tuple[Expression | None, str]:
+    """An expression of a column and the column's name; None and "*" of all columns.
+
+    Raises UnknownExpressionError saying what is not known, or that it has no name.
+    """
+    expression, alias = _parsed(text)
+    if expression is None:
+        return None, "*"
+    if alias is None:
+        if not isinstance(expression.tree, Name):
+            raise UnknownExpressionError(f"has no name: write {text} AS name")
+        alias = expression.tree.parts[-1]
+    return expression, alias
+
+
+def _parsed(text: str) -> tuple[Expression | None, str | None]:
+    from skyband_expressions.sql_parser import parse
+
+    tree, alias = parse(text)
+    return (None if tree is None else Expression(text, tree)), alias
+
+
+def exploded(lists: pa.Array, outer: bool) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """The elements of lists, and int64[m], the row each is of; `outer`: null for a list without any."""
+    from skyband_expressions.nested import flat
+
+    parents, elements = flat(lists)
+    if not outer:
+        return elements, parents
+    empty = np.flatnonzero(np.bincount(parents, minlength=len(lists)) == 0)
+    rows = np.concatenate([parents, empty])
+    order = np.argsort(rows, kind="stable")
+    places = np.concatenate([np.arange(len(parents)), np.full(len(empty), -1)])[order]
+    return elements.take(pa.array(places, mask=places < 0)), rows[order]
+
+
+__all__ = ["Expression", "UnknownExpressionError", "exploded", "parse_column", "parse_condition"]

@@ -1,0 +1,100 @@
+"""Text as values of other types, in the ways of writing them that Spark knows, and times as text."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from skyband_expressions.bound import EvaluationError
+from skyband_expressions.spark_types import INSTANT, is_float, is_integer
+from skyband_expressions.time_texts import days, instants
+
+_AROUND = "".join(map(chr, [*range(0x21), 0x7F]))
+"""What Spark leaves out around a number or a time."""
+_INTEGER = r"^[+-]?[0-9]+$"
+_FLOAT = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?[fd]?$"
+_SPECIAL = r"^((?i:[+-]?(inf|infinity)|nan)|[+-]NaN)$"
+_TRUE, _FALSE = pa.array(["t", "true", "y", "yes", "1"]), pa.array(["f", "false", "n", "no", "0"])
+
+
+def from_text(kind: pa.DataType) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]] | None:
+    """The kernel of a cast of text to a type; None where there is none. See `casts.Kernel`."""
+    if is_integer(kind):
+        return lambda column: _integers(column, kind)
+    if is_float(kind):
+        return lambda column: _floats(column, kind)
+    if kind == pa.bool_():
+        return _booleans
+    if kind == pa.date32():
+        return lambda column: days(_trimmed(column))
+    if kind == INSTANT:
+        return lambda column: instants(_trimmed(column))
+    return None
+
+
+def _trimmed(column: pa.Array) -> pa.Array:
+    return pc.utf8_trim(column, _AROUND)
+
+
+def _where(right: pa.Array, column: pa.Array, otherwise: str) -> pa.Array:
+    """The texts that are right, another in the place of those that are not."""
+    return pc.if_else(right, column, otherwise)
+
+
+def _integers(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+    texts = _trimmed(column)
+    right = pc.match_substring_regex(texts, _INTEGER)
+    digits = pc.replace_substring_regex(_where(right, texts, "0"), r"^([+-]?)0*([0-9])", r"\1\2")
+    digits = pc.utf8_ltrim(digits, "+")
+    right = pc.and_(right, pc.less_equal(pc.utf8_length(digits), 20))
+    numbers = _where(right, digits, "0").cast(pa.decimal128(20, 0))
+    bits = kind.bit_width - 1
+    low, high = (pa.scalar(end, pa.decimal128(20, 0)) for end in (-(2**bits), 2**bits - 1))
+    right = pc.and_(right, pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, high)))
+    return pc.if_else(right, numbers, pa.scalar(0, pa.decimal128(20, 0))).cast(kind), right
+
+
+def _floats(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+    texts = _trimmed(column)
+    special = pc.match_substring_regex(texts, _SPECIAL)
+    right = pc.or_(special, pc.match_substring_regex(texts, _FLOAT))
+    _check_known(texts, right, _HEXADECIMAL, "numbers in base 16")
+    plain = pc.if_else(special, texts, pc.utf8_rtrim(texts, "dDfF"))
+    plain = pc.replace_substring_regex(pc.utf8_ltrim(plain, "+"), r"^(-?)\.", r"\10.")
+    return _where(right, plain, "0").cast(kind), right
+
+
+def _booleans(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    texts = pc.utf8_lower(_trimmed(column))
+    true = pc.is_in(texts, _TRUE)
+    right = pc.or_(true, pc.is_in(texts, _FALSE))
+    return pc.if_else(pc.is_null(column), pa.scalar(None, pa.bool_()), true), right
+
+
+_HEXADECIMAL = r"(?i)^[+-]?0x"
+_ENDS = pa.array([-62_135_596_800_000_000, 253_402_300_799_999_999]).cast(INSTANT)
+"""The first and last instant of the years 1 to 9999."""
+
+
+def _check_known(texts: pa.Array, right: pa.Array, other: str, what: str) -> None:
+    """Raise EvaluationError where a text that is not known here may be one that Spark knows: null would be wrong."""
+    unsure = pc.and_kleene(pc.invert(right), pc.match_substring_regex(texts, other))
+    if pc.any(unsure).as_py():
+        text = texts[pc.index(unsure, True).as_py()].as_py()
+        raise EvaluationError(f"{text!r}: {what} are known to Spark only")
+
+
+def time_to_text(column: pa.Array) -> pa.Array:
+    """Days and times as Spark writes them: no zone, and of a second's fraction no zeros at its end.
+
+    Raises EvaluationError where one is not in the years 1 to 9999.
+    """
+    moments = column.cast(pa.int64() if pa.types.is_timestamp(column.type) else pa.int32())
+    first, last = (end.cast(column.type).cast(moments.type) for end in _ENDS)
+    if pc.any(pc.or_(pc.less(moments, first), pc.greater(moments, last))).as_py():
+        raise EvaluationError("times that are not in the years 1 to 9999 are text on Spark only")
+    if pa.types.is_date32(column.type):
+        return column.cast(pa.string())
+    texts = moments.cast(pa.timestamp("us")).cast(pa.string())
+    texts = pc.replace_substring_regex(texts, r"(\.[0-9]*?)0+$", r"\1")
+    return pc.replace_substring_regex(texts, r"\.$", "")

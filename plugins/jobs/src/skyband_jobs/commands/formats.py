@@ -1,0 +1,67 @@
+"""skyband formats: the formats of sources and sinks that plugins bring, and what is missing for one."""
+
+import json
+from typing import Any
+
+import click
+
+
+@click.command(short_help="List the formats of sources and sinks that are installed.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+def command(as_json: bool) -> None:
+    """List the formats that plugins bring: what a job can do with each, who brings it and what it lacks here.
+
+    Files in parquet, csv, json and arrow need no plugin, and Spark has further formats of its own.
+    """
+    from skyband import text_tables
+    from skyband.registry import installed
+
+    entries = [(entry, _status(entry)) for entry in installed().format_listing()]
+    if as_json:
+        click.echo(json.dumps({"formats": [_plain(*one) for one in entries]}, indent=2))
+        return
+    rows = [
+        [entry.info.name, ", ".join(entry.info.can), entry.distribution, entry.version, status or "ok"]
+        for entry, status in entries
+    ]
+    rows += [[name, "", "", "", hint] for name, hint in _missing({entry.info.name for entry, _ in entries})]
+    head = ["format", "can", "distribution", "version", "status"]
+    styles = {"format": "bold", "distribution": "dim", "version": "dim"}
+    unseen = text_tables.table(head, rows, styles=styles, spare=("version", "distribution", "can"))
+    if unseen:
+        click.echo(f"no room for {', '.join(unseen)}: --json shows every column", err=True)
+
+
+def _status(entry: Any) -> str | None:
+    """Why a format cannot be used: its claim, its class, or a library that is not installed."""
+    from skyband.errors import EngineError, PluginError
+
+    from skyband_jobs.formats import TableKeys, format_named
+
+    if entry.problem is not None:
+        return str(entry.problem)
+    try:
+        bound = format_named(entry.info.name, entry.distribution)
+        problems = [] if bound is None else bound.check(TableKeys(), on_spark=False)
+    except (PluginError, EngineError) as error:
+        return str(error)
+    return next((problem.message for problem in problems if problem.field == "format"), None)
+
+
+def _missing(there: set[str]) -> list[tuple[str, str]]:
+    """The formats of Skyband's own distributions that are not installed, each with what to do."""
+    from skyband.registry.install_hints import format_comes_with, known_formats
+
+    return [(name, f"not installed{format_comes_with(name)}") for name in known_formats() if name not in there]
+
+
+def _plain(entry: Any, status: str | None) -> dict[str, Any]:
+    return {
+        "format": entry.info.name,
+        "summary": entry.info.summary,
+        "can": list(entry.info.can),
+        "distribution": entry.distribution,
+        "version": entry.version,
+        "api": entry.info.api,
+        "problem": status,
+    }

@@ -1,0 +1,136 @@
+"""What `skyband ask` does: any windows of a table of states, its groups united as asked. Loads no numba."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+from attrs import frozen
+from skyband.config.literals import literal
+from skyband.errors import InputError, suggest
+from skyband.states.asking import answer, questions_of, reader_class_of, row_of
+from skyband.states.compatibility import common_coverage
+from skyband.states.coverage import Coverage
+from skyband.states.functions import questions
+from skyband.states.question import Question
+from skyband.states.since_or_last import WindowRequest, moment_named
+from skyband.states.state import State
+
+from skyband_jobs.files.states_table import StatesTable
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@frozen
+class Row:
+    """The answer of one group, or of several united, over one window."""
+
+    group: Mapping[str, Any]
+    """By grouping column its value; without those that were united."""
+    window: str
+    numbers: Mapping[str, Any]
+    """The columns of the question's result: a row for each of its rows."""
+
+
+@frozen
+class Answers:
+    """What a table answers at one moment."""
+
+    at: str
+    """The moment, as a person reads it."""
+    by: tuple[str, ...]
+    rows: tuple[Row, ...]
+    whole_numbers: bool = False
+    """Whether a person reads them rounded."""
+
+
+def ask(
+    path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
+    column: str = "state", question: str | None = None, values: Mapping[str, Any] = NOTHING,
+) -> Answers:  # fmt: skip
+    """The answers of the groups of a table at a moment: each by itself, by some columns, or all united.
+
+    `at`: a moment of the table, the newest where it is None. `question`: its name; None: the first that takes the
+    parameters in `values`, of which those that it takes one by one are lists. Raises InputError, naming the option,
+    where a column, a moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
+    """
+    windows = [WindowRequest.read(None, last) for last in lasts] or [WindowRequest()]
+    table = StatesTable(path, column)
+    for name in by:
+        if name not in table.grouping:
+            raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
+    if len(set(by)) < len(by):
+        raise InputError("by", f"names a column twice (got {', '.join(by)})")
+    at_moment, groups = table.as_of(None if at is None else moment_named("at", at))
+    questions = _questions_with(_question_class(groups[0].state, question, values), values)
+    moment = _moment_of([each.state for each in groups], at_moment)
+    named = list(by) if by else table.grouping
+    parts: dict[tuple[Any, ...], list[State]] = {}
+    if by or not united:
+        for each in groups:
+            parts.setdefault(tuple(each.group[name] for name in named), []).append(each.state)
+    answered = [(dict(zip(named, key, strict=True)), parts[key]) for key in sorted(parts, key=lambda k: [*map(str, k)])]
+    if united:
+        answered.append(({}, [each.state for each in groups]))
+    answers = tuple(
+        Row(group, str(window.last or moment.length), numbers)
+        for group, states in answered
+        for window in windows
+        for one, which in questions
+        for numbers in _answers(one, which, states, window, moment)
+    )
+    whole = questions[0][0].whole_numbers
+    return Answers(moment.show(moment.at), tuple(named) if parts else (), answers, whole)
+
+
+def _question_class(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
+    """The question that is meant: the first that takes these parameters, unless it has a name."""
+    by_name = {one.name: one for one in questions_of(reader_class_of(state)).values() if _has_columns(one)}
+    if name is not None:
+        if name not in by_name:
+            raise InputError("question", f"states of {state.key} do not answer {name!r}; {suggest(name, by_name)}")
+        return by_name[name]
+    for question in by_name.values():
+        if values.keys() <= {*question.names()}:
+            return question
+    if not by_name:
+        raise InputError("states", f"of {state.key} answer no question that gives columns")
+    first = next(iter(by_name.values()))
+    wrong = next((one for one in values if one not in first.names()), next(iter(values)))
+    others = [one.name for one in questions().values() if wrong in one.names()]
+    message = f"these are of {state.key}, which answer {', '.join(by_name)} (got {literal(values[wrong])})"
+    raise InputError(wrong, f"is of the question {' or '.join(others)}, and {message}")
+
+
+def _has_columns(question: type[Question]) -> bool:
+    """Whether the command line can show its answers: of one group's states, and no bytes."""
+    return not (question.of_pairs or pa.types.is_binary(question.result))
+
+
+def _questions_with(question: type[Question], values: Mapping[str, Any]) -> list[tuple[Question, dict[str, str]]]:
+    """The question as often as its parameters were given, each with the columns that tell these apart."""
+    combinations: list[dict[str, Any]] = [{}]
+    for name, value in values.items():
+        several = value if name in question.each else [value]
+        combinations = [{**before, name: one} for before in combinations for one in several]
+    questions = [question.make(one) for one in combinations]
+    each = [name for name in question.each if name in values]
+    return [(one, {name: str(getattr(one, name)) for name in each}) for one in questions]
+
+
+def _answers(
+    question: Question, which: Mapping[str, str], states: list[State], window: WindowRequest, moment: Coverage
+) -> list[dict[str, Any]]:
+    """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
+    since = window.within(moment, moment.since)
+    if len(states) > 1:
+        common_coverage(states)
+    answers = answer(question, states, [since] * len(states), "last")
+    rows = answers.to_pylist() if hasattr(answers, "to_pylist") else [row_of(question, answers)]
+    return [{**which, **row} for row in rows]
+
+
+def _moment_of(states: Sequence[State], moment: int) -> Coverage:
+    covers = [state.covers for state in states if state.covers is not None]
+    length = min(each.at - each.since for each in covers)
+    return Coverage(moment, moment - length, covers[0].rows, covers[0].changed)

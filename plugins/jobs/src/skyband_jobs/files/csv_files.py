@@ -1,0 +1,337 @@
+"""CSV files read with Arrow, block by block, by the names in their first line where they have one."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+from attrs import define, field
+from skyband.errors import InputError
+from skyband.kernels.record_boundaries import csv_records
+
+from skyband_jobs.files.csv_dialect import Dialect, dialect_of
+from skyband_jobs.files.spark_ddl import ZONE
+from skyband_jobs.files.text_blocks import MARK, SIZE, Block, ByteRange, blocks, is_utf8
+from skyband_jobs.files.text_values import as_read, typed
+from skyband_jobs.files.utf8 import check_utf8
+from skyband_jobs.job.model import Source
+
+_ROW = re.compile(r"CSV parse error: Row #(\d+): ")
+_ALL = 1 << 62
+_FOR_THREADS = 1 << 16
+"""Bytes that are worth a thread."""
+_NO_COMMENTS = np.empty(0, np.int64)
+_names: dict[tuple[Dialect, bytes], list[str]] = {}
+"""The columns by the first record of the last file: a folder's files begin alike."""
+_HEADER = "; where the first line names the columns, set source.options = { header = true }"
+
+
+def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
+    """The columns of the first file that has any: text unless `inferSchema` is set. Raises InputError."""
+    for path in paths:
+        file = CsvFile(path, dialect_of(source))
+        names = file.names
+        if names:
+            return file.inferred() if file.dialect.infers else pa.schema([(name, pa.string()) for name in names])
+    raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
+
+
+def read_csv(
+    path: Path, source: Source, schema: pa.Schema, columns: pa.Schema, within: ByteRange | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of a range, with the columns `wanted` of a schema.
+
+    Raises InputError where it is not of that schema.
+    """
+    file = CsvFile(path, dialect_of(source), within)
+    if not file.names:
+        return
+    places = file.places(columns.names, schema)
+    for block in file.records():
+        yield file.parsed(block, columns, places)
+
+
+def read_csv_texts(
+    paths: Sequence[Path], texts: Iterable[bytes], source: Source, schema: pa.Schema, fields: pa.Schema
+) -> pa.RecordBatch | None:
+    """The rows of files whose texts these are, with the columns `fields` of a schema; None where they must be read
+    one by one.
+
+    Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
+    """
+    dialect = dialect_of(source)
+    alike, whole = None, []
+    for path, text in zip(paths, texts, strict=True):
+        file = CsvFile(path, dialect)
+        rows = file.rows_of(text)
+        if not file.names:
+            continue
+        if rows is None:
+            return None
+        if alike is None:
+            alike, places = file, file.places(fields.names, schema)
+        elif len(file.names) != len(alike.names) or file.places(fields.names, schema) != places:
+            return None
+        whole.append(rows)
+    data = b"".join(whole)
+    if alike is None or not data.strip(b"\r\n"):
+        return pa.RecordBatch.from_arrays([pa.array([], kind) for kind in fields.types], schema=fields)
+    return alike.parsed_as_read(data, fields, places)
+
+
+@define
+class CsvFile:
+    """One file, in a dialect."""
+
+    path: Path
+    dialect: Dialect
+    within: ByteRange | None = None
+    """What is read of it, beside the line of names; None: all."""
+    _names: list[str] | None = field(default=None, init=False)
+    _as_text: bool = field(default=False, init=False)
+    """Whether a value was not of its type as Arrow reads it, so that all are read as text and cast here."""
+    _is_broken: bool = field(default=False, init=False)
+    """Whether the last block ends with a record that a line's end breaks, which this dialect has not."""
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, `_c0`, `_c1`, … where no line names them; none of an empty file."""
+        if self._names is None:
+            datas = (block.data for block in self._blocks(1 << 16))
+            self._take_names(next((data for data in datas if self._without_comments(data).strip(b"\r\n")), b""))
+        assert self._names is not None
+        return self._names
+
+    def rows_of(self, text: bytes) -> bytes | None:
+        """All of its text, which has the names in its first line, in whole lines without that one; None where the file
+        must be read by itself."""
+        text = text if text.endswith((b"\n", b"\r")) else text + b"\n"
+        end = self._take_names(text if text.strip(b"\r\n") else b"")
+        if self._is_quoted(text):
+            last, _, opened = self._scan(text, _ALL)
+            if opened >= 0 or last < len(text):  # what follows would be of its last record
+                return None
+        return text[end:] if self.dialect.header else text
+
+    def _take_names(self, data: bytes) -> int:
+        """Take the names from the first record of data; returns where it ends."""
+        end = self.end_of(data, 1)
+        record = self._without_comments(data[:end]).strip(b"\r\n")
+        if (self.dialect, record) not in _names:
+            _names.clear()
+            _names[self.dialect, record] = self._names_in(record)
+        self._names = _names[self.dialect, record]
+        return end
+
+    def _names_in(self, record: bytes) -> list[str]:
+        if self.dialect.header or self._is_quoted(record) or not is_utf8(record):
+            texts = self.texts_of(record) if record else []
+        else:  # their number is all that matters, and costs less so than to be parsed
+            texts = [""] * len(record.split(self.dialect.separator.encode())) if record else []
+        named = texts if self.dialect.header else [""] * len(texts)
+        return [name or f"_c{place}" for place, name in enumerate(named)]
+
+    def records(self, size: int | None = None) -> Iterator[Block]:
+        """The file without the line of names."""
+        names_come = self.dialect.header and (self.within is None or self.within.begin == 0)
+        for block in self._blocks(size, self.within):
+            if names_come:
+                end, records, _ = self._scan(block.data, 1)
+                end, names_come = (end, False) if records else (len(block.data), True)
+                line = block.line + block.data.count(b"\n", 0, end)
+                block = Block(block.data[end:], line, block.is_first, block.is_cut, block.range)
+            if self._without_comments(block.data).strip(b"\r\n"):
+                yield block
+
+    def ends(self, size: int) -> Iterator[int]:
+        """The bytes before the end of each of its blocks, which is one of a record. Raises InputError."""
+        with self.path.open("rb") as file:
+            end = len(MARK) if file.read(len(MARK)) == MARK else 0
+        for block in self._blocks(size):
+            end += len(block.data)
+            yield end
+
+    def end_of(self, data: bytes, records: int) -> int:
+        """Where the first records of text end."""
+        end, count, _ = self._scan(data, records)
+        return end if count == records else len(data)
+
+    def places(self, wanted: Sequence[str], schema: pa.Schema) -> list[int]:
+        """Where each column stands in this file. Raises InputError where its first line says other than the schema."""
+        names = self.names
+        if not self.dialect.header or self.dialect.by_position:
+            if len(names) != len(schema):
+                columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
+                message = f"its first line has {columns}, the schema {len(schema)} ({', '.join(schema.names)})"
+                raise InputError(str(self.path), f"{message}: mend the file, or the schema")
+            names = schema.names
+        at = {name: place for place, name in enumerate(names)}
+        missing = [name for name in wanted if name not in at]
+        twice = [name for name in wanted if len(at) < len(names) and names.count(name) > 1]
+        if missing:
+            message = f"line 1 names no column {missing[0]!r} (it names {', '.join(names[:20])})"
+            remedy = "name them alike, or take them by their order with source.options = { enforceSchema = true }"
+            raise InputError(str(self.path), f"{message}: {remedy}")
+        if twice:
+            raise InputError(str(self.path), f"line 1 names two columns {twice[0]!r}: rename one")
+        return [at[name] for name in wanted]
+
+    def inferred(self) -> pa.Schema:
+        """What the values of the first block look like."""
+        for block in self.records():
+            table = self._parse(block, None, range(len(self.names)))
+            return pa.schema([(name, _kind(kind)) for name, kind in zip(self.names, table.schema.types, strict=True)])
+        return pa.schema([(name, pa.string()) for name in self.names])
+
+    def parsed(self, block: Block, columns: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
+        """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
+        if not self._as_text:
+            try:
+                return self._typed(block, columns, places, self._kinds(columns))
+            except pa.ArrowInvalid as error:
+                if "parse error" in str(error):
+                    raise self._not_read(block, error) from error
+            self._as_text = True
+        try:
+            return self._typed(block, columns, places, [pa.string()] * len(columns))
+        except pa.ArrowInvalid as error:
+            raise self._not_read(block, error) from error
+
+    def parsed_as_read(self, data: bytes, fields: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
+        """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
+        return self._typed(Block(data, 1, False), fields, places, self._kinds(fields))
+
+    def _kinds(self, columns: pa.Schema) -> list[Any]:
+        return [as_read(kind, self.dialect.formats) for kind in columns.types]
+
+    def texts_of(self, record: bytes) -> list[str]:
+        """The values of one record."""
+        count = len(self._parse(Block(record, 1), None, None).columns)
+        values = self._parse(Block(record, 1), [pa.string()] * count, range(count)).to_pylist()
+        return [text or "" for row in values[:1] for text in row.values()]
+
+    def _typed(self, block: Block, columns: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
+        table = self._parse(block, kinds, places).rename_columns(columns.names)
+        (batch,) = table.combine_chunks().to_batches()
+        try:
+            return typed(batch, columns, self.dialect.formats)
+        except InputError as error:
+            hint = _HEADER if block.is_first and error.row == 0 and not self.dialect.header else ""
+            raise InputError(error.argument, error.message + hint, error.row) from error
+
+    def _parse(
+        self, block: Block, kinds: list[Any] | None, places: Sequence[int] | None, threads: bool = True
+    ) -> pa.Table:
+        data = self._without_comments(block.data)
+        data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
+        separator = chr(self.dialect.separator_in(data))
+        data = self.dialect.separated(data)
+        quote, escape = (chr(mark) if mark < 128 else False for mark in self.dialect.quoting)
+        names = [] if places is None else [str(place) for place in range(max(len(self._names or ()), len(places)))]
+        place_names = [] if places is None else [str(place) for place in places]
+        options = (
+            pyarrow.csv.ReadOptions(
+                column_names=names,
+                autogenerate_column_names=not names,
+                block_size=len(data) + 1,
+                use_threads=threads and len(data) > _FOR_THREADS,
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=separator, quote_char=quote, escape_char=escape, newlines_in_values=self.dialect.multi_line
+            ),
+            pyarrow.csv.ConvertOptions(
+                column_types=None if kinds is None else dict(zip(place_names, kinds, strict=True)),
+                include_columns=place_names,
+                null_values=["", self.dialect.null],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+        try:
+            table = pyarrow.csv.read_csv(pa.BufferReader(data), *options)
+            return table if separator in self.dialect.separator else _restored(table, separator, self.dialect.separator)
+        except pa.ArrowInvalid as error:
+            if "UTF8" in str(error):
+                # Arrow tells a column of a block that it cannot read, not where in the file.
+                check_utf8(self.path, self.dialect.encoding)
+            raise
+
+    def _not_read(self, block: Block, error: pa.ArrowInvalid) -> InputError:
+        check_utf8(self.path, self.dialect.encoding)
+        message = " ".join(str(error).split())
+        try:
+            self._parse(block, None, range(len(self.names)), threads=False)  # which numbers the rows
+        except pa.ArrowInvalid as numbered:
+            message = " ".join(str(numbered).split())
+        row = _ROW.match(message)
+        if row is None:
+            return InputError(str(self.path), f"cannot be read: {message}")
+        before = self.end_of(block.data, int(row[1]) - 1) if int(row[1]) > 1 else 0
+        return InputError(str(self.path), f"line {block.line_at(before)}: {message[row.end() :]}")
+
+    def _blocks(self, size: int | None = None, within: ByteRange | None = None) -> Iterator[Block]:
+        for block in blocks(self.path, self._cut, size or SIZE, within, self.dialect.encoding):
+            if self._is_broken or not block.is_cut:
+                _, _, opened = self._scan(block.data, _ALL)
+                if opened >= 0:
+                    raise self._unclosed(block, opened)
+            yield block
+
+    def _cut(self, data: bytes) -> int:
+        if not self._is_quoted(data):
+            return max(data.rfind(b"\n"), data.rfind(b"\r", 0, -1)) + 1
+        end, _, opened = self._scan(data, _ALL)
+        broken = 0 if self.dialect.multi_line or opened < 0 else data.find(b"\n", opened) + 1
+        self._is_broken = broken > 0
+        return broken or end
+
+    def _scan(self, data: bytes, most: int) -> tuple[int, int, int]:
+        scanned: tuple[int, int, int] = csv_records(*self._marked(data), self.dialect.multi_line, most, _NO_COMMENTS)
+        return scanned
+
+    def _marked(self, data: bytes) -> tuple[Any, ...]:
+        """Text in which a separator is as long as in the file, and the marks in it, for the kernel."""
+        separator = self.dialect.separator_in(data)
+        text = np.frombuffer(self.dialect.separated(data, len(self.dialect.separator)), np.uint8)
+        return text, separator, *self.dialect.quoting, self.dialect.comment_byte
+
+    def _is_quoted(self, data: bytes) -> bool:
+        """Whether it has a quote or an escape, so that a line's end may be one of a value."""
+        return any(chr(mark).encode() in data for mark in self.dialect.quoting if mark < 128)
+
+    def _without_comments(self, data: bytes) -> bytes:
+        """Text whose lines of comments are empty. O(bytes), nothing where there is none."""
+        if not self.dialect.comment or self.dialect.comment.encode() not in data:
+            return data
+        begins = np.full(data.count(self.dialect.comment.encode()), -1, np.int64)
+        csv_records(*self._marked(data), self.dialect.multi_line, _ALL, begins)
+        begins = begins[begins >= 0]
+        text = np.frombuffer(data, np.uint8)
+        breaks = np.append(np.flatnonzero((text == 10) | (text == 13)), len(text))
+        steps = np.zeros(len(text) + 1, np.int64)
+        steps[begins] += 1
+        steps[breaks[np.searchsorted(breaks, begins)]] -= 1
+        return text[steps[:-1].cumsum() == 0].tobytes()
+
+    def _unclosed(self, block: Block, opened: int) -> InputError:
+        check_utf8(self.path, self.dialect.encoding)
+        within = "" if self.dialect.multi_line else " in it: set source.options.multiLine = true, or close it"
+        return InputError(str(self.path), f"the quote in line {block.line_at(opened)} is not closed{within}")
+
+
+def _restored(table: pa.Table, stand_in: str, separator: str) -> pa.Table:
+    """The values that held a separator in quotes, as they came."""
+    for place, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            table = table.set_column(place, table.field(place), pc.replace_substring(column, stand_in, separator))
+    return table
+
+
+def _kind(kind: Any) -> Any:
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", ZONE)
+    return pa.string() if pa.types.is_time(kind) or pa.types.is_null(kind) else kind

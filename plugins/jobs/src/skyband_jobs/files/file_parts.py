@@ -1,0 +1,158 @@
+"""What of a file is read in one go: all of it, or some of its row groups, so that several cores share a large one."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from typing import TypeAlias
+
+from attrs import evolve, frozen
+from skyband.errors import InputError
+
+from skyband_jobs.files.text_blocks import ByteRange
+
+_MOST = 1 << 27
+"""Bytes of files that a task reads, unless a single row group has more: as many as Spark gives one."""
+_LEAST = 1 << 22
+"""Below this a task costs more than its rows."""
+_OPENING = 1 << 16
+"""Bytes that could be read while a file is opened."""
+_TASKS_A_CORE = 2
+_SMALL = 1 << 16
+"""Bytes of a file of which several are read together."""
+_TOGETHER = 1 << 20
+"""Bytes of small files that are read together."""
+_MOST_FILES = 1 << 12
+"""Small files that are read together, which may be empty."""
+
+Ranges: TypeAlias = Callable[[Path, int], list[tuple[int, int]]]
+
+
+@frozen
+class FilePart:
+    """A file, row groups of a Parquet file, or a range of a text file."""
+
+    path: Path
+    row_groups: tuple[int, ...] | None = None
+    """None: all."""
+    first: int = 0
+    """Rows of the file before it, of a range apart, which are counted where one of its rows is told."""
+    within: ByteRange | None = None
+    stamp: tuple[int, int] | None = None
+    """Bytes and time of change of the file when it was listed; None where it is no matter that it changes."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of its file."""
+        return self.row_groups is None and self.within is None
+
+    def check(self) -> None:
+        """Raise InputError where the file is another than was listed: its row groups may be others."""
+        if self.stamp is not None and self.stamp != stamp_of(self.path):
+            raise InputError(str(self.path), "has changed since the run began: run it again")
+
+
+def tasks_of(
+    paths: Iterable[Path], format: str, cores: int, ranges: Ranges | None = None
+) -> list[tuple[FilePart, ...]]:
+    """Parts of files in order, those that a task reads together: many small files, or parts of a large one.
+
+    ranges: of a text file that may be read in parts, where those of about so many bytes begin and end.
+    """
+    stamps = [(path, stamp_of(path)) for path in paths]
+    total = sum(stamp[0] + _OPENING for _, stamp in stamps)
+    most = min(max(total // (cores * _TASKS_A_CORE), _LEAST), _MOST)
+    tasks: list[tuple[FilePart, ...]] = []
+    task: list[FilePart] = []
+    filled = 0
+    for path, stamp in stamps:
+        whole = FilePart(path, stamp=stamp)
+        for part, share in _parts(whole, stamp[0], most, format, ranges):
+            if task and filled + share > most:
+                tasks.append(tuple(task))
+                task, filled = [], 0
+            task.append(part)
+            filled += share + _OPENING
+    return [*tasks, tuple(task)] if task else tasks
+
+
+def share_of(path: Path, format: str, size: int, most: int, share: int) -> list[FilePart]:
+    """What is in the share of this number of a file of so many bytes, whose shares have about `most` bytes.
+
+    All shares make up the file; there is nothing in some where it has few row groups.
+    """
+    last = max(-(-size // most), 1) - 1
+    parts = _parts(FilePart(path), size, most, format, None)
+    return [part for number, (part, _) in enumerate(parts) if min(number, last) == share]
+
+
+def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
+    """Parts in order, those of small files of one folder together."""
+    bundle: list[FilePart] = []
+    filled = 0
+    for part in parts:
+        size = (part.stamp or stamp_of(part.path))[0] if part.is_whole else _SMALL
+        is_full = filled + size > _TOGETHER or len(bundle) >= _MOST_FILES
+        if bundle and (size >= _SMALL or is_full or part.path.parent != bundle[-1].path.parent):
+            yield tuple(bundle)
+            bundle, filled = [], 0
+        if size >= _SMALL:
+            yield (part,)
+        else:
+            bundle.append(part)
+            filled += size
+    if bundle:
+        yield tuple(bundle)
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Bytes and time of change of a file; one that has gone is missed by name where it is read."""
+    try:
+        there = path.stat()
+        return there.st_size, there.st_mtime_ns
+    except OSError:
+        return 0, 0
+
+
+def _parts(whole: FilePart, size: int, most: int, format: str, ranges: Ranges | None) -> Iterator[tuple[FilePart, int]]:
+    """A file in parts of about `most` bytes, each with its bytes."""
+    if size <= 2 * most:
+        yield whole, size
+    elif format == "parquet":
+        yield from _row_groups(whole, size, most)
+    else:
+        pairs = [] if ranges is None else ranges(whole.path, most)
+        parts = [(evolve(whole, within=ByteRange(whole.path, *pair)), pair[1] - pair[0]) for pair in pairs]
+        yield from parts if len(parts) > 1 else [(whole, size)]
+
+
+def _row_groups(whole: FilePart, size: int, most: int) -> Iterator[tuple[FilePart, int]]:
+    rows = _rows_of_groups(whole.path)
+    if rows is None or len(rows) < 2:
+        yield whole, size
+        return
+    all_rows, first, begun = max(sum(rows), 1), 0, 0
+    for group in range(len(rows)):
+        in_part = sum(rows[begun : group + 1])
+        if group + 1 == len(rows) or in_part * size >= most * all_rows:
+            yield evolve(whole, row_groups=tuple(range(begun, group + 1)), first=first), in_part * size // all_rows
+            first, begun = first + in_part, group + 1
+
+
+def row_group_of(path: Path, row: int) -> int | None:
+    """The row group in which a row of a Parquet file is; None where the file has one only, or none."""
+    rows = _rows_of_groups(path) or []
+    return None if len(rows) < 2 else bisect_right(list(accumulate(rows)), row)
+
+
+def _rows_of_groups(path: Path) -> list[int] | None:
+    """None where it cannot be read, which is told where its rows are."""
+    import pyarrow as pa
+
+    from skyband_jobs.files.columnar_files import footer_of
+
+    try:
+        footer = footer_of(path)
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    return [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]

@@ -1,0 +1,254 @@
+"""JSON files read with Arrow, block by block, once each line is known to be an object: others can end the process."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+from attrs import frozen
+from skyband.columns.arrow_normalization import no_rows
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import InputError, Problem
+from skyband.kernels.record_boundaries import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
+
+from skyband_jobs.files.csv_dialect import text_options
+from skyband_jobs.files.json_array import object_blocks, one_a_line
+from skyband_jobs.files.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
+from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
+from skyband_jobs.files.text_values import as_read, typed
+from skyband_jobs.files.utf8 import check_utf8
+from skyband_jobs.files.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
+from skyband_jobs.job.model import Source
+
+_NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
+_LIST = "[]"
+"""What stands for the elements of a list in Arrow's messages."""
+_ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
+_SAID = {
+    NO_OBJECT: "is no JSON object",
+    SECOND_VALUE: "holds more than one JSON object",
+    GOES_ON: "begins a JSON object that does not end in it",
+    TOO_DEEP: f"holds a JSON object of more than {MOST_NESTED:,} levels",
+}
+_REMEDY = "write one object a line, as jq -c . does"
+_MULTI_LINE = "of an array, or an object over several lines, set source.options = { multiLine = true }"
+
+OPTIONS = ("multiLine", *TIME_OPTIONS, *ENCODING_OPTIONS)
+"""The options of Spark that are known here; letters of any case."""
+
+
+class NoObjectError(ValueError):
+    """Text in which a line is not one JSON object; `place` is where that line begins."""
+
+    def __init__(self, what: int, place: int) -> None:
+        super().__init__(f"{_SAID[what]}: {_REMEDY}")
+        self.place = place
+
+
+@frozen
+class JsonForm:
+    """How JSON is written."""
+
+    multi_line: bool = False
+    """Whether a file is one array or one object, whatever its lines; else each line is an object."""
+    encoding: str | None = None
+    formats: ValueFormats = PLAIN
+
+
+LINES = JsonForm()
+
+
+def form_of(source: Source) -> JsonForm:
+    """That of a source whose options have no `form_problems`."""
+    options = text_options(source)
+    return JsonForm(options.get("multiline") == "true", encoding_of(options), formats_of(options))
+
+
+def form_problems(source: Source) -> list[Problem]:
+    """What is no value of an option."""
+    return [
+        Problem(f"options.{name}", f"must be true or false (got {value!r})")
+        for name, value in source.options.items()
+        if name.lower() == "multiline" and str(value).lower() not in ("true", "false")
+    ]
+
+
+def json_schema_of(paths: Sequence[Path], form: JsonForm = LINES) -> pa.Schema:
+    """What the values of the first file that has rows look like; times are text, as on Spark. Raises InputError."""
+    for path in paths:
+        schemas = [_parsed(path, block, None, form).schema for block in _blocks(path, form)]
+        if schemas:
+            try:
+                schema = pa.unify_schemas(schemas, promote_options="permissive")
+            except pa.ArrowTypeError as error:
+                raise InputError(str(path), f"{error}: say the columns' types with source.schema") from error
+            return pa.schema([pa.field(field.name, _kind(field.type)) for field in schema])
+    raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
+
+
+def read_json(
+    path: Path, columns: pa.Schema, form: JsonForm = LINES, within: ByteRange | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of a range, with the columns `wanted`, null where a row has none of that name.
+
+    Raises InputError.
+    """
+    for block in _blocks(path, form, within):
+        rows = _parsed(path, block, columns, form).combine_chunks()
+        yield from (typed(batch, columns, form.formats) for batch in rows.to_batches())
+
+
+def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = LINES) -> pa.RecordBatch | None:
+    """The rows of the texts of files, with the columns `fields`; None where they must be read one by one.
+
+    Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
+    """
+    if form.multi_line:
+        parts = [one_a_line(text) for text in texts]
+        if any(depth for _, depth in parts):
+            return None
+        texts = [text for text, _ in parts]
+    lines = b"\n".join(texts)
+    if not is_utf8(lines):
+        return None
+    rows = json_rows_of(lines, fields, form.formats).combine_chunks().to_batches() if lines.strip() else []
+    return rows[0] if rows else no_rows(fields)
+
+
+def json_ends(path: Path, size: int) -> Iterator[int]:
+    """The bytes before the ends of lines that are some `size` bytes apart, the last of them that of the file."""
+    whole, end = path.stat().st_size, 0
+    with path.open("rb") as file:
+        while end < whole:
+            file.seek(end + size - 1)
+            line = file.readline(MOST)
+            end = min(file.tell(), whole) if line.endswith(b"\n") or len(line) < MOST else whole
+            yield end
+
+
+def json_rows_of(lines: bytes, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.Table:
+    """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
+    batches = [typed(batch, columns, formats) for batch in _rows(lines, columns).combine_chunks().to_batches()]
+    return pa.Table.from_batches(batches, columns)
+
+
+def _blocks(path: Path, form: JsonForm, within: ByteRange | None = None) -> Iterator[Block]:
+    if form.multi_line:
+        return object_blocks(path, form.encoding)
+    cut = blocks(path, lambda data: data.rfind(b"\n") + 1, within=within, encoding=form.encoding)
+    return (block for block in cut if block.data.strip())
+
+
+def _parsed(path: Path, block: Block, columns: pa.Schema | None, form: JsonForm) -> pa.Table:
+    if not is_utf8(block.data):
+        check_utf8(path, form.encoding)
+    try:
+        return _rows(block.data, columns)
+    except NoObjectError as error:
+        hint = "" if form.multi_line else f"; {_MULTI_LINE}"
+        raise InputError(str(path), f"line {block.line_at(_begin(block, error.place))} {error}{hint}") from error
+    except pa.ArrowInvalid as error:
+        message, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
+        line = "" if row is None else f"line {_line(block, int(row))}: "
+        message = message.removeprefix("JSON parse error: ").rstrip(".")
+        raise InputError(str(path), f"{line}{message}{_number_remedy(message, columns)}") from error
+
+
+def _number_remedy(message: str, columns: pa.Schema | None) -> str:
+    """How times are read that are numbers."""
+    changed = _NUMBER.search(message)
+    names = [] if changed is None else changed[1].split("/")
+    if columns is None or _LIST in names or not _is_time(names, columns):
+        return ""
+    name = ".".join(names)
+    return (
+        f"; of numbers since 1970 read BIGINT, and select timestamp_seconds({name}) AS {names[-1]}, or timestamp_millis"
+    )
+
+
+def _is_time(names: Sequence[str], fields: Iterable[pa.Field]) -> bool:
+    """Whether a column, or a part of one, is of times or days."""
+    kind = pa.null()
+    for name in names:
+        kind = next((field.type for field in fields if field.name == name), pa.null())
+        fields = [*kind] if pa.types.is_struct(kind) else []
+    return pa.types.is_temporal(kind)
+
+
+def has_map(kind: pa.DataType) -> bool:
+    """Whether a type is, or has in it, a MAP, which Arrow does not read from JSON."""
+    parts = [kind.field(place).type for place in range(kind.num_fields)]
+    return pa.types.is_map(kind) or any(map(has_map, parts))
+
+
+def _check_maps(columns: pa.Schema) -> None:
+    for field in columns:
+        if has_map(field.type):
+            message = (
+                "is a MAP, which Python does not read from JSON: let source.schema have a STRUCT of the keys that are"
+            )
+            raise InputError(field.name, f'{message} needed, or take Spark, with source.reader = "spark"')
+
+
+def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
+    _check_maps(columns or pa.schema([]))
+    what, place = json_lines(np.frombuffer(lines, np.uint8))
+    if what != FINE:
+        raise NoObjectError(what, place)
+    parsed_schema = None if columns is None else pa.schema([(field.name, as_read(field.type)) for field in columns])
+    try:
+        return _as_arrow(lines, parsed_schema)
+    except pa.ArrowInvalid:
+        for pattern in _numbers_by_name(columns):
+            with suppress(pa.ArrowInvalid):  # as where such a name is text: what is wrong is told as it stands
+                return _as_arrow(pattern.sub(rb"\1\2", lines), parsed_schema)
+        raise
+
+
+def _as_arrow(lines: bytes, schema: pa.Schema | None) -> pa.Table:
+    return pyarrow.json.read_json(
+        pa.BufferReader(lines),
+        pyarrow.json.ReadOptions(block_size=len(lines) + 1),
+        pyarrow.json.ParseOptions(
+            explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
+        ),
+    )
+
+
+def _numbers_by_name(columns: pa.Schema | None) -> Iterator[re.Pattern[bytes]]:
+    """Where numbers that JSON has not may stand by their names, which Spark reads and writes: in the columns of floats,
+    then anywhere.
+    """
+    names = [re.escape(field.name.encode()) for field in columns or () if pa.types.is_floating(field.type)]
+    if names:
+        yield re.compile(rb'("(?:%s)"\s*:\s*)"(NaN|-?Infinity)"' % b"|".join(names))
+    if columns is not None:
+        yield re.compile(rb'([\[,:]\s*)"(NaN|-?Infinity)"(?=\s*[,\]}])')
+
+
+def _line(block: Block, row: int) -> int:
+    """The number of the line that an object of a block begins in: blank lines hold none."""
+    place, begins = 0, []
+    for line in block.data.split(b"\n"):
+        if line.strip():
+            begins.append(place)
+        place += len(line) + 1
+    return block.line_at(_begin(block, begins[min(row, len(begins) - 1)]))
+
+
+def _begin(block: Block, place: int) -> int:
+    """Where the first character of a line stands."""
+    rest = block.data[place:]
+    return place + len(rest) - len(rest.lstrip(b" \t\r"))
+
+
+def _kind(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_kind(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_kind(kind.value_type)))
+    plain = plain_type(kind)
+    return pa.string() if pa.types.is_timestamp(plain) or pa.types.is_null(plain) else kind

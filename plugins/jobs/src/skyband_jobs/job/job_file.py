@@ -1,0 +1,166 @@
+"""A job's TOML file and what `--set` puts into it, as tables."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from skyband.config.literals import MOST_DIGITS, is_huge, literal
+from skyband.config.redaction import learn, redacted_line
+from skyband.errors import ConfigError, Problem, suggest
+
+from skyband_jobs.files.file_listing import format_by_name
+from skyband_jobs.job.environment import expand
+from skyband_jobs.job.job_error import JobError
+
+MOST_BYTES = 10_000_000
+"""Of a job file."""
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.strip().split(".")):
+        raise JobError("--set", Problem("", f"must be KEY=VALUE, such as query.k=10 (got {literal(text)})"))
+    try:
+        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return key.strip(), value.strip()
+    except ValueError as error:  # Python reads no longer ones
+        raise JobError("--set", Problem(key.strip(), _TOO_MANY_DIGITS)) from error
+
+
+REMOVED = object()
+"""The value of a key that `--set -KEY` takes out of a job."""
+
+
+def assignments(sets: Iterable[str]) -> dict[str, Any]:
+    """What `--set` says, by key: a value, or REMOVED. Raises JobError where it says nothing."""
+    typed = dict((text[1:].strip(), REMOVED) if removes(text) else assignment(text) for text in sets)
+    learn(typed)
+    return typed
+
+
+def removes(text: str) -> bool:
+    """Whether it takes a key out of a job, `-KEY`, and gives it no value."""
+    return text.startswith("-") and "=" not in text and all(text[1:].strip().split("."))
+
+
+Edit = Callable[[dict[str, Any]], Mapping[str, Any]]
+"""What makes other tables of a job's."""
+
+
+def tables_of(path: Path, typed: Mapping[str, Any], edit: Edit | None = None) -> dict[str, Any]:
+    """The tables of a job's file with what was typed, and what the environment has, put into them.
+
+    edit: changes them before the environment is asked, so that nothing need be set for what it takes away.
+
+    Raises ConfigError where they cannot be read.
+    """
+    tables = _parsed(path)
+    learn(tables)
+    for key, value in typed.items():
+        _put(tables, key, value)
+    learn(tables)
+    tables = expand(tables if edit is None else edit(tables))
+    learn(tables)
+    wrong = [Problem(place, _TOO_MANY_DIGITS) for place in _huge_numbers("", tables)]
+    if wrong:
+        raise ConfigError(*wrong)
+    return tables
+
+
+_TOO_MANY_DIGITS = f"must be a number of at most {MOST_DIGITS} digits"
+
+
+def _huge_numbers(place: str, value: Any) -> Iterator[str]:
+    """Where numbers stand that have more digits than any use has."""
+    if is_huge(value):
+        yield place
+    elif isinstance(value, Mapping):
+        for key, entry in value.items():
+            yield from _huge_numbers(f"{place}.{key}".lstrip("."), entry)
+    elif isinstance(value, list):
+        for number, entry in enumerate(value):
+            yield from _huge_numbers(f"{place}[{number}]", entry)
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    if format_by_name(path) is not None:
+        raise ConfigError(Problem("", f"is data and no job: `skyband check {path}` prints a job to begin with"))
+    text = _text_of(path)
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(Problem("", _misspelt(text, str(error)))) from error
+    except ValueError as error:  # Python reads no longer numbers
+        raise ConfigError(Problem("", f"{_line_of_digits(text)}: {_TOO_MANY_DIGITS}")) from error
+    except RecursionError as error:
+        raise ConfigError(Problem("", "cannot be read: its brackets are nested too deeply")) from error
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:  # which may be a pipe, or never end
+            content = file.read(MOST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise ConfigError(Problem("", "does not exist")) from error
+    except OSError as error:
+        raise ConfigError(Problem("", f"cannot be read: {error.strerror or error}")) from error
+    if len(content) > MOST_BYTES:
+        raise ConfigError(Problem("", f"is no job: it is larger than {MOST_BYTES:,} bytes"))
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise ConfigError(Problem("", f"cannot be read: byte {error.start} is not UTF-8")) from error
+
+
+def _line_of_digits(text: str) -> str:
+    """Where the first number stands that is too long."""
+    digits = re.search(rf"[\d_]{{{MOST_DIGITS}}}", text)
+    return f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else "the file"
+
+
+def _misspelt(text: str, message: str) -> str:
+    """What is not TOML, with the line it stands in; the commonest fault is text without quotes."""
+    what, _, where = message.rstrip(")").partition(" (at ")
+    sentence = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
+    number = re.match(r"line (\d+)", where)
+    if number is None:
+        return sentence
+    *above, line = text.split("\n")[: int(number[1])]
+    belongs_to = " ".join(_headings(above)) if "=" not in line else _headings(above)[0]
+    quotes = '; text needs quotes: "…"' if what == "Invalid value" else ""
+    return f"{sentence}: {redacted_line(line.strip(), belongs_to)}{quotes}"
+
+
+def _headings(lines: Sequence[str]) -> tuple[str, str]:
+    """The last table and the last key that lines begin."""
+    table = next((line for line in reversed(lines) if line.lstrip().startswith("[")), "")
+    return table, next((line.partition("=")[0] for line in reversed(lines) if "=" in line), "")
+
+
+def _path(key: str) -> list[str]:
+    """The tables a key is in, and its name there: that of an option may have dots, as in bootstrap.servers."""
+    names = key.split(".")
+    if len(names) > 3 and names[1] in ("options", "catalog"):
+        names[2:] = [".".join(names[2:])]
+    return names
+
+
+def _put(tables: dict[str, Any], key: str, value: Any) -> None:
+    *outer, last = _path(key)
+    table = tables
+    for number, name in enumerate(outer):
+        entry = table.get(name, {})
+        if outer[:number] == ["backends"] and isinstance(entry, str):
+            entry = {"name": entry}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
+        if not isinstance(entry, dict):
+            raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {literal(entry)}, not a table"))
+        table[name] = dict(entry)
+        table = table[name]
+    if value is not REMOVED:
+        table[last] = value
+    elif table.pop(last, REMOVED) is REMOVED:
+        raise ConfigError(Problem(key, f"is not in the job, and cannot be taken out; {suggest(last, table)}"))

@@ -1,0 +1,300 @@
+"""What a job is: the tables of its file as classes whose fields are the keys."""
+
+import difflib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import NOTHING, define, evolve, field, fields, frozen
+from attrs.converters import optional
+from skyband.config.durations import Duration, clock_problem, parse, parsed
+from skyband.config.literals import literal
+from skyband.config.parameters import checked, choice, flag
+from skyband.errors import SkybandError, suggest
+from skyband.registry.info import ENGINE_FORMATS, FILE_FORMATS
+from skyband.registry.install_hints import known_formats
+
+from skyband_jobs.files.spark_ddl import parse_ddl
+from skyband_jobs.files.store_paths import store_path
+from skyband_jobs.formats import format_named, names_of_formats
+
+if TYPE_CHECKING:
+    from skyband.queries.query import Query
+
+MODES = ("append", "errorifexists", "ignore", "overwrite")
+READERS = ("auto", "files", "spark")
+SHAPING = ("explode", "where", "select")
+"""The keys of a source that make other rows and columns of those it reads, in their order."""
+AVAILABLE_NOW = "available-now"
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def _format_problem(value: Any) -> str | None:
+    if not isinstance(value, str) or not value:
+        return f"must be the name of a format, such as parquet (got {literal(value)})"
+    if value in ENGINE_FORMATS:
+        return None
+    formats = {*ENGINE_FORMATS, *known_formats(), *names_of_formats()}
+    # Spark has formats of its plugins too, so only what is nearly a name we know is taken for a slip.
+    if value not in formats and difflib.get_close_matches(value.lower(), formats, 1, 0.75):
+        return f"unknown format {value!r}; {suggest(value.lower(), formats)}"
+    return None
+
+
+def _text_problem(value: Any) -> str | None:
+    return None if isinstance(value, str) and value else f"must be text (got {literal(value)})"
+
+
+MOST_BYTES, MOST_BYTES_A_NAME = 1000, 255
+"""Of a path, and of a file's or folder's name: what the usual file systems hold, with room for the job's folder."""
+
+
+def _path_problem(value: Any) -> str | None:
+    if _text_problem(value) is not None:
+        return _text_problem(value)
+    if "\0" in value:
+        return f"must be without a NUL character (got {literal(value)})"
+    sizes = [len(name.encode(errors="replace")) for name in value.split("/")]
+    if sum(sizes) + len(sizes) > MOST_BYTES or max(sizes) > MOST_BYTES_A_NAME:
+        message = f"at most {MOST_BYTES:,} bytes, {MOST_BYTES_A_NAME} between two slashes"
+        return f"must be {message} (got {sum(sizes) + len(sizes) - 1:,} and {max(sizes):,}: {value!r:.80}…)"
+    return None
+
+
+def _schema_problem(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return f'must be columns and types, such as "ts TIMESTAMP, client STRING" (got {literal(value)})'
+    try:
+        parse_ddl(value)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _select_problem(value: Any) -> str | None:
+    if isinstance(value, tuple) and value and all(isinstance(entry, str) and entry for entry in value):
+        return None
+    return f'must be SQL expressions, such as ["CAST(value AS STRING) AS client"] (got {literal(value)})'
+
+
+def _options_problem(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
+        return f"must be a table such as {{ header = true }} (got {literal(value)})"
+    wrong = [name for name, entry in value.items() if not isinstance(entry, str | int | float | bool)]
+    return f"{wrong[0]}: must be text, a number, true or false (got {literal(value[wrong[0]])})" if wrong else None
+
+
+def namespace_problem(value: Any) -> str | None:
+    """What is wrong with the name of a table in a catalogue."""
+    namespace, _, name = value.rpartition(".") if isinstance(value, str) else ("", "", "")
+    return None if namespace and name else f"must be a name in a namespace, such as db.answers (got {literal(value)})"
+
+
+def _trigger_problem(value: Any) -> str | None:
+    if value == AVAILABLE_NOW:
+        return None
+    try:
+        parse(value)
+    except ValueError:
+        return f'must be "{AVAILABLE_NOW}" or a duration such as "10 seconds" (got {literal(value)})'
+    return clock_problem(value)
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else (value,) if isinstance(value, str) else value
+
+
+def _text(default: Any = NOTHING, *, help: str) -> Any:
+    return checked(default, type="str", check=_text_problem, help=help)
+
+
+def _path(default: Any = NOTHING, *, help: str) -> Any:
+    return checked(default, type="str", check=_path_problem, help=help)
+
+
+def _table() -> Any:
+    message = 'of a format with a catalogue, or format = "table": its name there, such as db.answers'
+    return checked(None, type="str", check=_text_problem, help=f"{message}, of a database as it calls it")
+
+
+def _url() -> Any:
+    return _text(None, help="of a format of databases: where it is, such as ${BOARD_URL}; never shown")
+
+
+def _catalog() -> Any:
+    message = "of such a format: the catalogue's properties; files and folders are relative to the job file"
+    return checked(
+        {},
+        type="table",
+        check=_options_problem,
+        help=f'{message}, as in {{ uri = "sqlite:///lake.db", warehouse = "lake/" }}',
+    )
+
+
+def _distribution() -> Any:
+    return _text(None, help="whose format, where two installed distributions have one of this name")
+
+
+def _options(and_then: str = "") -> Any:
+    message = f"further options, passed on to Spark{and_then}"
+    return checked({}, type="table", check=_options_problem, help=message)
+
+
+@define
+class Source:
+    """Where the rows come from."""
+
+    format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, or any other source of Spark")
+    path: str | None = _path(None, help="a file, folder or pattern; relative to the job file")
+    stream: bool = flag(False, help="read it as a stream, which goes on as files or messages come")
+    schema: str | None = checked(
+        None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
+    )
+    explode: str | None = _text(
+        None, help="a column of lists of structs, whose elements are the rows, their fields the columns: as of GeoJSON"
+    )
+    where: str | None = _text(
+        None, help="an SQL condition on the columns read: rows for which it is not true are left out"
+    )
+    select: tuple[str, ...] | None = checked(
+        None,
+        type="expressions",
+        check=_select_problem,
+        converter=_as_tuple,
+        help="SQL expressions that make the columns, of the rows that `where` leaves",
+    )
+    finish: bool = flag(
+        False, help="when all of it is read, take it as complete and answer the last windows too; later rows are late"
+    )
+    idle_after: Duration | None = checked(
+        None,
+        type="duration",
+        check=clock_problem,
+        converter=optional(parsed),
+        help="after so long without rows time goes on with the clock, so that the last windows are answered",
+    )
+    reader: str = choice(
+        *READERS,
+        default="auto",
+        help="on Spark, who reads files: Python where the rows are packed, as the local engine does, or Spark",
+    )
+    table: str | None = _table()
+    url: str | None = _url()
+    catalog: Mapping[str, Any] = _catalog()
+    distribution: str | None = _distribution()
+    options: Mapping[str, Any] = _options()
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is read from files."""
+        return self.format in FILE_FORMATS
+
+
+@define
+class Sink:
+    """Where the answers go."""
+
+    format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, console, or any sink of Spark")
+    path: str | None = _path(None, help="the folder for the answers; relative to the job file")
+    checkpoint: str | None = _path(
+        None, help="the folder from which a stopped stream goes on; relative to the job file"
+    )
+    mode: str | None = choice(*MODES, default=None, help="what to do where answers are already there")
+    trigger: str | None = checked(
+        None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
+    )
+    url: str | None = _url()
+    table: str | None = _table()
+    catalog: Mapping[str, Any] = _catalog()
+    distribution: str | None = _distribution()
+    options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")
+
+    @property
+    def with_defaults(self) -> Mapping[str, Any]:
+        """The options, with a line of column names on top of CSV files unless they say otherwise."""
+        names_header = any(name.lower() == "header" for name in self.options)
+        return {"header": True, **self.options} if self.format == "csv" and not names_header else self.options
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is written to files."""
+        return self.format in FILE_FORMATS
+
+
+@define
+class KeyedSink(Sink):
+    """Where the newest answers stand: a row is replaced by one of the same key, and goes when it is in no answer."""
+
+    key: tuple[str, ...] = field(default=(), kw_only=True)
+    """The columns that name a row, those of `by` among them."""
+
+    @classmethod
+    def of(cls, sink: Sink, key: tuple[str, ...]) -> "KeyedSink":
+        """A job's sink, for answers that are told apart by these columns."""
+        return cls(**{entry.name: getattr(sink, entry.name) for entry in fields(Sink)}, key=key)
+
+
+@frozen
+class Job:
+    """The tables of a job, their paths made absolute."""
+
+    name: str
+    source: Source
+    query: "Query"
+    backends: Mapping[str, Any]
+    """By role, a name or a table: from --set, the job file, or the Spark setting in the job file, in this order."""
+    sink: Sink
+    spark: Mapping[str, str]
+    shards: int | None
+    bad_rows: Sink | None = field(default=None, kw_only=True)
+    """Where rows go that the query cannot take, if not nowhere."""
+    late_rows: Sink | None = field(default=None, kw_only=True)
+    """Where rows go that come after the watermark, if not nowhere."""
+    broadcast: Source | None = field(default=None, kw_only=True)
+    """The second table of its query, whose rows say what is asked, if there is one."""
+    metrics: str | None = field(default=None, kw_only=True)
+    """A port of the loopback, or a file, where Prometheus finds the figures of its run."""
+
+
+def option_text(value: Any) -> str:
+    """An option's value as Spark takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def placed(table: Any, folder: Path) -> Any:
+    """A Source or Sink with its paths taken from `folder`."""
+    names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
+    changes: dict[str, Any] = {name: absolute(getattr(table, name), folder) for name in names}
+    if getattr(table, "url", None) is not None:
+        changes |= _placed(table, {"url": table.url}, folder)
+    return evolve(table, catalog=_placed(table, table.catalog, folder), **changes)
+
+
+def _placed(table: Any, properties: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+    """A catalogue's properties with its paths taken from `folder`, where the format that knows them is installed."""
+    if not properties:
+        return {}
+    try:
+        bound = format_named(table.format, table.distribution)
+        return properties if bound is None else bound.absolute(properties, folder)
+    except SkybandError:  # told when the table is checked
+        return properties
+
+
+def local_path(path: str) -> Path | None:
+    """The path on this machine, or None where it is elsewhere."""
+    if path.startswith("file:"):
+        return Path("/" + path.removeprefix("file:").lstrip("/"))
+    return None if _SCHEME.match(path) else Path(path)
+
+
+def file_path(path: str) -> Path | None:
+    """The path of files that this process may be able to read: on this machine, or in a store; None of another kind."""
+    return local_path(path) or store_path(path)
+
+
+def absolute(path: str, folder: Path) -> str:
+    """A path of a job taken from its folder; one elsewhere as it is."""
+    return path if _SCHEME.match(path) else str(folder.absolute() / path)

@@ -1,0 +1,131 @@
+"""Opens a job's source once, for its check and for all that comes after: its columns, rows and SQL."""
+
+from typing import TYPE_CHECKING
+
+from attrs import evolve, frozen
+from skyband.errors import ConfigError, InputError, Problem
+
+from skyband_jobs.files.file_listing import is_pattern
+from skyband_jobs.files.source_files import Files, open_all_columns
+from skyband_jobs.files.store_paths import OutOfReachError
+from skyband_jobs.files.table_source import Table
+from skyband_jobs.job.model import Source, file_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from skyband.queries.query import Query
+
+    from skyband_jobs.files.where_and_select import Shape
+
+
+@frozen
+class OpenSource:
+    """What can be known here of a source before it is read."""
+
+    schema: "pa.Schema | None" = None
+    """Its columns after `where` and `select`; None where only Spark can tell."""
+    rows: Files | Table | None = None
+    """It, to be read; None where only Spark reads it, or a stream has no file yet."""
+
+
+def parse_sql(source: Source, knows_all_sql: bool) -> "Shape | None":
+    """Its `where` and `select`; None where they are beyond what is known here, and the engine knows all SQL.
+
+    Raises ConfigError where it does not.
+    """
+    from skyband_jobs.files.where_and_select import Shape
+
+    try:
+        return Shape.of(source)
+    except ConfigError:
+        if not knows_all_sql:
+            raise
+    return None
+
+
+def open_source(source: Source, shape: "Shape", knows_all_sql: bool) -> OpenSource:
+    """A source as far as it can be looked at here. Raises ConfigError where it cannot be read, or not so."""
+    from skyband_jobs.files.where_and_select import OnlySparkError
+
+    try:
+        return _opened(source, shape)
+    except OutOfReachError:
+        if not knows_all_sql or source.reader == "files":
+            raise
+        return OpenSource()
+    except OnlySparkError:
+        if not knows_all_sql:
+            raise
+    if source.where is None:
+        return OpenSource()
+    try:
+        unfiltered = evolve(source, where=None)
+        return evolve(_opened(unfiltered, evolve(shape, where=None)), rows=None)
+    except OnlySparkError:
+        return OpenSource()
+
+
+def _opened(source: Source, shape: "Shape") -> OpenSource:
+    from skyband_jobs.files.spark_ddl import parse_ddl
+
+    try:
+        rows = open_all_columns(source)
+    except ConfigError:
+        if source.stream and source.schema is not None and not _is_missing(source):
+            return OpenSource(shape.schema(parse_ddl(source.schema)))  # a stream may begin in an empty folder
+        raise
+    if rows is not None:
+        rows = rows.shaped(shape)
+        return OpenSource(_in_known_zones(rows.schema), rows)
+    if source.format in ("csv", "json") and source.schema is not None:
+        return OpenSource(shape.schema(parse_ddl(source.schema)))
+    return OpenSource()
+
+
+def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
+    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten.
+
+    Where the query counts files that cannot be read as bad rows, that is wrong with all of them.
+    """
+    from skyband.queries.query import FAIL
+
+    refused: list[InputError] = []
+    refuse = None if query.bad_rows == FAIL else lambda some: refused.extend(error for error, _ in some)
+    try:
+        if isinstance(opened.rows, Files) and (opened.rows.layout is None or not opened.rows.shape.is_plain):
+            batches = iter(opened.rows.batches(query.columns, refuse=refuse))
+            if next(batches, None) is None and refused:
+                return [_blamed(refused[0])]
+    except InputError as error:
+        return [_blamed(error)]
+    return []
+
+
+def _blamed(error: InputError) -> Problem:
+    """What is wrong with a row under the key that is to be changed: an expression's own, else where the rows are."""
+    from skyband_jobs.files.where_and_select import ExpressionError
+
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ExpressionError):
+        cause = cause.__cause__
+    return Problem("source.path" if cause is None else f"source.{cause.place}", str(error))
+
+
+def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
+    """Raise ConfigError where a column is in a time zone that this machine does not know."""
+    import pyarrow as pa
+
+    for field in schema:
+        zone = field.type.tz if pa.types.is_timestamp(field.type) else None
+        try:
+            if zone is not None:
+                pa.lib.string_to_tzinfo(zone)
+        except (KeyError, ValueError, OSError) as error:  # zoneinfo's own error is a KeyError
+            message = f"column {field.name!r} is in the time zone {zone!r}, which is unknown here: write it in UTC"
+            raise ConfigError(Problem("path", message)) from error
+    return schema
+
+
+def _is_missing(source: Source) -> bool:
+    path = file_path(source.path or "")
+    return path is not None and not is_pattern(path) and not path.exists()

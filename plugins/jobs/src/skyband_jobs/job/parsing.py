@@ -1,0 +1,264 @@
+"""From a TOML file and `--set` to a Job, with everything that is wrong with it said at once."""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from skyband.config.literals import literal
+from skyband.config.parameters import build, parameters_of
+from skyband.errors import NO_TABLE, ConfigError, PluginError, Problem, closest, suggest
+
+from skyband_jobs.files.spark_ddl import ZONE_SETTING
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.checking import check_job
+from skyband_jobs.job.column_name_clashes import tells_case
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.engines import engine_named
+from skyband_jobs.job.job_error import JobError, secrets_hidden
+from skyband_jobs.job.job_file import Edit, assignments, tables_of
+from skyband_jobs.job.model import KeyedSink, Sink, Source, absolute, placed
+from skyband_jobs.job.plugin_rules import rule_problems
+from skyband_jobs.metrics.place import place_of as metrics_place
+from skyband_jobs.metrics.place import problems_of as metrics_problems
+from skyband_jobs.running import bad_rows
+from skyband_jobs.running.broadcast import broadcast_key, broadcast_problems, broadcast_source
+
+if TYPE_CHECKING:
+    from skyband.queries.query import Query
+
+T = TypeVar("T")
+
+TABLES = {
+    "source": "where the rows come from",
+    "query": "what is asked",
+    "backends": "how it is answered",
+    "sink": "where the answers go",
+    "spark": "settings of Spark",
+}
+KEYS = ("name", "shards", "metrics", *TABLES)
+
+
+@secrets_hidden()
+def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark", edit: Edit | None = None) -> CheckedJob:
+    """The job in a TOML file, changed by `sets` ("query.k=5") and then by `edit`, to be run on `engine`.
+
+    Where the source is on this machine its columns are looked at too, without Spark or Java.
+    Raises JobError with every problem at once.
+    """
+    typed = dict[str, Any]()
+    sets = tuple(sets)
+    try:
+        typed = assignments(sets)
+        return _job(tables_of(Path(path), typed, edit), Path(path), sets, engine_named(engine))
+    except JobError:
+        raise
+    except ConfigError as error:
+        raise JobError(str(path), *error.problems, typed=typed) from error
+
+
+@secrets_hidden()
+def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, Sink]":
+    """The name, query and sink of a job, which need not be able to run any more: nothing else of it is looked at.
+
+    Raises JobError with every problem at once.
+    """
+    typed: dict[str, Any] = {}
+    try:
+        typed = assignments(sets)
+        tables = tables_of(Path(path), typed)
+        tabled = {key: tables.get(key, {}) for key in ("sink", "query")}
+        wrong = [
+            Problem(key, f"must be a table, [{key}]") for key, table in tabled.items() if not isinstance(table, dict)
+        ]
+        if wrong:
+            raise ConfigError(*wrong)
+        problems: list[Problem] = []
+        sink = _tried(problems, "sink", lambda: _table(tables, "sink", Sink))
+        query = _tried(problems, "query", lambda: _query(tables, Path(path).parent))
+        if problems or sink is None or query is None:
+            raise ConfigError(*problems)
+        return str(tables.get("name", Path(path).stem)), query, placed(sink, Path(path).parent)
+    except JobError:
+        raise
+    except ConfigError as error:
+        raise JobError(str(path), *error.problems, typed=typed) from error
+
+
+def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: JobEngine) -> CheckedJob:
+    unknown = [key for key in tables if key not in KEYS]
+    problems = [Problem(key, _unknown(key), NO_TABLE) for key in unknown]
+    misspelt = {closest(key, KEYS) for key in unknown} - set(tables)
+    problems += [
+        Problem(key, f"must be a table, [{key}] (got {literal(tables[key])})")
+        for key in TABLES
+        if key in tables and not isinstance(tables[key], Mapping)
+    ]
+    if problems and any(problem.field in TABLES for problem in problems):
+        raise ConfigError(*problems)
+    wrong: list[Problem] = []
+    source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
+    sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
+    query = _tried(wrong, "query", lambda: _query(tables, path.parent))
+    second = broadcast_key(tables.get("query"))
+    broadcast = None
+    if second is not None:
+        stream = source is not None and source.stream
+        broadcast = _tried(wrong, f"query.{second}", lambda: broadcast_source(tables["query"], second, stream))
+    aside = {
+        name: _tried(wrong, bad_rows.key_of(name), partial(bad_rows.aside_sink, tables, name))
+        for name in bad_rows.PLACES
+    }
+    problems += [problem for problem in wrong if problem.field not in misspelt]
+    spark = _spark(tables.get("spark", {}))
+    backends = _backends(tables.get("backends", {}), spark)
+    shards, name = tables.get("shards"), tables.get("name", path.stem)
+    if not isinstance(name, str) or not name:
+        problems.append(Problem("name", f"must be text (got {literal(name)})"))
+    folder, metrics = path.parent, tables.get("metrics")
+    if metrics is not None:
+        problems += metrics_problems(metrics, folder)
+    source = placed(source, folder) if source else None
+    sink = placed(_for_query(sink, query), folder) if sink else None
+    aside = {name: placed(one, folder) if one else None for name, one in aside.items()}
+    zone = spark.get(ZONE_SETTING)
+    findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
+    broadcast = placed(broadcast, folder) if broadcast else None
+    misplaced = []
+    if broadcast is not None and source is not None:
+        theirs = broadcast_problems(broadcast, query, engine, zone, findings.source.schema)
+        misplaced += [one.within(f"query.{second}") for one in theirs]
+    others: dict[str, Sink | None] = {"sink": sink}
+    for key, one in aside.items():
+        if one is not None and source is not None:
+            schema = findings.source.schema
+            misplaced += bad_rows.problems_of(key, one, source, others, engine, query, schema, path, second)
+        others = {**others, bad_rows.key_of(key): one}
+    blamed = {problem.field for problem in problems}
+    later = [*findings.problems, *misplaced]
+    problems += [one for one in later if one.field not in blamed]  # the others follow from a wrong value
+    if problems or source is None or query is None or sink is None:
+        raise ConfigError(*problems)
+    checked = (findings.source, findings.bindings)
+    job = CheckedJob(
+        name,
+        source,
+        query,
+        backends,
+        sink,
+        spark,
+        shards,
+        path,
+        sets,
+        *checked,
+        bad_rows=aside[bad_rows.BAD],
+        late_rows=aside[bad_rows.LATE],
+        broadcast=broadcast,
+        metrics=_placed(metrics, folder),
+    )
+    if problems := rule_problems(job, engine.name):
+        raise ConfigError(*problems)
+    return job
+
+
+def _for_query(sink: Sink, query: "Query | None") -> Sink:
+    """The sink, which knows the key of the answers where it holds the newest."""
+    from skyband.queries.output_modes import CURRENT
+
+    return KeyedSink.of(sink, query.table_key) if query is not None and query.answers == CURRENT else sink
+
+
+def _placed(metrics: str | None, folder: Path) -> str | None:
+    """The place of the metrics, a file taken from the job's folder."""
+    place = None if metrics is None else metrics_place(metrics, folder)
+    return str(place) if isinstance(place, Path) else metrics
+
+
+def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
+    if name not in tables:
+        raise ConfigError(Problem("", f"is required: a table [{name}] that says {TABLES[name]}"))
+    values, problems = _without_misplaced(tables[name], cls)
+    instance = _tried(problems, "", lambda: build(cls, values))
+    if problems or instance is None:
+        raise ConfigError(*problems)
+    return instance
+
+
+def _without_misplaced(table: Mapping[str, Any], cls: type, *own: str) -> tuple[dict[str, Any], list[Problem]]:
+    """A table without the keys that stand elsewhere in a job, and of each where it does.
+
+    own: keys that it has besides the fields of its class.
+    """
+    mine = _names(cls) | {*own, *getattr(cls, "renamed", {}), *getattr(cls, "refused_keys", {})}
+    problems = []
+    for key in table:
+        if key in mine:
+            continue
+        homes = [name for name, other in (("source", Source), ("sink", Sink)) if key in _names(other)]
+        if homes:
+            problems.append(Problem(key, f"belongs into {' or '.join(f'[{name}]' for name in homes)}"))
+        elif key in KEYS and key not in TABLES:
+            problems.append(Problem(key, f"stands outside of the tables, above the first of them: {key} = …"))
+    wrong = {problem.field for problem in problems}
+    return {key: value for key, value in table.items() if key not in wrong}, problems
+
+
+def _names(cls: type) -> set[str]:
+    return {parameter.name for parameter in parameters_of(cls)}
+
+
+def _query(tables: Mapping[str, Any], folder: Path) -> Any:
+    from skyband.queries import load_query, make_query
+
+    if "query" not in tables:
+        raise ConfigError(Problem("", f"is required: a table [query] that says {TABLES['query']}"))
+    keys = bad_rows.query_keys(tables["query"])
+    problems: list[Problem] = []
+    if isinstance(keys.get("kind"), str) and isinstance(keys.get("distribution"), str | None):
+        cls = load_query(keys["kind"], keys.get("distribution"))
+        keys |= {key: absolute(keys[key], folder) for key in cls.files if isinstance(keys.get(key), str)}
+        keys = {key: value for key, value in keys.items() if key != cls.broadcast}
+        keys, problems = _without_misplaced(keys, cls, "kind", "distribution")
+    query = _tried(problems, "", lambda: make_query(keys))
+    if problems or query is None:
+        raise ConfigError(*map(bad_rows.with_places, problems))
+    return query
+
+
+def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | None:
+    """What `make` gives; where it cannot, its problems are added to the list."""
+    try:
+        return make()
+    except ConfigError as error:
+        problems.extend(problem.within(place) if place else problem for problem in error.problems)
+    except PluginError as error:
+        problems.append(Problem(place, str(error)))
+    return None
+
+
+def _unknown(key: str) -> str:
+    if key in bad_rows.PLACES:
+        return f"belongs into [query]: as a table, [{bad_rows.key_of(key)}]"
+    for name, cls in (("source", Source), ("sink", Sink)):
+        if key in _names(cls):
+            return f"belongs into a table such as [{name}]"
+    return f"unknown; {suggest(key, KEYS)}"
+
+
+def _spark(table: Mapping[str, Any], prefix: str = "spark") -> dict[str, str]:
+    """Settings by full name: `sql.shuffle.partitions = 4` and `"spark.sql.shuffle.partitions" = 4` are the same."""
+    settings: dict[str, str] = {}
+    for key, value in table.items():
+        written_out = prefix == "spark" and (key == "spark" or key.startswith("spark."))
+        name = key if written_out else f"{prefix}.{key}"
+        if isinstance(value, Mapping):
+            settings.update(_spark(value, name))
+        else:
+            settings[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return settings
+
+
+def _backends(table: Mapping[str, Any], spark: Mapping[str, str]) -> dict[str, Any]:
+    prefix = "spark.skyband.backends."
+    settings = {key.removeprefix(prefix): value for key, value in spark.items() if key.startswith(prefix)}
+    return {**settings, **table}

@@ -1,0 +1,121 @@
+"""What of a job must keep apart: answers written over, into or around the source would be lost, or read as rows."""
+
+import os
+import posixpath
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+
+from skyband.errors import ConfigError, Problem
+
+from skyband_jobs.files.file_listing import data_files, is_pattern
+from skyband_jobs.job.model import Sink, Source, local_path
+
+_REMEDY = "choose a folder of its own"
+
+
+def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[Problem]:
+    """Where the sink, or a stream's checkpoint, is, holds or lies in the source, or holds the job's own file.
+
+    Paths on this machine are compared as what they lead to, symbolic links followed; others by their text.
+    """
+    problems = []
+    for key, output in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
+        if output is None:
+            continue
+        wrong = None if source.path is None else clash(source.path, output, sink.format)
+        if wrong is None and job_file is not None and key == "sink.path":
+            folder = local_path(output)
+            if folder is not None and _is_within(job_file, folder):
+                wrong = f"holds the job's own file, {str(job_file)!r}"
+        if wrong is not None:
+            problems.append(Problem(key, f"{output!r} {wrong}: {_REMEDY}"))
+    return problems + _catalogued(source, sink)
+
+
+def _catalogued(source: Source, sink: Sink) -> list[Problem]:
+    """The same of a table in a catalogue: it is the source, or its catalogue's folder lies in the source."""
+    if sink.table is None:
+        return []
+    same = all(source.catalog.get(name) == sink.catalog.get(name) for name in ("name", "uri"))
+    if source.table == sink.table and same:
+        return [Problem("sink.table", f"{sink.table!r} is the source: choose another table")]
+    warehouse = sink.catalog.get("warehouse")
+    if source.path is None or not isinstance(warehouse, str):
+        return []
+    wrong = clash(source.path, warehouse, sink.format)
+    if wrong is None or wrong.startswith("holds"):  # a table has a folder of its own in there
+        return []
+    return [Problem("sink.catalog.warehouse", f"{warehouse!r} {wrong}: {_REMEDY}")]
+
+
+def clash(source: str, output: str, format: str) -> str | None:
+    """What is wrong with writing to `written`, as it follows its name: it is, holds or lies in the source."""
+    theirs, ours = local_path(source), local_path(output)
+    if theirs is None and ours is None:
+        return _clash_elsewhere(source, output)
+    if theirs is None or ours is None:
+        return None
+    what = f"the source, {source!r}"
+    if is_pattern(theirs):
+        if _is_within(_fixed_part(theirs), ours):
+            return f"holds {what}"
+        if _is_matched(theirs, ours, format):
+            return f"lies in {what}"
+    elif _is_within(theirs, ours):
+        return f"is {what}" if _is_within(ours, theirs) else f"holds {what}"
+    elif _is_within(ours, theirs):
+        return f"lies in {what}"
+    linked = next((path for path in _places(theirs) if _is_within(path, ours)), None)
+    return None if linked is None else f"holds {str(linked)!r} of {what}"
+
+
+def _clash_elsewhere(source: str, output: str) -> str | None:
+    theirs, ours = (posixpath.normpath(path) + "/" for path in (source, output))
+    if theirs == ours:
+        return f"is the source, {source!r}"
+    if theirs.startswith(ours):
+        return f"holds the source, {source!r}"
+    return f"lies in the source, {source!r}" if ours.startswith(theirs) else None
+
+
+def _places(source: Path) -> Iterator[Path]:
+    """The folders that a source's files are in, and the files that are links to somewhere else."""
+    folders = set()
+    try:
+        paths = data_files(source)
+    except (ConfigError, OSError):
+        return  # told as the source's own problem
+    for path in paths:
+        if path.is_symlink():
+            yield path
+        if path.parent not in folders:
+            folders.add(path.parent)
+            yield path.parent
+
+
+def _is_within(inner: Path, outer: Path) -> bool:
+    """Whether `inner` is or lies in `outer`, wherever links lead; neither needs to exist."""
+    inner, outer = Path(os.path.realpath(inner)), Path(os.path.realpath(outer))
+    return any(path == outer or _is_same(path, outer) for path in (inner, *inner.parents))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether both are there and one: a file system may not tell `Counts` from `counts`."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _fixed_part(pattern: Path) -> Path:
+    """The folder that all that match lie in."""
+    return Path(*takewhile(lambda part: not is_pattern(Path(part)), pattern.parts))
+
+
+def _is_matched(pattern: Path, output: Path, format: str) -> bool:
+    """Whether a pattern takes for the source's a folder, one that it lies in, or the answers in it."""
+    base = _fixed_part(pattern)
+    whole = Path(os.path.realpath(base), *pattern.parts[len(base.parts) :])
+    real = Path(os.path.realpath(output))
+    return any(path.match(str(whole)) for path in (real / f"part-00000.{format}", real, *real.parents))

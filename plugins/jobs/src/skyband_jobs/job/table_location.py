@@ -1,0 +1,123 @@
+"""The table of a job's source or sink: its keys as its format sees them, and what is wrong with them."""
+
+from collections.abc import Callable
+
+from skyband.errors import ConfigError, EngineError, PluginError, Problem
+from skyband.registry.install_hints import format_comes_with
+
+from skyband_jobs.files.spark_ddl import parse_ddl
+from skyband_jobs.formats import InstalledFormat, TableKeys, format_named, names_of_formats
+from skyband_jobs.job.model import KeyedSink, Sink, Source, local_path, namespace_problem, option_text
+
+SPARK_TABLE = "table"
+"""The format of tables that Spark's own catalogues know by name."""
+
+
+def place_key(table: Source | Sink) -> str:
+    """The key that says where a job's table is."""
+    return "path" if table.table is None else "table"
+
+
+def place_of(table: Source | Sink) -> str:
+    """What that key says."""
+    return str(getattr(table, place_key(table)) or table.format)
+
+
+def format_of(table: Source | Sink) -> InstalledFormat | None:
+    """The format of a plugin that a job's source or sink is in; None of those that engines know themselves.
+
+    Raises PluginError where it cannot be used, or is claimed twice and the job does not say whose is meant.
+    """
+    return format_named(table.format, table.distribution)
+
+
+def keys_of(table: Source | Sink) -> TableKeys:
+    """The keys of a source or sink as its format takes them."""
+    path = None if table.path is None else local_path(table.path)
+    schema = table.schema if isinstance(table, Source) else None
+    return TableKeys(
+        path=table.path if path is None else str(path),
+        table=table.table,
+        catalog={name: option_text(value) for name, value in table.catalog.items()},
+        options={name: option_text(value) for name, value in table.options.items()},
+        schema=None if schema is None else parse_ddl(schema),
+        stream=isinstance(table, Source) and table.stream,
+        writes=isinstance(table, Sink),
+        url=table.url,
+        key=table.key if isinstance(table, KeyedSink) else (),
+    )
+
+
+def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "") -> InstalledFormat | None:
+    """The format by which this process reads or writes a job's table; None where an engine does it itself.
+
+    setting: of the Spark session, by name.
+    """
+    bound = format_of(table)
+    if bound is None or ability_of(table) not in bound.info.can:
+        return None
+    return bound if bound.in_process(keys_of(table), setting) else None
+
+
+def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
+    """What a source's or sink's format has against its keys; of other formats, keys that only such a one has."""
+    if isinstance(table, KeyedSink) and table.format not in names_of_formats("current"):
+        return [_adds_only(table)]
+    if table.format == SPARK_TABLE:
+        return _of_spark_table(table)
+    try:
+        bound = format_of(table)
+        if bound is not None and ability_of(table) in bound.info.can:
+            return bound.check(keys_of(table), on_spark)
+    except (EngineError, PluginError) as error:
+        return [Problem("format", str(error))]
+    except ConfigError as error:
+        return list(error.problems)
+    keys = [name for name in ("url", "table", "catalog") if getattr(table, name, None)]
+    home = format_comes_with(table.format)
+    if bound is None and home and (keys or not on_spark):
+        return [Problem("format", f"{table.format} is not installed{home}")]
+    problems = [Problem(name, f"{_home(name, bound)}: drop it (got format {table.format!r})") for name in keys]
+    if bound is None and table.distribution is not None:
+        message = f"is of formats that plugins bring: drop it (got format {table.format!r})"
+        problems.append(Problem("distribution", message))
+    return problems
+
+
+def _home(key: str, bound: InstalledFormat | None) -> str:
+    if bound is not None:
+        return f"is none of {bound.name}"
+    return "is of formats of databases" if key == "url" else "is of formats with a catalogue"
+
+
+def _adds_only(sink: KeyedSink) -> Problem:
+    """A sink that cannot hold the newest answers, with those that can."""
+    comes_with = format_comes_with(sink.format)
+    if comes_with and sink.format not in names_of_formats():
+        return Problem("format", f"{sink.format} is not installed{comes_with}")
+    able = ", ".join(names_of_formats("current"))
+    elsewhere = f"write to {able}" if able else "install a format that can"
+    message = f"{sink.format} adds rows and removes none, so that it cannot hold the newest answers"
+    return Problem("format", f'{message}: {elsewhere}, or take query.answers = "changes", a log of them')
+
+
+def _of_spark_table(table: Source | Sink) -> list[Problem]:
+    """The engine says itself that it does not know such tables."""
+    problems = [] if table.table is not None else [Problem("table", "is required: its name, such as main.sales.orders")]
+    if table.table is not None and (wrong := namespace_problem(table.table)):
+        problems.append(Problem("table", wrong))
+    remedies = {
+        "url": "is of formats of databases: drop it",
+        "path": "is the catalogue's to say: drop it",
+        "catalog": 'is said by Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": drop it',
+        "schema": "is the table's own: drop it",
+        "distribution": "is of formats that plugins bring: drop it",
+    }
+    return problems + [Problem(name, remedy) for name, remedy in remedies.items() if getattr(table, name, None)]
+
+
+def ability_of(table: Source | Sink) -> str:
+    """What a format must be able to for a job's source or sink."""
+    if isinstance(table, KeyedSink):
+        return "current"
+    return "writes" if isinstance(table, Sink) else "reads"

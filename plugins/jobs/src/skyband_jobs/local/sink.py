@@ -1,0 +1,141 @@
+"""Where the local engine writes answers: a file in the sink's folder, complete or not there at all; or the console."""
+
+import sys
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+from skyband import text_tables
+from skyband.errors import ConfigError, Problem
+from skyband.instants import python_values
+from skyband.queries.query import Query
+
+from skyband_jobs.formats import BatchSink, names_of_formats
+from skyband_jobs.formats.net_changes import last_changes
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.model import Job, KeyedSink, local_path
+from skyband_jobs.job.table_location import ability_of, place_of
+from skyband_jobs.local.sink_parts import PartFile, holds_something
+from skyband_jobs.local.sink_writer import Writer
+from skyband_jobs.running.progress import Progress
+from skyband_jobs.running.table_sink import is_free, sink_of, told_of_sink
+
+QUERY = "skyband.query"
+"""The entry of a Parquet file's metadata that names the query whose answers it holds."""
+
+
+def open_writer(job: Job, engine: JobEngine, schema: pa.Schema, progress: Progress) -> Writer | None:
+    """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
+    if job.sink.format == "console":
+        return Console(job.query, progress, together=not job.source.stream)
+    if job.sink.format in names_of_formats(ability_of(job.sink)):
+        return _table_writer(job, progress)
+    check_free(job, engine)
+    folder = local_path(job.sink.path or "")
+    if folder is None:
+        raise ConfigError(Problem("sink.path", f"the local engine writes to this machine (got {job.sink.path!r})"))
+    if job.sink.mode == "ignore" and holds_something(folder):
+        progress.note(f'{folder} holds rows already and sink.mode is "ignore": nothing is written there')
+        return None
+    return PartFile(folder, job.sink, schema, progress)
+
+
+def _table_writer(job: Job, progress: Progress) -> Writer | None:
+    with told_of_sink():
+        sink = sink_of(job.sink)
+        if is_free(job, sink):
+            replaces = job.sink.mode == "overwrite"
+            return _Newest(sink, replaces, job.sink.key) if isinstance(job.sink, KeyedSink) else _Table(sink, replaces)
+    progress.note(f'{place_of(job.sink)} holds rows already and sink.mode is "ignore": nothing is written there')
+    return None
+
+
+def check_free(job: Job, engine: JobEngine) -> None:
+    """Raise ConfigError where the sink holds answers that a run would mix with its own or silently not write."""
+    folder = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(Problem("sink.path", f"{str(folder)!r} is a file: name a folder"))
+    if job.source.stream and engine.resumes:
+        checkpoint = local_path(job.sink.checkpoint or "")
+        if checkpoint is not None and job.sink.checkpoint is not None:
+            engine.check_belong(checkpoint, folder)
+    elif job.sink.mode == "overwrite":
+        _check_replaceable(folder, f".{job.sink.format}", engine)
+    elif job.sink.mode in (None, "errorifexists") and holds_something(folder):
+        what = "the local engine starts a stream anew each time; " if job.source.stream else ""
+        choices = '"append"' if job.source.stream else '"overwrite" or "append"'
+        message = f"{str(folder)!r} exists already: {what}choose another path, or set sink.mode to {choices}"
+        raise ConfigError(Problem("sink.path", message))
+
+
+def _check_replaceable(folder: Path, suffix: str, engine: JobEngine) -> None:
+    """Raise ConfigError where overwriting would delete, or mix with new answers, what Skyband did not write."""
+    if not folder.is_dir():
+        return
+    others, what = engine.foreign_files(folder, suffix)
+    if others:
+        named = ", ".join(path.name for path in others[:3]) + (", …" if len(others) > 3 else "")
+        message = f"{str(folder)!r} holds files that {what} ({named}): move them away, or choose another path"
+        raise ConfigError(Problem("sink.path", message))
+
+
+class Console(Writer):
+    """Answers on stdout, all together as one table, or line by line as they come."""
+
+    def __init__(self, query: Query, progress: Progress, together: bool, out: IO[str] | None = None) -> None:
+        self._query = query
+        self._progress = progress
+        self._together = together
+        self._out = out
+        self._widths: list[int] = []
+
+    def write(self, answers: pa.Table) -> None:
+        out = self._out or sys.stdout
+        self._progress.wipe()
+        answers = self._query.in_whole_numbers(answers)
+        rows = list(zip(*map(python_values, answers.columns), strict=True))
+        if self._together:
+            text_tables.table(answers.column_names, rows, out)
+            return
+        texts = [[text_tables.text(value) for value in row] for row in rows]
+        if not self._widths and texts:
+            texts = [[text_tables.visible(name) for name in answers.column_names], *texts]
+            self._widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        for row in texts:
+            line = "  ".join(cell.ljust(width) for cell, width in zip(row, self._widths, strict=True))
+            print(line.rstrip(), file=out, flush=True)
+
+
+class _Table(Writer):
+    """All answers as one commit, when they are complete."""
+
+    def __init__(self, sink: BatchSink, replaces: bool) -> None:
+        self._sink, self._replaces = sink, replaces
+        self._answers: list[pa.Table] = []
+
+    def write(self, answers: pa.Table) -> None:
+        if len(answers) or not self._answers:  # the first says the columns
+            self._answers.append(answers)
+
+    def commit(self) -> None:
+        if self._answers:
+            with told_of_sink():
+                self._sink.append(pa.concat_tables(self._answers), self._replaces)
+
+
+class _Newest(_Table):
+    """The last change of each row, as one commit, when the answers are complete."""
+
+    _MANY = 100_000
+
+    def __init__(self, sink: BatchSink, replaces: bool, key: tuple[str, ...]) -> None:
+        super().__init__(sink, replaces)
+        self._key, self._limit = key, self._MANY
+
+    def write(self, answers: pa.Table) -> None:
+        super().write(answers)
+        if sum(map(len, self._answers)) > self._limit:
+            last = last_changes(pa.concat_tables(self._answers), self._key)
+            self._answers, self._limit = [last], 2 * len(last) + self._MANY

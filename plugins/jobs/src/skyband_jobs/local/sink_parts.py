@@ -1,0 +1,220 @@
+"""A file of answers in a folder that other runs may write to as well: complete there, or not there at all."""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+from skyband.errors import ConfigError, Problem
+from skyband.new_files import new_file, to_disk
+
+from skyband_jobs.files.text_files import unwritable_in_csv
+from skyband_jobs.formats.json_rows import json_rows
+from skyband_jobs.job.model import Sink, option_text
+from skyband_jobs.local import sink_manifest as local_sink_manifest
+from skyband_jobs.local.sink_writer import Writer
+from skyband_jobs.running.folder_lock import try_lock, turn_in
+from skyband_jobs.running.progress import Progress
+
+STATES_TOGETHER = 1 << 20
+"""Bytes of states in a row group of Parquet."""
+
+_PARTIAL = re.compile(r"_part(-\d{5,})?\.\w+(\.[0-9a-f]{16})?\.partial|__?skyband\.sha256(\.[0-9a-f]{16})?\.partial")
+"""What a run writes to until its answers are complete, and leaves behind where it is killed."""
+
+
+def holds_something(folder: Path) -> bool:
+    """Whether there is anything in a folder but what runs that were killed, or still run, left unfinished."""
+    if not folder.is_dir():
+        return folder.exists()
+    return any(not (_is_unfinished(path) or _notes_nothing(path)) for path in folder.iterdir())
+
+
+def _is_unfinished(path: Path) -> bool:
+    return _PARTIAL.fullmatch(path.name) is not None and path.is_file() and not path.is_symlink()
+
+
+def _notes_nothing(path: Path) -> bool:
+    return path.name == local_sink_manifest.NAME and not local_sink_manifest.own_files(path.parent)
+
+
+class PartFile(Writer):
+    """Answers in a file that only this process can name, until it takes the first number that is free.
+
+    Runs that write to one folder take turns where they begin and end: none removes, replaces or leaves out of the
+    manifest what another wrote. `mode = "overwrite"` replaces what is there when its answers are complete.
+    """
+
+    def __init__(self, folder: Path, sink: Sink, schema: pa.Schema, progress: Progress) -> None:
+        self._folder, self._sink, self._progress = folder, sink, progress
+        with _told_of(folder, sink):
+            folder.mkdir(parents=True, exist_ok=True)
+            with turn_in(folder):
+                busy = _remove_unfinished(folder)
+                if busy and sink.mode in (None, "errorifexists"):
+                    _refuse(folder, "is being written to by another run")
+                self._partial, self._file = new_file(folder, f"part.{sink.format}")
+                try_lock(self._file.fileno())  # tells other runs that this one lives
+            try:
+                self._write, self._close = _format_writer(self._file, sink, schema)
+            except BaseException:
+                self._file.close()
+                self._partial.unlink(missing_ok=True)
+                raise
+
+    def write(self, answers: pa.Table) -> None:
+        if len(answers):
+            with _told_of(self._folder, self._sink):
+                self._write(answers)
+
+    def commit(self) -> None:
+        """The new answers are there before any old ones go: a crash in between loses none."""
+        with _told_of(self._folder, self._sink):
+            self._close()
+            to_disk(self._file)
+            with turn_in(self._folder):
+                if self._is_wanted():
+                    self._take_place()
+        self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+    def _is_wanted(self) -> bool:
+        """Whether the folder is as the mode asks, also after what other runs did since this one began."""
+        if self._sink.mode in ("append", "overwrite") or not holds_something(self._folder):
+            return True
+        if self._sink.mode == "ignore":
+            message = 'holds rows of another run by now and sink.mode is "ignore": these were left out'
+            self._progress.note(f"{self._folder} {message}")
+            return False
+        _refuse(self._folder, "holds rows of another run by now")
+        return False
+
+    def _take_place(self) -> None:
+        overwrites = self._sink.mode == "overwrite"
+        replaced = local_sink_manifest.own_files(self._folder) if overwrites else []
+        name = self._named({path.name for path in replaced})
+        for path in replaced:
+            if path.name != name:
+                path.unlink(missing_ok=True)
+        local_sink_manifest.forget_replaced(self._folder, name)
+
+    def _named(self, replaced: set[str]) -> str:
+        """The name under which the answers are in the folder now: of the first number that nobody else has."""
+        suffix = f".{self._sink.format}"
+        names = {path.name for path in self._folder.iterdir()} - replaced
+        number = 0
+        while True:
+            name = f"part-{number:05}{suffix}"
+            number += 1
+            if name in names:
+                continue
+            local_sink_manifest.record(self._folder, self._partial, name)
+            if name in replaced:
+                self._partial.replace(self._folder / name)
+                return name
+            with suppress(FileExistsError):  # somebody who takes no turns was quicker
+                _link(self._partial, self._folder / name)
+                return name
+
+    def abandon(self) -> None:
+        with suppress(OSError, pa.ArrowException):  # what is left open of a full disk is removed all the same
+            self._close()
+        with suppress(OSError):
+            self._file.close()
+        self._partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told_of(folder: Path, sink: Sink) -> Iterator[None]:
+    """What the system, or the format, says against writing there, as the sink's problem."""
+    try:
+        yield
+    except pa.ArrowException as error:  # such as a type that Parquet has not
+        message = f"{sink.format} cannot hold these rows: {' '.join(str(error).split())}: choose another format"
+        raise ConfigError(Problem("sink.format", message)) from error
+    except OSError as error:
+        message = (
+            f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
+        )
+        raise ConfigError(Problem("sink.path", message)) from error
+
+
+def _refuse(folder: Path, what: str) -> None:
+    message = f'{str(folder)!r} {what}: choose another path, or set sink.mode to "append"'
+    raise ConfigError(Problem("sink.path", message))
+
+
+def _remove_unfinished(folder: Path) -> bool:
+    """Remove what runs that were killed left; whether another run writes there now."""
+    busy = False
+    for path in filter(_is_unfinished, list(folder.iterdir())):
+        with suppress(OSError):  # of another user, or gone: nobody reads it
+            busy |= not _remove_unless_locked(path)
+    return busy
+
+
+def _remove_unless_locked(path: Path) -> bool:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        free = stat.S_ISREG(os.fstat(handle).st_mode) and try_lock(handle)
+        if free:
+            path.unlink()
+        return free is not False
+    finally:
+        os.close(handle)
+
+
+def _link(partial: Path, place: Path) -> None:
+    """Give a file its name, which must be free. Where there are no links, an empty file keeps the place meanwhile."""
+    try:
+        place.hardlink_to(partial)
+    except FileExistsError:
+        raise
+    except OSError:
+        place.open("xb").close()
+        partial.replace(place)
+
+
+def _format_writer(file: BinaryIO, sink: Sink, schema: pa.Schema) -> Any:
+    """How to write answers to a new file, and how to end it; the file stays open."""
+    if sink.format == "json":
+        return _json_writer(file)
+    if sink.format == "csv":
+        unwritable = unwritable_in_csv(schema)
+        if unwritable:
+            raise ConfigError(*unwritable)
+        header = next(value for name, value in sink.with_defaults.items() if name.lower() == "header")
+        options = pyarrow.csv.WriteOptions(include_header=option_text(header) == "true", quoting_style="needed")
+        csv_file = pyarrow.csv.CSVWriter(file, schema, write_options=options)
+        return csv_file.write_table, csv_file.close
+    parquet_file = pyarrow.parquet.ParquetWriter(file, schema)
+    if not any(pa.types.is_binary(kind) for kind in schema.types):
+        return parquet_file.write_table, parquet_file.close
+
+    def write(states: pa.Table) -> None:
+        """States of 100 KB each are asked a few at a time: who reads one row group reads little."""
+        rows = len(states) * STATES_TOGETHER // max(states.nbytes, 1)
+        parquet_file.write_table(states, max(rows, 1))
+
+    return write, parquet_file.close
+
+
+def write_table(rows: pa.Table, file: BinaryIO, sink: Sink) -> None:
+    """Write a whole file of a sink's format, which stays open."""
+    write, close = _format_writer(file, sink, rows.schema)
+    write(rows)
+    close()
+
+
+def _json_writer(file: BinaryIO) -> Any:
+    def write(answers: pa.Table) -> None:
+        for line in json_rows(answers):
+            file.write(line.encode() + b"\n")
+
+    return write, file.flush

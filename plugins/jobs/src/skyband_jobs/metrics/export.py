@@ -1,0 +1,97 @@
+"""Gives the figures of a run to Prometheus while it runs."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from skyband.errors import ConfigError, Problem
+
+from skyband_jobs.job.model import Job
+from skyband_jobs.metrics.place import KEY, Endpoint, place_of
+from skyband_jobs.running.progress import Progress, Totals
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+_EVERY = 1.0
+"""Seconds between two writes of a file: nobody looks more often."""
+
+
+@contextmanager
+def exported(job: Job, progress: Progress) -> Iterator[None]:
+    """Have the run that `progress` follows watched at the place of its `metrics`, if it has one.
+
+    Raises ConfigError where the port is taken or the file cannot be written. What fails later is a warning.
+    """
+    if job.metrics is None:
+        yield
+        return
+    from prometheus_client import CollectorRegistry
+
+    from skyband_jobs.metrics.exposition import Exposition
+
+    place, registry, exposition = place_of(job.metrics, Path()), CollectorRegistry(), Exposition(job)
+    registry.register(exposition)
+    progress.listeners.append(exposition.tell)
+    if isinstance(place, Endpoint):
+        with _served(place, registry, progress):
+            yield
+    else:
+        file = _File(place, registry, progress)
+        progress.listeners.append(file)
+        try:
+            yield
+        finally:
+            exposition.end()
+            file(Totals(), ended=True)
+
+
+@contextmanager
+def _served(place: Endpoint, registry: "CollectorRegistry", progress: Progress) -> Iterator[None]:
+    from prometheus_client import start_http_server
+
+    try:
+        server, thread = start_http_server(place.port, place.host, registry)
+    except OSError as error:
+        message = f"{place.host}:{place.port} cannot be listened on: {error.strerror or error}"
+        remedy = "choose another port, one for each stream, or stop what has it"
+        raise ConfigError(Problem(KEY, f"{message}; {remedy}")) from error
+    progress.note(f"metrics at http://{place.host}:{server.server_port}/metrics")
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class _File:
+    """Writes a file after micro-batches, at most once a second, and at the end."""
+
+    def __init__(self, path: Path, registry: "CollectorRegistry", progress: Progress) -> None:
+        self._path, self._registry, self._progress = path, registry, progress
+        self._last, self._has_failed = 0.0, False
+        try:
+            self._write()
+        except OSError as error:
+            message = f"{str(path)!r} cannot be written: {error.strerror or error}: name another file"
+            raise ConfigError(Problem(KEY, message)) from error
+
+    def __call__(self, totals: Totals, ended: bool) -> None:  # noqa: ARG002 - the exposition has them
+        if self._has_failed or (not ended and time.monotonic() - self._last < _EVERY):
+            return
+        try:
+            self._write()
+        except OSError as error:  # a run does not end because nobody could be told how it goes
+            self._has_failed = True
+            message = f"warning: metrics: {str(self._path)!r} cannot be written: {error.strerror or error}"
+            self._progress.note(f"{message}; the run goes on without")
+
+    def _write(self) -> None:
+        """Whole, or as it was: the library renames a new file."""
+        from prometheus_client import write_to_textfile
+
+        write_to_textfile(str(self._path), self._registry)
+        self._last = time.monotonic()

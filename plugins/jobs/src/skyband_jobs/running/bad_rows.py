@@ -1,0 +1,138 @@
+"""Where a job puts rows that are in no answer: `query.bad_rows` and `query.late_rows`, sinks beside the answers'."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+from skyband.config.parameters import build
+from skyband.errors import ConfigError, Problem
+
+from skyband_jobs.formats import names_of_formats
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.model import Job, Sink, Source
+from skyband_jobs.job.path_overlap import clash, overlaps
+from skyband_jobs.job.table_location import place_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from skyband.operator.bad_rows import RefuseUnreadable
+    from skyband.queries.query import Query
+
+BAD, LATE = "bad_rows", "late_rows"
+PLACES = (BAD, LATE)
+"""Keys of a query that may name a sink."""
+_SINKS = ("checkpoint", "mode", "trigger")
+"""Keys of the sink of the answers that hold for these too."""
+
+
+def key_of(name: str) -> str:
+    """Such a key as messages name it."""
+    return f"query.{name}"
+
+
+def query_keys(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a job's query: rows that have a place of their own are counted."""
+    return {**table, **{name: "count" for name in PLACES if isinstance(table.get(name), Mapping)}}
+
+
+def with_places(problem: Problem) -> Problem:
+    """What is wrong with a query, where it is one of these keys with what else a job takes: a place."""
+    if problem.field not in PLACES:
+        return problem
+    place = f'{{ format = "json", path = "{problem.field.removesuffix("_rows")}" }}'
+    return evolve(problem, message=f"{problem.message}; a place is a table: {problem.field} = {place}")
+
+
+def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
+    """The place that a job's query names by this key; None where it names none. Raises ConfigError where it is none."""
+    query = tables.get("query")
+    table = query.get(name) if isinstance(query, Mapping) else None
+    if not isinstance(table, Mapping):
+        return None
+    problems = [Problem(key, "is as [sink] has it: drop it") for key in _SINKS if key in table]
+    if problems:
+        raise ConfigError(*problems)
+    return build(Sink, table)
+
+
+def problems_of(
+    name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: JobEngine, query: "Query | None",
+    schema: "pa.Schema | None", job_file: Path | None, second: str | None = None,
+) -> list[Problem]:  # fmt: skip
+    """What is wrong with the place, beside its keys each for itself; `others`: sinks apart from it, by their keys.
+
+    second: the key of the query's second table, where the job has one.
+    """
+    key = key_of(name)
+    if not aside.of_files and aside.format not in names_of_formats("writes"):
+        return [Problem(f"{key}.format", f"must be of files, or of a plugin's tables (got {aside.format!r})")]
+    problems = engine.sink_problems(evolve(aside, checkpoint="beside the answers'"), source.stream)
+    if aside.of_files and aside.path is None:
+        problems.append(Problem("sink.path", f"is required for {aside.format}: a folder for such rows"))
+    if name == LATE:
+        problems += engine.problems_of_tasks(aside, "late rows")
+    elif second is not None and source.stream:
+        problems += engine.problems_of_tasks(aside, f"{second} that are refused")
+    problems += overlaps(source, aside, job_file)
+    for place, other in _paths(others):
+        if aside.path is not None and clash(other, aside.path, aside.format) is not None:
+            message = f"{aside.path!r} is, holds or lies in {place}, {other!r}: choose a folder of its own"
+            problems.append(Problem("sink.path", message))
+    if query is not None and schema is not None and set(query.columns) <= set(schema.names):
+        problems += _column_problems(aside, query, schema)
+    return [_theirs(key, problem) for problem in problems]
+
+
+def _paths(sinks: Mapping[str, Sink | None]) -> Iterator[tuple[str, str]]:
+    for key, sink in sinks.items():
+        for name in ("path", "checkpoint"):
+            path = None if sink is None else getattr(sink, name)
+            if path is not None:
+                yield f"{key}.{name}", path
+
+
+def _column_problems(aside: Sink, query: "Query", schema: "pa.Schema") -> list[Problem]:
+    from skyband.operator.bad_rows import FIELD, REASON, VALUE, bad_rows_schema
+
+    from skyband_jobs.files.text_files import unwritable_in_csv
+
+    clashing = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
+    if clashing:
+        return [Problem("", f"the source has a column {clashing[0]!r}, as such rows have: give it another name")]
+    return list(unwritable_in_csv(bad_rows_schema(query, schema))) if aside.format == "csv" else []
+
+
+def as_job(job: Job, name: str = BAD) -> Job:
+    """The job whose answers are such rows, for what opens and checks a sink."""
+    sink = getattr(job, name)
+    assert sink is not None
+    return evolve(job, sink=evolve(sink, mode=job.sink.mode), bad_rows=None, late_rows=None)
+
+
+def unread(query: "Query") -> "RefuseUnreadable | None":
+    """What takes rows and files that cannot be read where the rows are only looked at; None where they end the run."""
+    from skyband.queries.query import FAIL
+
+    return None if query.bad_rows == FAIL else lambda _: None
+
+
+def place(job: Job, name: str) -> str | None:
+    """Where they go, as a summary says it."""
+    sink = getattr(job, name)
+    return None if sink is None else place_of(sink)
+
+
+@contextmanager
+def told_of(name: str = BAD) -> Iterator[None]:
+    """What is wrong with the sink, as the place's problem."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(*(_theirs(key_of(name), problem) for problem in error.problems)) from error
+
+
+def _theirs(key: str, problem: Problem) -> Problem:
+    rest = problem.field.removeprefix("sink").removeprefix(".")
+    return evolve(problem, field=f"{key}.{rest}".rstrip("."))

@@ -1,0 +1,133 @@
+"""The second table of a job's query, a source beside `[source]`: `query.rules` of a query that takes rules."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+from skyband.config.parameters import build
+from skyband.errors import ConfigError, InputError, PluginError, Problem
+
+from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.job.checking import open_checked
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.model import Source, local_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from skyband.queries.query import Query
+
+_OF_THE_ROWS = ("finish", "idle_after")
+"""Keys of the source of the rows that hold for this one too."""
+
+
+def broadcast_key(table: Any) -> str | None:
+    """The key of a query's table that names its second source; None where its kind has none, or it names none."""
+    from skyband.queries import load_query
+
+    try:
+        key = load_query(table["kind"], table.get("distribution")).broadcast
+    except (ConfigError, PluginError, KeyError, TypeError, AttributeError):
+        return None  # told as the query's own problem
+    return key if key is not None and key in table else None
+
+
+def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source:
+    """The second source of a query; stream: whether the first is one. Raises ConfigError where it is none."""
+    value = table[key]
+    if not isinstance(value, Mapping):
+        example = '{ path = "rules/", format = "json" }'
+        raise ConfigError(Problem("", f"must be a source, such as {key} = {example} (got {value!r:.80})"))
+    problems = [Problem(name, "is as [source] has it: drop it") for name in _OF_THE_ROWS if name in value]
+    if value.get("stream") is True and not stream:
+        problems.append(Problem("stream", "must be false, as in [source]: a batch reads all rows before it begins"))
+    if problems:
+        raise ConfigError(*problems)
+    return build(Source, {"stream": stream, **value})
+
+
+def broadcast_problems(
+    source: Source, query: "Query | None", engine: JobEngine, zone: str | None, schema: "pa.Schema | None"
+) -> list[Problem]:
+    """What is wrong with the second source, and with the rows of one that is no stream; fields as seen from its key.
+
+    schema: of the first source, where it could be read.
+    """
+    source = as_read(source, engine)
+    whole = source if query is None else all_columns(source, query)
+    if whole is not source and whole.format == source.format and not _is_empty(source):
+        whole = source  # what its files hold is looked at
+    opened, problems = open_checked(whole, engine, zone)
+    if problems or query is None or opened.schema is None:
+        return of_second(problems)
+    try:
+        table = None if source.stream or opened.rows is None else read_broadcast(source, query)
+        return rows_problems(query, opened.schema.empty_table() if table is None else table, schema)
+    except ConfigError as error:
+        return list(error.problems)
+    except InputError as error:  # a row that cannot be read
+        return [Problem("", str(error))]
+
+
+def of_second(problems: Iterable[Problem]) -> list[Problem]:
+    """Problems of a source, with fields as seen from it."""
+    return [evolve(one, field=one.field.removeprefix("source").removeprefix(".")) for one in problems]
+
+
+def as_read(source: Source, engine: JobEngine) -> Source:
+    """A second source as an engine reads it: one that answers in this process reads it all before it begins."""
+    return evolve(source, stream=False) if engine.in_process else source
+
+
+def all_columns(source: Source, query: "Query") -> Source:
+    """JSON as its lines, which the query reads itself, so that a value of another type is a bad row on every engine.
+
+    Where a line is not a row as it stands, of JSON, which may lack a column in its first files, all that the second
+    table may have.
+    """
+    from skyband.groups.execution import execution_of
+
+    from skyband_jobs.files.spark_ddl import ddl_of
+    from skyband_jobs.files.text_files import OPTIONS
+
+    state = execution_of(query).broadcast_state()
+    of_json = {name.lower() for name in OPTIONS["json"]} & {name.lower() for name in source.options}
+    shaped = source.schema is not None or source.where is not None or source.select is not None
+    if state is not None and source.format == "json" and state.reads_json and not of_json and not shaped:
+        return evolve(source, format="text", schema="value STRING" if _is_empty(source) else None)
+    if state is None or source.format != "json" or source.schema is not None:
+        return source
+    return evolve(source, schema=ddl_of(state.schema))
+
+
+def rows_problems(query: "Query", rows: "pa.Table", schema: "pa.Schema | None") -> list[Problem]:
+    """Why a query cannot have this second table beside a source of this schema: its columns, and rows that would end
+    the run.
+    """
+    from skyband.groups.execution import check_broadcast
+    from skyband.queries.query import FAIL
+
+    try:
+        refused = check_broadcast(query, rows, schema)
+    except ConfigError as error:
+        return [evolve(one, field="") for one in error.problems]
+    except InputError as error:
+        return [Problem("", str(error))]
+    return [Problem("", str(error)) for error, _ in refused] if query.bad_rows == FAIL else []
+
+
+def _is_empty(source: Source) -> bool:
+    path = None if source.path is None else local_path(source.path)
+    return path is not None and path.exists() and not data_files(path)
+
+
+def read_broadcast(source: Source, query: "Query") -> "pa.Table":
+    """All its rows. Raises ConfigError where they cannot be read in this process."""
+    import pyarrow as pa
+
+    opened = open_files(all_columns(source, query))
+    if opened is None:
+        message = "is read in this process: files of this machine, or a table of an installed format"
+        raise ConfigError(Problem("", f"{message} (got {source.format!r} at {source.path or source.table!r})"))
+    batches = opened.batches(opened.schema.names, refuse=None)
+    return pa.Table.from_batches(list(batches), schema=opened.schema)

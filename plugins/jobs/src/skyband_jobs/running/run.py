@@ -1,0 +1,96 @@
+"""Runs a job file on an engine, and says how it went."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from skyband.errors import ConfigError, EngineError
+from skyband.memory_limit import too_little, used_up
+
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.engines import engine_named
+from skyband_jobs.job.job_error import JobError, secrets_hidden
+from skyband_jobs.job.job_file import assignments
+from skyband_jobs.job.model import Job
+from skyband_jobs.job.parsing import read_job
+from skyband_jobs.metrics.export import exported
+from skyband_jobs.running import bad_rows
+from skyband_jobs.running.plugin_metrics import hand_to_plugins
+from skyband_jobs.running.progress import Progress, Totals
+
+
+@secrets_hidden()
+def run_job(
+    path: str | Path,
+    sets: Iterable[str] = (),
+    engine: str = "spark",
+    progress: Progress | None = None,
+    savepoint: Path | None = None,
+) -> Totals:
+    """Read, check and run a job, its progress and summary on stderr; `savepoint`: what a new stream begins from.
+
+    Raises JobError with every problem at once, EngineError where the engine cannot run or memory is used up,
+    InputError where a row cannot be taken.
+    """
+    host, reporter = engine_named(engine), progress or Progress()
+    warning = too_little() if host.in_process else None
+    if warning is not None:
+        reporter.note(f"warning: {warning}")
+    return run_checked(read_job(path, sets, engine), host, reporter, savepoint)
+
+
+@secrets_hidden()
+def run_checked(
+    job: CheckedJob, host: JobEngine, progress: Progress | None = None, savepoint: Path | None = None
+) -> Totals:
+    """Run a job that was read for the engine `host`, as `run_job` does."""
+    reporter = progress or Progress()
+    reporter.about = {"job": job.name, "kind": job.query.kind, "engine": host.name}
+    hand_to_plugins(job, reporter)
+    try:
+        with exported(job, reporter):
+            totals = _run(job, host, reporter, savepoint)
+    except ConfigError as error:
+        reporter.wipe()
+        raise JobError(str(job.path), *error.problems, typed=assignments(job.sets)) from error
+    except MemoryError as error:
+        reporter.wipe()
+        raise EngineError(used_up(error)) from error
+    except BaseException:
+        reporter.wipe()
+        raise
+    for reason, text in job.query.promises.items():
+        if totals.dropped.get(reason):
+            reporter.note(f"warning: {totals.dropped[reason]:,} of {totals.rows_in:,} {text}")
+    if totals.stopped:
+        reporter.note(_after_stop(job, host))
+    return totals
+
+
+def _run(job: CheckedJob, host: JobEngine, reporter: Progress, savepoint: Path | None) -> Totals:
+    """Run it and sum it up, while its metrics are looked at."""
+    totals = host.run(job, reporter, savepoint)
+    totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
+    totals.answered_reasons = job.query.answered_reasons
+    reporter.summary(totals, _where(job))
+    return totals
+
+
+def _where(job: Job) -> str:
+    if job.sink.format == "console":
+        return "shown above"
+    return f"in {_relative(job.sink.path) or job.sink.table or job.sink.format}"
+
+
+def _relative(path: str | None) -> str | None:
+    """A place on this machine as seen from here."""
+    if path is None or not Path(path).is_absolute():
+        return path
+    place = Path(path).resolve()
+    return str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place)
+
+
+def _after_stop(job: Job, engine: JobEngine) -> str:
+    if engine.resumes and job.sink.checkpoint is not None:
+        return "stopped; run it again to go on from its checkpoint"
+    return "stopped"

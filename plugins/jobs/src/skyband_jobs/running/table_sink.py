@@ -1,0 +1,51 @@
+"""Answers into a table: a batch at once, a stream's micro-batches each once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from skyband.errors import ConfigError, Problem
+
+from skyband_jobs.formats import BatchSink
+from skyband_jobs.job.model import Job, Sink
+from skyband_jobs.job.table_location import in_process, keys_of, place_key, place_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def sink_of(sink: Sink) -> BatchSink:
+    """The sink of a job whose format is a plugin's. Raises EngineError where its library is missing."""
+    bound = in_process(sink)
+    assert bound is not None, sink.format
+    return bound.write(keys_of(sink))
+
+
+def is_free(job: Job, sink: BatchSink) -> bool:
+    """Whether a run that begins anew may write; False where `mode` says to leave what is there.
+
+    Raises ConfigError where answers are there already and `mode` does not say what to do.
+    """
+    if job.sink.mode in ("append", "overwrite") or not sink.exists():
+        return True
+    if job.sink.mode == "ignore":
+        return False
+    choices = '"append"' if job.source.stream else '"overwrite" or "append"'
+    key, place = place_key(job.sink), place_of(job.sink)
+    message = f"{place!r} exists already: choose another {key}, or set sink.mode to {choices}"
+    raise ConfigError(Problem(key, message))
+
+
+def check_columns(job_sink: Sink, answers: "pa.Schema") -> None:
+    """Raise ConfigError where the sink's table is there already, is to be written to, and has other columns."""
+    if job_sink.mode != "ignore":
+        sink_of(job_sink).check(answers)
+
+
+@contextmanager
+def told_of_sink() -> Iterator[None]:
+    """What is wrong with the table, as the sink's problem."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(*(problem.within("sink") for problem in error.problems)) from error

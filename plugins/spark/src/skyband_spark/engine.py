@@ -1,0 +1,83 @@
+"""Spark as an engine of jobs: any source and sink of Spark, streams that go on from their checkpoint."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skyband.errors import ConfigError, Problem
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.model import Sink, Source, local_path
+from skyband_jobs.running.progress import Progress, Totals
+
+_NO_CHECKPOINT = ("console", "memory", "noop")
+
+
+class SparkEngine(JobEngine):
+    """Runs a job on Spark, in batch or as a stream."""
+
+    name: ClassVar[str] = "spark"
+    resumes: ClassVar[bool] = True
+    in_process: ClassVar[bool] = False
+    shards: ClassVar[bool] = True
+    knows_all_sql: ClassVar[bool] = True
+
+    def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
+        if source.format == "arrow" and source.reader == "spark":
+            return [Problem("source.format", 'Spark\'s own reader does not know arrow: use source.reader = "files"')]
+        from skyband_spark.reading.parquet_nanoseconds import nanosecond_problems
+
+        return nanosecond_problems(source)
+
+    def reader(self, job: CheckedJob) -> str | None:
+        from skyband_spark.reading.plain_files_of_tables import table_choice
+        from skyband_spark.reading.python_file_reader import choose_reader
+
+        if job.source.of_files:
+            return str(choose_reader(job.source, job.spark, job.query.columns, job.rows))
+        choice = table_choice(job.source, job.spark, job.query.columns)
+        return None if choice is None else str(choice)
+
+    def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
+        problems = []
+        if sink.format == "arrow":
+            problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
+        if stream and sink.checkpoint is None and sink.format not in _NO_CHECKPOINT:
+            message = "is required for a stream: a folder of its own, from which it goes on after a stop"
+            problems.append(Problem("sink.checkpoint", message))
+        return problems
+
+    def query_problems(self, query: Any, tables: Mapping[str, Any]) -> list[Problem]:
+        from skyband_spark.program import shard_count
+
+        try:
+            shard_count(query, tables.get("shards"))
+        except ConfigError as error:
+            return list(error.problems)
+        return []
+
+    def problems_of_tasks(self, sink: Sink, rows: str) -> list[Problem]:
+        problems = []
+        if sink.format not in ("parquet", "csv", "json"):
+            message = f"on Spark tasks write {rows}, to parquet, csv or json (got {sink.format!r})"
+            problems.append(Problem("sink.format", f"{message}: choose one, or use --engine local"))
+        if sink.path is not None and local_path(sink.path) is None:
+            message = f"on Spark tasks write {rows} to a folder that all machines have (got {sink.path!r})"
+            problems.append(Problem("sink.path", f"{message}: name a folder of this machine, or a mounted one"))
+        return problems
+
+    def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:  # noqa: ARG002
+        visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
+        others = sorted(path for path in visible if path.is_dir() or not path.name.startswith("part-"))
+        return others, "are no answers, and Spark would delete them"
+
+    def check_belong(self, checkpoint: Path, folder: Path) -> None:
+        from skyband_spark.sink_log import check_belong
+
+        check_belong(checkpoint, folder)
+
+    def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
+        from skyband_spark import run as run_spark
+        from skyband_spark.warming.precompile import Warming
+
+        return run_spark.run(job, self, progress, Warming(job.path, job.sets), savepoint)

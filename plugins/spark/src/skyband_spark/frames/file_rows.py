@@ -1,0 +1,112 @@
+"""Rows that Python reads from files in the step that packs them: Spark knows the files, not what is in them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from attrs import frozen
+from skyband.errors import InputError
+from skyband.operator.bad_rows import RefuseUnreadable, Unreadable, bad_rows_schema
+from skyband.queries.query import FAIL
+
+from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
+from skyband_spark.frames.version_checked_pickling import pickled_with_versions
+from skyband_spark.frames.worker import Mapped, load_and_freeze, worker_mapper
+
+
+class PlacedRows(Protocol):
+    """Batches of rows that remember where the last one came from."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    def placing(self) -> AbstractContextManager[None]:
+        """What is wrong with a row of the last batch is told with its file and its place there."""
+
+
+Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str], RefuseUnreadable | None], PlacedRows]
+"""From batches that name parts of files, and columns, to the rows there; it runs in a worker of Spark. What it cannot
+read it gives to the function, or raises as InputError where there is none."""
+_Pack = Callable[[Iterator[pa.RecordBatch], Unreadable], Iterator[pa.RecordBatch]]
+
+
+@frozen
+class FileRows:
+    """The rows of files as Spark sees them: names of files, and how Python reads what is in them."""
+
+    names: Any
+    """A DataFrame, of a stream or not."""
+    reader: Reader
+    schema: pa.Schema
+    """In types that Spark has too."""
+
+    def frame(self) -> Any:
+        """The rows as a DataFrame: `spark.apply` reads them where it packs them, all else takes them from Java."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        names = self.schema.names
+        numbered = pa.schema([(f"c{place}", field.type) for place, field in enumerate(self.schema)])
+        reader = self.reader
+
+        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in reader(batches, names, None):
+                yield batch.rename_columns(numbered.names).cast(numbered)
+
+        frame = self.names.mapInArrow(rows, from_arrow_schema(numbered)).toDF(*names)
+        _FRAMES[frame] = self
+        return frame
+
+
+_FRAMES: WeakKeyDictionary[Any, FileRows] = WeakKeyDictionary()
+"""By the DataFrames made of them. One that is derived from such a DataFrame is another, and is read as any is."""
+
+
+def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
+    """The packed rows of a DataFrame."""
+    return _mapped(df, plan, plan.to_shuffle_rows, SHUFFLE_SCHEMA)
+
+
+def bad_rows(df: Any, plan: ShardedPlan) -> Any:
+    """The rows of a DataFrame that the query counts as bad, with what is wrong with each."""
+    schema = bad_rows_schema(plan.query, plan.schema)
+    plain = pa.schema([field.with_name(f"c{place}").with_nullable(True) for place, field in enumerate(schema)])
+
+    def sift(batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()) -> Iterator[pa.RecordBatch]:
+        return (
+            pa.RecordBatch.from_arrays(rows.columns, schema=plain) for rows in plan.to_bad_rows(batches, unreadable)
+        )
+
+    return _mapped(df, plan, sift, plain).toDF(*schema.names)
+
+
+def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
+    """What `pack` makes of a DataFrame's rows, where they are or, of files, where they are read."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    files = _FRAMES.get(df)
+    if files is None:
+        rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, lambda batches: pack(batches, ()))
+    else:
+        rows, mapper = files.names, _reading(plan, files.reader, pack)
+    return rows.mapInArrow(mapper, from_arrow_schema(schema))
+
+
+def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
+    """Reads only the columns of the query, and tells what is wrong with a row by its file."""
+
+    def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        load_and_freeze(plan)
+        unreadable: list[tuple[InputError, str | None]] = []
+        rows = reader(batches, plan.query.columns, None if plan.query.bad_rows == FAIL else unreadable.extend)
+        with rows.placing():
+            yield from pack(iter(rows), unreadable)
+
+    return pickled_with_versions(read_and_pack, plan)
+
+
+def numbered(df: Any, names: Sequence[str]) -> Any:
+    """These columns, called c0, c1, …: mapInArrow cannot take a DataFrame that has a dot in the name of a column."""
+    from pyspark.sql import functions as sql
+
+    return df.select(*(sql.col(f"`{name.replace('`', '``')}`").alias(f"c{i}") for i, name in enumerate(names)))

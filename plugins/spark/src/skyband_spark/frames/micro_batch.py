@@ -1,0 +1,107 @@
+"""What the operator of one shard does in one micro-batch."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+from skyband.columns import keyed_frames, record_batch_bytes
+from skyband.errors import InputError
+from skyband.operator.bad_rows import late_rows, unreadable_rows
+from skyband.operator.operator import Operator
+from skyband.operator.row_accounting import check_sum
+from skyband.queries.query import BAD
+
+from skyband_spark.frames import broadcast_rows, results_and_metrics
+from skyband_spark.frames.lent_operators import NeighbourGoneError, RemoteOperator
+from skyband_spark.frames.shard_keys import number_of
+from skyband_spark.frames.sharded_plan import ShardedPlan, TaskEnds
+from skyband_spark.frames.state_store import StateStore
+from skyband_spark.frames.worker import load_and_freeze, warn_of_broken_promises
+
+
+def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Add the packed rows of the shard of this key to its operator, answer the moments they passed, and keep its state.
+
+    Returns the rows of a shard's answers and of its metrics: they are few, and another Python to unpack them would cost
+    each trigger more.
+    """
+    load_and_freeze(plan)
+    shard, pieces, second, end = number_of(key, plan.shards), list[Any](), list[bytes](), TaskEnds(plan.query)
+    for packed in rows:
+        for row in packed.itertuples(index=False):
+            if row.frame is not None:
+                pieces.append(row)
+            if row.broadcast is not None:
+                second.append(row.broadcast)
+            end.add(row.progress, row.dropped, row.rows)
+    frames = [piece.frame for piece in pieces]
+    alone = plan.late_rows is not None or plan.broadcast is not None or bool(second)
+    remote = None if alone else store.borrow(plan, sum(map(len, frames)))
+    if remote is not None:
+        with suppress(NeighbourGoneError):  # then it is done again, here
+            remote.add(frames)
+            return _finished(plan, store, remote, frames, end)
+    operator, late = store.load(plan, shard), list[pa.RecordBatch]()
+    for piece in pieces:
+        frame = keyed_frames.from_bytes(piece.frame)
+        late += late_rows_of(operator, frame, piece.source)
+        operator.add(frame)
+    fresh = plan.broadcast is not None and not operator.has_whole(plan.broadcast)
+    refused = list[tuple[InputError, str]]()
+    if plan.broadcast is not None and fresh:
+        refused += broadcast_rows.take_whole(operator, plan.broadcast)
+    if second:
+        refused += broadcast_rows.take(operator, second)
+    end.drop({BAD: len(refused)} if refused else {})
+    if plan.refused_rows is not None and shard == 0:
+        plan.refused_rows(shard, unreadable_rows(plan.query, plan.schema, refused) if refused else None)
+    if plan.late_rows is not None:
+        plan.late_rows(shard, pa.concat_batches(late) if late else None)
+    return _finished(plan, store, operator, frames, end, late, whole=fresh or bool(second))
+
+
+def _finished(
+    plan: ShardedPlan,
+    store: StateStore,
+    operator: Operator | RemoteOperator,
+    frames: Sequence[bytes],
+    end: TaskEnds,
+    late: Sequence[pa.RecordBatch] = (),
+    whole: bool = False,
+) -> pd.DataFrame:
+    """Answers and metrics of an operator that has its rows; its state is written."""
+    answers = operator.step(end.progress, plan.ticking)
+    operator.count_dropped(end.dropped)
+    watermark, metrics = operator.watermark, operator.take_metrics()
+    end.check(metrics.rows_in)
+    size = store.commit(operator, frames, whole)  # the last of all: until then it can be done again here
+    if plan.late_rows is not None:
+        check_sum(metrics.rows_late, sum(map(len, late)), "late rows were written to their place")
+    warn_of_broken_promises(plan, metrics.dropped)
+    row = results_and_metrics.metrics_row(plan, results_and_metrics.with_metrics(plan, metrics, size, watermark))
+    both = [results_and_metrics.answer_rows(plan, answers), row]
+    return in_pandas(pa.concat_batches(both))
+
+
+def late_rows_of(operator: Operator, frame: pa.RecordBatch, source: bytes | None) -> list[pa.RecordBatch]:
+    """The rows of a frame that come late, as they came, where these came with it; none is an empty list."""
+    late = None if source is None else operator.late_rows(frame)
+    if source is None or late is None:
+        return []
+    return [late_rows(operator.query, record_batch_bytes.from_bytes(source).filter(pa.array(late)))]
+
+
+def in_pandas(rows: pa.RecordBatch) -> pd.DataFrame:
+    """Rows whose columns stay Arrow's: pandas' own would lose integers beside nulls, and instants far away.
+
+    Nested ones are objects, because Spark walks through them itself.
+    """
+    columns = {}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if pa.types.is_nested(column.type):
+            columns[name] = pd.Series(column.to_pylist(), dtype=object)
+        else:
+            columns[name] = pd.Series(column, dtype=pd.ArrowDtype(column.type))
+    return pd.DataFrame(columns)

@@ -1,0 +1,212 @@
+"""What travels from the driver to the executors: a query with its backends resolved, and who made it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from attrs import frozen
+from skyband.arrays import TIME_MAX, TIME_MIN, Array
+from skyband.columns import compact_frames, keyed_frames, record_batch_bytes
+from skyband.columns.arrow_normalization import columns_as
+from skyband.groups.execution import execution_of
+from skyband.groups.partitioning import Partitioning, by_hash
+from skyband.operator.bad_rows import Unreadable, unreadable_rows
+from skyband.operator.operator import Operator
+from skyband.operator.row_accounting import check_sum
+from skyband.operator.row_encoding import Encoded, encode, hashed_columns
+from skyband.operator.shard import Shard
+from skyband.operator.static_broadcast_table import WholeTable
+from skyband.queries.query import BAD, Query
+from skyband.registry import Binding
+from skyband.watermark import EventTimeProgress, Ticking
+
+_FEW_SHARDS = 8
+"""Shards of which it takes less to look at all rows for each than to sort the rows."""
+
+SHUFFLE_SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.int32(), nullable=False),
+        pa.field("first", pa.int64(), nullable=False),
+        pa.field("progress", pa.list_(pa.int64()), nullable=True),
+        pa.field("dropped", pa.list_(pa.int64()), nullable=True),
+        pa.field("rows", pa.int64(), nullable=False),
+        pa.field("frame", pa.binary(), nullable=True),
+        pa.field("source", pa.binary(), nullable=True),
+        pa.field("broadcast", pa.binary(), nullable=True),
+    ]
+)
+"""A frame as one row: its shard and earliest time; where late rows have a place, also its rows as they came.
+
+Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
+EventTimeProgress) and how many rows it gave the shard, and one shard how many rows were left out, by reason. A tick of
+the clock is such a row too, and so are rows of the query's second table, as each shard is given them.
+"""
+
+RowsAside = Callable[[int, pa.RecordBatch | None], None]
+"""Takes rows that a shard puts aside in a micro-batch, None where there are none; it runs in a worker of Spark."""
+
+
+@frozen
+class ShardedPlan:
+    """A bound query as plain data. Backends are named `module:Class`: executors need the code, not entry points."""
+
+    query: Query
+    bindings: Mapping[str, Binding]
+    schema: pa.Schema
+    shards: int
+    ticking: Ticking | None = None
+    late_rows: RowsAside | None = None
+    refused_rows: RowsAside | None = None
+    """Takes the rows of the second table that are refused, of the first shard, as each refuses the same."""
+    broadcast: WholeTable | None = None
+    """The query's second table, where it is no stream."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether the answers of the shards make one, which is when they do not have groups of their own."""
+        return self.shards > 1 and not self.query.by
+
+    @property
+    def answers(self) -> pa.Schema:
+        """Schema of what an operator answers."""
+        if self.merges:
+            return pa.schema(self.query.shard_fields(self.schema))
+        return self.query.result_schema(self.schema)
+
+    def operator(self, number: int | None = None) -> Operator:
+        """A fresh operator for the shard of this number; None where it is no matter, as its state is never kept."""
+        shard = None if number is None else Shard(number, self.shards)
+        return Operator(self.query, self.bindings, self.schema, self.merges, shard)
+
+    def made(self, operator: Operator) -> bool:
+        """Whether `operator` runs just this: the query with its evolvable keys, the backends, the source's schema."""
+        return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
+
+    def to_shuffle_rows(
+        self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are.
+
+        Their columns are those the query reads, in its order, whatever they are called. unreadable: what the source
+        could not read, once the last batch is there; each is counted as a bad row.
+        """
+        progress = EventTimeProgress.nowhere(self.query.source_count)
+        dropped: Counter[str] = Counter()
+        rows: Counter[int] = Counter()
+        for encoded in map(self._encode, batches):
+            dropped.update(encoded.dropped)
+            progress.add(encoded.progress)
+            if len(encoded.frame):
+                source = None if self.late_rows is None else encoded.as_they_came()
+                pieces, own = self._cut(encoded.frame, source)
+                check_sum(
+                    keyed_frames.own_count(encoded.frame),
+                    sum(own.values()),
+                    f"{self.query.kind} put them into {self.shards} shards",
+                )
+                rows.update(own)
+                yield pa.RecordBatch.from_pylist(pieces, schema=SHUFFLE_SCHEMA)
+        dropped.update({BAD: len(unreadable)})
+        yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons], rows)
+
+    def to_bad_rows(self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()) -> Iterator[pa.RecordBatch]:
+        """Of source batches as `to_shuffle_rows` takes them, the rows that the query refuses and counts as bad."""
+        yield from (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
+        if unreadable:
+            yield unreadable_rows(self.query, self.schema, unreadable)
+
+    def _encode(self, batch: pa.RecordBatch) -> Encoded:
+        named = batch.rename_columns(list(self.query.columns))
+        return encode(self.query, columns_as(named, self.query.columns, self.schema, hashed_columns(self.query)))
+
+    def end_rows(
+        self, progress: EventTimeProgress, dropped: list[int] | None = None, counts: Mapping[int, int] | None = None
+    ) -> pa.RecordBatch:
+        """What a task ends with: a packed row for each shard, without a frame. counts: the rows it gave each shard."""
+        first = TIME_MAX if self.query.ahead is None else TIME_MIN  # what is ahead of all is known before the rows
+        row = {"first": first, "progress": progress.to_list_with_spans(), "dropped": None, "frame": None}
+        counts = counts or {}
+        rows: list[dict[str, Any]] = [
+            {**row, "shard": shard, "rows": counts.get(shard, 0)} for shard in range(self.shards)
+        ]
+        rows[0]["dropped"] = dropped
+        return pa.RecordBatch.from_pylist(rows, schema=SHUFFLE_SCHEMA)
+
+    def _cut(self, frame: pa.RecordBatch, source: pa.RecordBatch | None) -> tuple[list[dict[str, Any]], dict[int, int]]:
+        """The rows of a frame by shard, each shard's as one packed row, and how many are its own.
+
+        source: the same rows as they came.
+        """
+        if self.shards == 1:
+            whole = None if source is None else record_batch_bytes.to_bytes(source)
+            packed = {"rows": 0, "frame": compact_frames.to_bytes(frame), "source": whole}
+            return [{"shard": 0, "first": _first(frame), **packed}], {0: keyed_frames.own_count(frame)}
+        partitioning = self._partition(frame)
+        pieces, own = [], {}
+        for shard, members in _by_shard(partitioning.shards, self.shards):
+            rows = partitioning.rows[members]
+            piece = frame.take(pa.array(rows))
+            if partitioning.parts is not None:
+                piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[members]))
+            came = None if source is None else record_batch_bytes.to_bytes(source.take(pa.array(rows)))
+            packed = {"rows": 0, "frame": compact_frames.to_bytes(piece), "source": came}
+            pieces.append({"shard": shard, "first": _first(piece), **packed})
+            own[shard] = keyed_frames.own_count(piece)
+        return pieces, own
+
+    def _partition(self, frame: pa.RecordBatch) -> Partitioning:
+        if self.query.by:
+            return by_hash(frame.column(keyed_frames.GROUP).to_numpy(), self.shards)
+        return execution_of(self.query).partition(frame, self.shards)
+
+
+def _first(frame: pa.RecordBatch) -> int:
+    """The earliest time in a frame of one row at least."""
+    return int(frame.column(keyed_frames.TIME).to_numpy().min())
+
+
+def _by_shard(shards: Array, count: int) -> Iterator[tuple[int, Array]]:
+    """The shards that have rows, ascending, with the places of their rows, ascending. O(n).
+
+    shards: int[n], from 0 to count - 1.
+    """
+    if count <= _FEW_SHARDS:
+        narrow = shards.astype(np.uint8)
+        for shard in range(count):
+            members = np.flatnonzero(narrow == shard)
+            if len(members):
+                yield shard, members
+        return
+    order = np.argsort(shards.astype(np.uint16), kind="stable")  # of few bits by their digits
+    cuts = np.append(0, np.cumsum(np.bincount(shards, minlength=count)))
+    for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
+        yield shard, order[cuts[shard] : cuts[shard + 1]]
+
+
+class TaskEnds:
+    """What the closing rows of all tasks say: how far time has come, a shard's rows, and those left out by reason."""
+
+    def __init__(self, query: Query) -> None:
+        self.progress = EventTimeProgress.nowhere(query.source_count)
+        self.dropped = dict.fromkeys(query.all_drop_reasons, 0)
+        self.rows = 0
+
+    def add(self, progress: Sequence[int] | None, dropped: Sequence[int] | None, rows: int = 0) -> None:
+        """Take in one packed row."""
+        self.rows += int(rows)
+        if progress is not None:
+            self.progress.add(EventTimeProgress.from_list(progress, len(self.progress.latest)))
+        if dropped is not None:
+            for reason, count in zip(self.dropped, dropped, strict=True):
+                self.dropped[reason] += int(count)
+
+    def drop(self, counts: Mapping[str, int]) -> None:
+        """Count further rows that were left out, by reason."""
+        for reason, count in counts.items():
+            self.dropped[reason] += count
+
+    def check(self, rows_in: int) -> None:
+        """Raise EngineError unless the rows that came, those left out among them, are those that the tasks gave."""
+        check_sum(self.rows + sum(self.dropped.values()), rows_in, "Spark brought them from the tasks to a shard")

@@ -1,0 +1,52 @@
+"""Functions and processors on their way to the executors: opened there only where the same code is installed."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from attrs import frozen
+from skyband.version import __version__
+
+from skyband_spark.frames import executor_version_check
+from skyband_spark.frames.sharded_plan import ShardedPlan
+
+T = TypeVar("T")
+
+
+@frozen
+class _PickledWithVersions:
+    """Called like what is payload; unpickled, it is what was payload."""
+
+    payload: Any
+    made_with: Mapping[str, tuple[str, str, str | None]]
+
+    @property
+    def __name__(self) -> str:
+        """What Spark calls it in its plans."""
+        return getattr(self.payload, "__name__", type(self.payload).__name__)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.payload(*arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        from pyspark import cloudpickle  # this room is read without Spark too
+
+        cloudpickle.register_pickle_by_value(executor_version_check)
+        return executor_version_check.unpickle_checked, (self.made_with, cloudpickle.dumps(self.payload))
+
+
+def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
+    """`payload`, for a worker of Spark to open: an error names the versions where its installation differs.
+
+    Without the seal a worker that lacks Skyband would fail while unpickling, with an error about some module.
+    """
+    modules = {"skyband": (__version__, "skyband")}
+    for binding in plan.bindings.values():
+        modules[binding.distribution] = binding.version, binding.info.factory.partition(":")[0]
+    builds = {module.partition(".")[0] for _, module in modules.values()}
+    by_package = {package: executor_version_check.build_of(package) for package in builds}
+    made_with = {
+        distribution: (version, module, by_package[module.partition(".")[0]])
+        for distribution, (version, module) in modules.items()
+    }
+    wrapped: Any = _PickledWithVersions(payload, made_with)
+    return wrapped

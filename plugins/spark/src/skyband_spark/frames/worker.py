@@ -1,0 +1,53 @@
+"""In a worker of Spark: what it runs where the rows are, and what is done once for all its tasks."""
+
+import gc
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+import pyarrow as pa
+from skyband.columns.arrow_normalization import no_rows
+
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.frames.version_checked_pickling import pickled_with_versions
+
+Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+_settled = threading.Event()
+_warned: dict[str | tuple[str, type[Warning], int], int] = {}
+"""What was said already, as `warnings` notes it."""
+
+
+def worker_mapper(plan: ShardedPlan, pack: Mapped) -> Mapped:
+    """`pack`, such as `plan.to_shuffle_rows`, for Spark to run where the rows are."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        load_and_freeze(plan)
+        return pack(batches)
+
+    return pickled_with_versions(run, plan)
+
+
+def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> None:
+    """Once a worker, on its stderr: the text has no number, so that a stream does not say it with each micro-batch."""
+    for reason, text in plan.query.promises.items():
+        if dropped.get(reason):
+            message = f"{text}; the metric rows_{reason.replace(' ', '_')} counts them"
+            warnings.warn_explicit(message, UserWarning, "skyband", 0, registry=_warned)  # no line of source below it
+
+
+def load_and_freeze(plan: ShardedPlan) -> None:
+    """Load what every task needs and freeze it: Python's garbage collector looks through it no more.
+
+    Spark has a worker collect garbage after each task. With pandas, Arrow and numba's kernels that is a walk through
+    170,000 objects, .1 s of a core, several times a micro-batch. Done at the start of a worker's first task, when no
+    operator is alive yet: an operator refers to itself, and frozen it would never be freed.
+    """
+    if not _settled.is_set():  # asking the collector whether it is frozen would count all that is
+        read_schema = pa.schema([plan.schema.field(name) for name in plan.query.columns])
+        nothing = no_rows(read_schema)
+        for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
+            continue
+        gc.freeze()
+        _settled.set()

@@ -1,0 +1,413 @@
+"""Skyband on Spark: one function from a DataFrame to the DataFrame of its answers, in batch and in streaming.
+
+from skyband_spark import program as spark
+
+counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
+"""
+
+import os
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from contextlib import nullcontext
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+from skyband.config.durations import Duration, clock_problem, parse
+from skyband.config.literals import literal
+from skyband.errors import ConfigError, EngineError, InputError, Problem
+from skyband.operator.bind_backends import bind, column_problems
+from skyband.queries import make_query
+from skyband.queries.output_modes import ALL, for_a_program
+from skyband.queries.query import COUNT, FAIL, Query
+from skyband.registry import Binding
+from skyband.watermark import Ticking
+
+from skyband_spark.frames import file_rows
+from skyband_spark.frames.collations import collation_problems
+from skyband_spark.frames.java_check import require_classic, require_java
+from skyband_spark.frames.java_process import ended_if_interrupted
+from skyband_spark.frames.pyspark_import_path import home_without_zip
+from skyband_spark.frames.results_and_metrics import observed
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.frames.spill_folder import is_ours_to_say, private_folder
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Observation, SparkSession
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+GROUPED_SHARDS = 8
+"""Shards of a query with `by` unless said otherwise: fixed, because a stream's checkpoint is bound to it."""
+
+MOST_SHARDS = 10_000
+"""More than any cluster has cores: each is a partition whose state is committed in every micro-batch."""
+
+SETTINGS: dict[str, str] = {
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.shuffle.partitions": str(GROUPED_SHARDS),
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
+}
+"""What a session needs for streaming (the first), and what makes it faster or plainer (the others).
+
+Each shuffle partition commits its state in every micro-batch, so Spark's 200 would cost seconds; timestamps in Spark's
+own INT96 would be read elsewhere as nanoseconds without a zone. Where a micro-batch has more than 32 files, Spark looks
+at each again, in a task each up to 10,000: of 10^5 files minutes went there.
+"""
+
+FEWER_FORKS = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink`, one
+after the other, for each small file that it renames: a quarter of a small trigger. Both end in one rename."""
+
+
+def session(name: str = "skyband", **settings: Any) -> "SparkSession":
+    """A Spark session with the settings that Skyband needs.
+
+    If there is a session already, it is returned: it gets those of `SETTINGS` that it does not have, and keeps its own.
+    Where Spark runs in one process and a path without a scheme is a file of this machine, a stream's small files are
+    renamed without starting processes: `spark.sql.streaming.checkpointFileManagerClass`, unless you or Spark's own
+    files of settings say which.
+
+    Parameters
+    ----------
+    name : str, default "skyband"
+        the application's name, as Spark shows it
+    **settings
+        further settings by their names, with dots as double underscores, or as `**{"spark.master": "local[2]"}`; None
+        leaves one as Spark has it
+
+    Raises
+    ------
+    EngineError
+        Java is missing or too old; the message says how to get it
+    """
+    settings = {key.replace("__", "."): value for key, value in settings.items()}
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
+    if not submitted:
+        require_classic(settings.get("spark.remote"))
+    require_java()
+    master = str(settings.get("spark.master", "local"))
+    if not submitted and master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(name)
+    there = SparkSession.getActiveSession()
+    conf = there.conf.getAll if there is not None else {}
+    missing = {key: value for key, value in SETTINGS.items() if key not in conf}
+    for key, value in {**missing, **settings}.items():
+        if value is not None:
+            builder = builder.config(key, value)
+    one_process = master.partition("[")[0] == "local" and "spark.pyspark.python" not in settings
+    with home_without_zip() if one_process and not submitted else nullcontext(), ended_if_interrupted():
+        if one_process and not submitted and is_ours_to_say(settings):
+            builder = builder.config("spark.local.dir", private_folder())
+        started = builder.getOrCreate()
+    for key, value in FEWER_FORKS.items():
+        if key not in settings and started.conf.get(key, None) is None and _keeps_files_here(started):
+            started.conf.set(key, value)
+    return started
+
+
+def _keeps_files_here(session: "SparkSession") -> bool:
+    """Whether Spark runs in one process, and a path without a scheme is a file of this machine."""
+    context = session.sparkContext
+    folder = context._jsc.hadoopConfiguration().get("fs.defaultFS")
+    return context.master.partition("[")[0] == "local" and (folder is None or folder.startswith("file:"))
+
+
+def apply(
+    df: "DataFrame",
+    query: Query | Mapping[str, Any],
+    backends: Mapping[str, Any] | None = None,
+    shards: int | None = None,
+    observe: "str | Observation" = "skyband",
+    idle_after: str | Duration | None = None,
+    finish: bool | None = None,
+    rules: Any = None,
+) -> "DataFrame":
+    """The answers of a query over a DataFrame of Spark, as a DataFrame: a streaming one if `df` is.
+
+    Rows that break a promise of the query, such as `repeats` of top-k, are left out and counted, and each worker warns
+    of them once, on its stderr.
+
+    `idle_after` and `finish` are part of a checkpoint: a stream that began without one cannot take it up later. Rows
+    that come after their window was answered so are late.
+
+    Parameters
+    ----------
+    df : DataFrame
+        the rows, in batch or streaming
+    query : Query or mapping
+        a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, `kind` among them
+    backends : mapping, default None
+        for each role the name of a backend, or a table with `name` and parameters; roles that are missing take the
+        setting `spark.skyband.backends.ROLE`, or else the role's default
+    shards : int, default None
+        how many operators share the work; None: 8 with `by`, else 1. Answers are the same with any number, but a
+        checkpoint can go on only with the number that it began with. Without `by`, windows in rows take one shard,
+        and rows that are compared in pairs are sent to several
+    observe : str or Observation, default "skyband"
+        the name, or in batch the Observation, under which Spark reports rows_in, rows_late, late_by, retained,
+        groups, state_bytes, seconds, and rows_REASON for each reason that rows are left out
+    idle_after : duration, default None
+        after so long without rows, a stream goes on with the clock, so that its last windows are answered; that is at
+        most one micro-batch more a second. None: a stream waits for its next row. A batch has no clock
+    finish : bool, default None
+        for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run on
+        the same checkpoint with True takes the input as complete up to the next moment of output. Where rows come in
+        that run too, they are read as without it and none is lost: the next run with True answers the last windows.
+        A batch is always finished
+    rules : DataFrame or table, default None
+        of a query that takes a second table, as the page of its kind describes it: what is asked, and when. Of a stream
+        a streaming DataFrame, which may be quiet for as long as it likes, and is part of the checkpoint: give it from
+        the first run on. Or one that is not streaming, of Spark or Arrow: a stream takes it in at its first
+        micro-batch, and in a later run the rows that were not in it before
+
+    Returns
+    -------
+    DataFrame
+        the answers, with the columns that the query's page lists
+
+    Raises
+    ------
+    ConfigError
+        the query, a backend or a number of shards is wrong: all problems at once
+    InputError
+        `df` is no DataFrame of Spark
+    EngineError
+        the session cannot run it
+    """
+    if not hasattr(df, "isStreaming"):
+        raise InputError("df", _no_dataframe(df))
+    own = for_a_program(make_query(query))
+    plan = plan_of(df, own, backends, shards, ticking_of(idle_after, finish))
+    if rules is None:
+        return answers_of(df, plan, observe)
+    if getattr(rules, "isStreaming", False) and not df.isStreaming:
+        raise InputError("rules", "is a stream, and the rows are a batch: read it as one, session.read")
+    plan, stream = with_rules(plan, rules)
+    return answers_of(df, plan, observe, stream)
+
+
+def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame | None]":
+    """A plan with a second table; or, where that is a stream, the plan and it.
+
+    Raises ConfigError where the query takes none, InputError where it has not the columns, or is no table.
+    """
+    import pyarrow as pa
+    from skyband.groups.execution import check_broadcast
+    from skyband.operator.static_broadcast_table import WholeTable
+
+    if getattr(rules, "isStreaming", False):
+        check_broadcast(plan.query, _arrow_schema(rules).empty_table(), plan.schema)
+        return plan, rules
+    table = rules.toArrow() if hasattr(rules, "toArrow") else rules
+    if not isinstance(table, pa.Table):
+        raise InputError("rules", _no_dataframe(rules))
+    refused = check_broadcast(plan.query, table, plan.schema)
+    if refused and plan.query.bad_rows == FAIL:
+        raise refused[0][0]
+    return evolve(plan, broadcast=WholeTable.of(table)), None
+
+
+def answers_of(
+    df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" = "skyband", rules: Any = None
+) -> "DataFrame":
+    """The answers that a plan for a DataFrame gives over it; rules: of a stream, a second one for all shards."""
+    if not df.isStreaming:
+        from skyband_spark.frames import batch
+
+        return observed(plan, batch.run(file_rows.shuffle_rows(df, plan), plan), observe)
+    _check_session(df.sparkSession, plan)
+    from skyband_spark.frames import stream
+
+    packed = file_rows.shuffle_rows(df, plan)
+    if rules is not None:
+        from skyband_spark.frames.broadcast_rows import with_broadcast
+
+        packed = with_broadcast(packed, plan, rules)
+    return observed(plan, stream.run(packed, plan), observe)
+
+
+def files(
+    path: str,
+    *,
+    format: str = "parquet",
+    stream: bool = False,
+    schema: str | None = None,
+    **options: Any,
+) -> "DataFrame":
+    """The rows of files as a DataFrame that `apply` reads in Python, where it packs them, and not through Java.
+
+    Spark keeps its log of the files, so that a stream goes on from its checkpoint, from one that it began with Spark's
+    own reader of the same folder too. Given to anything but `apply` it is a DataFrame as any, no faster than another.
+    Spark counts files as the rows of its source; the metric rows_in of `apply` counts rows.
+
+    Parameters
+    ----------
+    path : str
+        a file, folder or pattern that all executors reach
+    format : str, default "parquet"
+        parquet, arrow, csv or json
+    stream : bool, default False
+        whether files that come later are read too
+    schema : str, default None
+        columns and types as Spark writes them; None: what the files say
+    **options
+        Spark's options for files, such as maxFilesPerTrigger, and for CSV those of its dialect
+
+    Raises
+    ------
+    ConfigError
+        there are no files, they cannot be read in Python as Spark would, or an option is not known
+    """
+    from pyspark.sql import SparkSession
+
+    from skyband_spark.reading.python_file_reader import frame_of
+
+    frame: DataFrame = frame_of(
+        lambda: SparkSession.getActiveSession() or session(), path, format, stream, schema, options
+    )
+    return frame
+
+
+def bad_rows(
+    df: "DataFrame", query: Query | Mapping[str, Any], backends: Mapping[str, Any] | None = None
+) -> "DataFrame":
+    """The rows of a DataFrame that a query cannot take, as a DataFrame: a streaming one if `df` is.
+
+    `apply` leaves out and counts just these where the query's `bad_rows` is "count". They are read by themselves, so
+    that they can be written where and when it suits.
+
+    Parameters
+    ----------
+    df : DataFrame
+        the rows, in batch or streaming
+    query : Query or mapping
+        a Query, or its keys as a mapping, `kind` among them; its own `bad_rows` is no matter
+    backends : mapping, default None
+        as `apply` takes them
+
+    Returns
+    -------
+    DataFrame
+        the columns that the query reads, as they came; and `_reason`, what is wrong, `_field`, the column in which it
+        is, and `_value`, what stands there
+
+    Raises
+    ------
+    ConfigError
+        the query or a backend is wrong: all problems at once
+    InputError
+        `df` is no DataFrame of Spark
+    """
+    if not hasattr(df, "isStreaming"):
+        raise InputError("df", _no_dataframe(df))
+    return file_rows.bad_rows(df, plan_of(df, evolve(make_query(query), bad_rows=COUNT), backends))
+
+
+def plan_of(
+    df: "DataFrame",
+    query: Query | Mapping[str, Any],
+    backends: Mapping[str, Any] | None = None,
+    shards: int | None = None,
+    ticking: Ticking | None = None,
+    bindings: Mapping[str, Binding] | None = None,
+) -> ShardedPlan:
+    """What `apply` does with a DataFrame, as plain data. Raises ConfigError with every problem at once.
+
+    bindings: what the query and `backends` were bound to before; the session may name others for the other roles.
+    """
+    own_query = make_query(query)
+    if problems := collation_problems(own_query, df.schema):
+        raise ConfigError(*(problem.within("query") for problem in problems))
+    schema = _arrow_schema(df)
+    settings = _from_settings(df.sparkSession, own_query)
+    if bindings is None or settings.keys() - (backends or {}).keys():
+        bindings = bind(own_query, schema, {**settings, **(backends or {})})
+    elif problems := column_problems(own_query, schema):
+        raise ConfigError(*problems)
+    return ShardedPlan(own_query, dict(bindings), schema, shard_count(own_query, shards), ticking)
+
+
+def _no_dataframe(value: Any) -> str:
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    remedy = "make one with session.createDataFrame(data)"
+    if kind.startswith("pyspark.pandas."):
+        remedy = "make one with data.to_spark()"
+    return f"must be a DataFrame of Spark (got {kind}): {remedy}, or call skyband.engines.local.apply without Spark"
+
+
+def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
+    """Raises ConfigError where the two make no sense."""
+    problems = []
+    if finish is not None and not isinstance(finish, bool):
+        problems.append(Problem("finish", f"must be true or false (got {literal(finish)})"))
+    if finish is not None and idle_after is not None:
+        problems.append(Problem("idle_after", "is for streams that go on, finish for those that end: drop one"))
+    wrong = None if idle_after is None else clock_problem(idle_after)
+    if wrong is not None:
+        problems.append(Problem("idle_after", wrong))
+    if problems:
+        raise ConfigError(*problems)
+    if finish is not None:
+        return Ticking(finish=finish)
+    return None if idle_after is None else Ticking(parse(idle_after).length, started=time.time_ns() // 1000)
+
+
+def _arrow_schema(df: "DataFrame") -> Any:
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
+    if "timezone" in signature(to_arrow_schema).parameters:
+        return to_arrow_schema(df.schema, timezone=zone)
+    schema = to_arrow_schema(df.schema)  # PySpark 4.1, which says UTC of every instant
+    return pa.schema(
+        field.with_type(pa.timestamp("us", zone)) if getattr(field.type, "tz", None) else field for field in schema
+    )
+
+
+def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
+    named = {role: spark.conf.get(f"spark.skyband.backends.{role}", None) for role in query.asked_roles}
+    return {role: name for role, name in named.items() if name is not None}
+
+
+def shard_count(query: Query, shards: int | None = None) -> int:
+    """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
+    count = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
+    if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+        raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(count)})"))
+    if count > MOST_SHARDS:
+        raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(count)})"))
+    reason = query.one_shard if query.answers == ALL else "what changed is told of one answer, not of several shards'"
+    if count > 1 and not query.by and reason is not None:
+        message = f"{reason}: use shards = 1, or group with `by` (got {count})"
+        raise ConfigError(Problem("shards", message))
+    return count
+
+
+def _check_session(spark: "SparkSession", plan: ShardedPlan) -> None:
+    provider = "spark.sql.streaming.stateStore.providerClass"
+    if spark.conf.get(provider, "") != ROCKSDB:
+        raise EngineError(
+            f"streaming state needs the RocksDB store: call skyband.spark.session() for the session, "
+            f"or set {provider}={ROCKSDB} on yours"
+        )
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))
+    if partitions > 4 * plan.shards:
+        warnings.warn(
+            f"spark.sql.shuffle.partitions is {partitions} for {plan.shards} shards; each partition commits "
+            f"its state in every micro-batch, so set it to about {plan.shards} before the first start",
+            stacklevel=4,
+        )

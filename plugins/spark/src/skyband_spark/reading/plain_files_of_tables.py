@@ -1,0 +1,161 @@
+"""Tables that Spark reads without a connector of its own: their plain files, found through their log."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve
+from skyband.errors import ConfigError, EngineError, Problem
+from skyband_jobs.files.source_files import Files, layout_of
+from skyband_jobs.files.where_and_select import Shape
+from skyband_jobs.formats import TablePart, TableRows
+from skyband_jobs.job.model import Sink, Source, local_path
+from skyband_jobs.job.table_location import in_process, keys_of
+
+from skyband_spark.reading.python_file_reader import MASTER, Choice, as_spark, choose_reader, file_frame, settings_of
+from skyband_spark.reading.table_parts import TableParts
+
+
+def is_ours(session: Any, table: Source | Sink) -> bool:
+    """Whether a table is read or written in this process, by a plugin's format, and not by a connector of Spark's."""
+    return in_process(table, lambda name: str(session.conf.get(name, ""))) is not None
+
+
+def table_frame(session: Any, source: Source, columns: Iterable[str] | None = None) -> tuple[Any, Choice]:
+    """The rows of a table as it is now, as a DataFrame, and who reads its files: `rest` of it is still to do.
+
+    Raises EngineError for a stream, which only a connector reads, ConfigError where the table is more than its files
+    and Python does not read it.
+    """
+    if source.stream:
+        raise EngineError(
+            f"Spark reads a stream from {source.format} with its connector only: configure it under [spark], read the "
+            "table as a batch (source.stream = false), or use --engine local"
+        )
+    bound = in_process(source)
+    assert bound is not None, source.format
+    try:
+        table = bound.read(keys_of(source))
+        choice, names = _choice(source, table, lambda folder: settings_of(session, _plain(source, folder)), columns)
+        schema = table.schema
+    except ConfigError as error:
+        raise ConfigError(*(one.within("source") for one in error.problems)) from error
+    if choice.files is not None:
+        return file_frame(session, choice, columns), choice
+    spark_schema = _spark_schema(schema)
+    return session.read.schema(spark_schema).parquet(*names) if names else session.createDataFrame(
+        [], spark_schema
+    ), choice
+
+
+def table_choice(source: Source, settings: Mapping[str, str], columns: Iterable[str]) -> Choice | None:
+    """Who will read the files of a table on Spark; None where that is a connector's, or there is none to read.
+
+    settings: those of the session, as far as they are known.
+    """
+    bound = in_process(source, lambda name: str(settings.get(name, "")))
+    if bound is None or source.stream:
+        return None
+    try:
+        return _choice(source, bound.read(keys_of(source)), lambda _: settings, columns)[0]
+    except ConfigError:  # which a run tells
+        return None
+
+
+def _choice(
+    source: Source, table: TableRows, settings: Callable[[str], Mapping[str, Any]], columns: Iterable[str] | None
+) -> tuple[Choice, Sequence[str]]:
+    """Who reads a table, and its files where these are all of it.
+
+    settings: those of the session, by the folder of the files. Raises ConfigError where the table is more than its
+    files, and nobody here reads it.
+    """
+    names: Sequence[str] = ()
+    why = ""
+    try:
+        names = table.plain_files()
+        parts = None if source.reader == "spark" or _are_here(names) else table.parts()
+    except ConfigError as error:
+        parts = None if source.reader == "spark" else table.parts()
+        if parts is None:
+            raise
+        why = error.problems[0].message.partition(", which Spark")[0]
+    if parts:
+        return _by_parts(source, parts, table.schema, settings, why), ()
+    return _by_files(source, names, table.schema, settings(_folder(names)), columns), names
+
+
+def _are_here(names: Sequence[str]) -> bool:
+    return all(local_path(name) is not None for name in names)
+
+
+def _by_parts(
+    source: Source,
+    parts: Sequence[TablePart],
+    schema: Any,
+    settings: Callable[[str], Mapping[str, Any]],
+    why: str,
+) -> Choice:
+    """A table whose parts Python reads, as Spark's own reader does not know what it is beyond its files: `why`.
+
+    Elsewhere they are reached by the table's own settings, which each part has.
+    """
+    here = [part.place for part in parts if local_path(part.place) is not None]
+    if source.reader == "auto" and here and not _is_local(settings(_folder(here[:1]))):
+        message = (
+            'executors may not reach its files, and only Python reads them; where all do, set source.reader = "files"'
+        )
+        raise ConfigError(Problem("reader", f"{why}: {message}"))
+    plain = evolve(source, explode=None, where=None, select=None)
+    try:
+        shape, rest = Shape.of(source), plain
+        columns = shape.schema(schema)
+    except ConfigError:
+        shape, rest, columns = Shape(), source, schema
+    return Choice(TableParts(tuple(parts), schema, shape, columns), rest, why)
+
+
+def _is_local(settings: Mapping[str, Any]) -> bool:
+    """Whether all that reads is of this machine, or reaches what it has."""
+    return str(settings.get(MASTER) or "local").startswith("local")
+
+
+def _by_files(
+    source: Source, names: Sequence[str], schema: Any, settings: Mapping[str, Any], columns: Iterable[str] | None
+) -> Choice:
+    """Who reads the files that a table consists of: as those of a folder of Parquet files, in its own order.
+
+    Raises ConfigError where `source.reader` says "files" and they cannot be read so.
+    """
+    import pyarrow as pa
+
+    paths = [path for path in map(local_path, names) if path is not None and path.exists()]
+    if not paths or len(paths) < len(names):
+        return Choice(None, source, "its files are not of this machine" if names else "it has no files")
+    plain = _plain(source, _folder(names))
+    columns_there = pa.schema([(field.name, as_spark(field.type) or field.type) for field in schema])
+    files = Files(plain, tuple(paths), columns_there, Shape(), columns_there, layout_of(plain))
+    try:
+        files = files.shaped(Shape.of(source))
+    except ConfigError:
+        if source.reader == "files":
+            raise
+        return Choice(None, source, "where or select is known to Spark only")
+    choice = choose_reader(plain, settings, columns, files)
+    return choice if choice.files is not None else Choice(None, source, choice.why)
+
+
+def _plain(source: Source, folder: str) -> Source:
+    """A source of just the files of a table."""
+    return evolve(source, format="parquet", path=folder, table=None, catalog={}, options={})
+
+
+def _folder(names: Sequence[str]) -> str:
+    """The folder that all files are in."""
+    return os.path.commonpath([os.path.dirname(name) for name in names]) if names else ""  # noqa: PTH120 - or an address
+
+
+def _spark_schema(schema: Any) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)

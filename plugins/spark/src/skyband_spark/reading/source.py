@@ -1,0 +1,112 @@
+"""The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`, and the plan for them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from skyband.errors import ConfigError
+from skyband.watermark import Ticking
+from skyband_jobs.files.source_files import Files, open_files
+from skyband_jobs.files.table_source import Table
+from skyband_jobs.files.where_and_select import OnlySparkError
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.model import Source, option_text
+
+from skyband_spark import catalog_table
+from skyband_spark import program as spark
+from skyband_spark.errors import sql_of
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.reading.plain_files_of_tables import is_ours, table_frame
+from skyband_spark.reading.python_file_reader import choose_reader, file_frame, loaded_path, settings_of, spark_defaults
+
+
+def source_frame(session: Any, job: CheckedJob) -> Any:
+    """The DataFrame of a job's source."""
+    return open_source(session, job)[0]
+
+
+def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
+    """The DataFrame of a job's source, and who reads its files, where there is a choice."""
+    return _open(session, job.source, job.query.columns, job.rows)
+
+
+def second_table(session: Any, job: CheckedJob) -> Any:
+    """The second table of a job's query: a streaming DataFrame of it, or all its rows; None where there is none.
+
+    Raises ConfigError where it cannot be read.
+    """
+    from skyband_jobs.running.broadcast import all_columns, of_second, read_broadcast
+
+    if job.broadcast is None:
+        return None
+    try:
+        if not job.broadcast.stream and _is_read_here(all_columns(job.broadcast, job.query)):
+            return read_broadcast(job.broadcast, job.query)
+        return _open(session, all_columns(job.broadcast, job.query))[0]
+    except ConfigError as error:
+        raise ConfigError(*(one.within(f"query.{job.query.broadcast}") for one in of_second(error.problems))) from error
+
+
+def _is_read_here(source: Source) -> bool:
+    """Whether this process can read all of a source, its `where` and `select` too."""
+    try:
+        return open_files(source) is not None
+    except OnlySparkError:
+        return False
+
+
+def _open(
+    session: Any, source: Source, columns: Sequence[str] | None = None, rows: Files | Table | None = None
+) -> tuple[Any, str | None]:
+    if is_ours(session, source):
+        frame, choice = table_frame(session, source, columns)
+        return shaped(frame, choice.rest), str(choice)
+    if catalog_table.is_named(source):
+        return shaped(catalog_table.table_frame(session, source, text_options(source.options)), source), None
+    if not source.of_files:
+        return shaped(read_by_spark(session, source), source), None
+    choice = choose_reader(source, settings_of(session, source), columns, rows)
+    if choice.files is None:
+        return shaped(read_by_spark(session, source), source), str(choice)
+    return shaped(file_frame(session, choice, columns), choice.rest), str(choice)
+
+
+def read_by_spark(session: Any, source: Source) -> Any:
+    """The rows of a source as Spark's own reader gives them, before `explode`, `where` and `select`."""
+    defaults = spark_defaults(source)
+    reader = session.read.format(source.format).options(**defaults, **text_options(source.options))
+    path = [] if source.path is None else [loaded_path(source)]
+    if source.stream:
+        schema = source.schema
+        if schema is None and source.of_files:
+            schema = reader.load(*path).schema  # as a batch, because streams of files do not look for themselves
+        reader = session.readStream.format(source.format).options(**defaults, **text_options(source.options))
+        reader = reader.schema(schema) if schema is not None else reader
+    elif source.schema is not None:
+        reader = reader.schema(source.schema)
+    return reader.load(*path)
+
+
+def plan_for(job: CheckedJob, source: Any, shards: int | None, ticking: Ticking | None = None) -> ShardedPlan:
+    """What is to be done with the DataFrame of a job's source, on as many shards."""
+    return spark.plan_of(source, job.query, job.backends, shards, ticking, job.bindings)
+
+
+def shaped(rows: Any, source: Source) -> Any:
+    """The rows of `explode`, those that `where` leaves, with the columns of `select`."""
+    if source.explode is not None:
+        with sql_of("source.explode"):
+            rows = rows.selectExpr(f"inline(`{source.explode.replace('`', '``')}`)")
+    if source.where is not None:
+        with sql_of("source.where"):
+            rows = rows.where(source.where)
+    if source.select is None:
+        return rows
+    for place, column in enumerate(source.select):
+        with sql_of(f"source.select[{place}]"):
+            rows.selectExpr(column)
+    return rows.selectExpr(*source.select)
+
+
+def text_options(options: Any) -> dict[str, str]:
+    """Options as Spark takes them."""
+    return {name: option_text(value) for name, value in options.items()}

@@ -1,0 +1,75 @@
+"""What a job was when it began its checkpoint, beside what the state knows: changes that nobody would see are refused.
+
+The state knows its query, its backends and the types of its columns. It does not know which rows it was given, nor in
+which format its answers were written.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from skyband.errors import ConfigError, EngineError, Problem
+from skyband_jobs.job.model import Job
+
+from skyband_spark.savepoints.savepoint import fact_text, source_facts
+from skyband_spark.sink_log import latest
+
+RECORD = "skyband-job.json"
+_QUERY = "query."
+_ROWS = "answers would be made of rows chosen in two ways"
+_REASONS = {
+    "source.explode": _ROWS,
+    "source.where": _ROWS,
+    "source.select": _ROWS,
+    "sink.format": "answers in two formats in one place cannot be read together",
+}
+_POSITION = "how far the other one was read means nothing in this"
+
+
+def check_goes_on(job: Job, checkpoint: Path) -> None:
+    """Raise ConfigError, with every change, where the job may not go on with a checkpoint; else record what it is.
+
+    Of a stream that failed before its first micro-batch the record is written anew.
+    """
+    path, now = checkpoint / RECORD, _facts(job)
+    before = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
+    names = {*before, *(name for name in now if before and name.startswith(_QUERY))}
+    problems = [
+        Problem(name, f"was {fact_text(before.get(name))} when the checkpoint was begun "
+                f"(got {fact_text(now.get(name))}): {_reason(name)}; change it back, or give the changed job a new "
+                "checkpoint and a new path")
+        for name in sorted(names)
+        if before.get(name) != now.get(name)
+    ]  # fmt: skip
+    if problems:
+        raise ConfigError(*problems)
+    if before != now:
+        partial = path.with_name(f".{RECORD}.partial")
+        try:
+            partial.write_text(json.dumps(now, indent=2) + "\n", "utf-8")
+            partial.replace(path)
+        except OSError as error:
+            raise EngineError(f"the checkpoint {str(checkpoint)!r} cannot be written: {error.strerror}") from error
+
+
+def _facts(job: Job) -> dict[str, Any]:
+    source = {f"source.{name}": value for name, value in source_facts(job.source).items()}
+    second = job.broadcast
+    if second is None or not second.stream:
+        return {**source, "sink.format": job.sink.format}
+    rules = {f"{_QUERY}{job.query.broadcast}.{name}": value for name, value in source_facts(second).items()}
+    return {**source, **rules, "sink.format": job.sink.format}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        record = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise EngineError(f"damaged: {str(path)!r}: {type(error).__name__}: {error}; remove it") from error
+    return record if isinstance(record, dict) else {}
+
+
+def _reason(name: str) -> str:
+    return _REASONS.get(name, _POSITION)

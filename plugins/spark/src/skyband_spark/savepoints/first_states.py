@@ -1,0 +1,121 @@
+"""An operator that begins with emitted states, one of each group: as if it had seen all rows before their moment."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from skyband import snapshot
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import plain_type
+from skyband.config.literals import literal
+from skyband.errors import ConfigError, Problem
+from skyband.groups.processor import GroupProcessor, RegularProcessor
+from skyband.operator.operator import Operator
+from skyband.queries.query import Query
+from skyband.registry import Binding
+from skyband.states.coverage import Coverage
+from skyband.states.state import State
+from skyband_jobs.files.states_table import GroupState, StatesTable
+
+
+def begin_with_states(operator: Operator, table: StatesTable, at: int | None = None) -> int:
+    """Let a fresh operator of a whole stream begin with a table's states; returns the moment from which it goes on.
+
+    at: a moment of the table, the newest where it is None. Raises ConfigError with everything that does not fit,
+    InputError where the table is none or has no such moment, SnapshotError where a state is damaged.
+    """
+    query, schema = operator.query, operator.schema
+    if query.rows:
+        message = "are in rows: a state does not say which of the source's rows it counted; begin with history"
+        raise ConfigError(Problem("query.windows", message))
+    if query.zone_column is not None:
+        message = f"have a zone for each group, of {query.zone_column!r}, and states go on in one: begin with history"
+        raise ConfigError(Problem("query.windows", message))
+    _check_grouping(query, table)
+    moment, groups = table.as_of(at)
+    _check_states(operator, groups)
+    values = _values(query, schema, groups)
+    keys = hash_columns(values.columns) if query.by else np.zeros(len(groups), np.uint64)
+    processors = []
+    for each in groups:
+        processor = operator.fresh_processor()
+        assert each.state.covers is not None
+        _check_length(processor, moment, each.state.covers)
+        processor.begin_with_state(each.state, snapshot.decode(each.blob).arrays, moment)
+        processors.append(processor)
+    latest = max((each.state.latest for each in groups if each.state.latest is not None), default=moment - 1)
+    operator.begin_with(keys, values, processors, moment, latest)
+    return moment
+
+
+def _check_grouping(query: Query, table: StatesTable) -> None:
+    if sorted(query.by) == sorted(table.grouping):
+        return
+    grouping = ", ".join(table.grouping) or "none"
+    message = f"the states are of groups by {grouping}, and do not know the rows of their groups, to group them anew"
+    raise ConfigError(Problem("query.by", f"{message} (got {', '.join(query.by) or 'none'})"))
+
+
+def _check_states(operator: Operator, groups: Sequence[GroupState]) -> None:
+    query = operator.query
+    first = groups[0].state
+    problems = [problem.within("query") for problem in query.state_problems(first, operator.schema)]
+    if problems:
+        raise ConfigError(*problems)
+    for each in groups:
+        problems = _backend_problems(query, operator.bindings, each.state)
+        if each.state is not first:
+            problems += [problem.within("query") for problem in query.state_problems(each.state, operator.schema)]
+        if problems:
+            raise ConfigError(*problems)
+
+
+def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: State) -> list[Problem]:
+    role = state.info.role
+    if role not in bindings:
+        return [Problem("query.kind", f"the states are of {state.key}, which {query.kind} has no use for")]
+    binding = bindings[role]
+    if binding.info.name != state.info.name:
+        message = f"the states are of {state.key}, and only the backend that made a state reads it"
+        return [Problem(f"backends.{role}", f"{message}: choose {state.info.name} (got {binding.info.name})")]
+    own_keys = query.backend_parameters(role)
+    here = _plain(binding.create(**own_keys).parameters())
+    problems = []
+    for name, value in here.items():
+        before = state.parameters.get(name)
+        if name not in query.open_parameters(role) and snapshot.text(before) != snapshot.text(value):
+            place = f"query.{name}" if name in own_keys else f"backends.{role}.{name}"
+            problems.append(
+                Problem(
+                    place, f"the states were made with {name} = {literal(before)}: take that (got {literal(value)})"
+                )
+            )
+    return problems
+
+
+def _check_length(processor: GroupProcessor, moment: int, covers: Coverage) -> None:
+    """Raise ConfigError where the next answers need rows that the state has forgotten."""
+    start = processor.earliest_start(moment) if isinstance(processor, RegularProcessor) else moment
+    if covers.rows or start < covers.since:
+        message = f"the states cover {covers.length}, rows before {covers.show(covers.since)} were forgotten"
+        remedy = f"the next answers need those from {covers.show(start)} on: make no window longer"
+        raise ConfigError(Problem("query.windows", f"{message}, and {remedy}"))
+
+
+def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa.RecordBatch:
+    """The grouping columns of the groups, in the types that the source has."""
+    columns = []
+    for entry in query.group_fields(schema):
+        name, kind = entry.name, plain_type(entry.type)
+        column = pa.array([each.group[name] for each in groups])
+        try:
+            columns.append(column.cast(kind))
+        except pa.ArrowException as error:
+            message = f"column {name!r} is {column.type} in the states, and {kind} in the source"
+            raise ConfigError(Problem("query.by", f"{message}: {error}")) from error
+    return pa.RecordBatch.from_arrays(columns, list(query.by))
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}

@@ -1,0 +1,224 @@
+"""A savepoint: one folder with all that a stream goes on from, which no other file or folder is needed for.
+
+savepoint.json   what made it, the query and source, how far time and the source had come, and what is beside it
+states/          a snapshot of each shard
+source/          Spark's log of the files read, where the source is of files
+rules/           the same of the query's second table, where that is a stream
+"""
+
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs import frozen
+from skyband.config.durations import Duration
+from skyband.config.literals import literal
+from skyband.config.redaction import without_passwords
+from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
+from skyband.queries import make_query
+from skyband.queries.grouping_sets import GroupingSets
+from skyband.queries.query import Query
+from skyband.version import __version__
+from skyband_jobs.job.model import Job, Source, local_path
+
+FORMAT = 2
+
+MANIFEST, STATES, SOURCE, SECOND = "savepoint.json", "states", "source", "rules"
+_TOPICS = ("subscribe", "subscribepattern", "assign")
+"""Options that say what a source is, besides its format and path."""
+
+
+@frozen
+class Position:
+    """How far a stream had read its source."""
+
+    source: Mapping[str, Any]
+    """The source's format, path and topics."""
+    offset: str
+    """As Spark writes it."""
+    log: Path | None
+    """Spark's log of the files read."""
+
+
+@frozen
+class Savepoint:
+    """What a folder holds."""
+
+    folder: Path
+    id: str
+    made_by: Mapping[str, str]
+    """Versions: of Skyband, of Spark, of the distributions that brought the backends."""
+    query: Query
+    shards: int
+    watermark: int | None
+    position: Position | None
+    """None where it was made of history: the stream begins where its own source does."""
+    second: Position | None = None
+    """How far the query's second table was read, where that was a stream."""
+
+    def snapshots(self) -> list[bytes]:
+        """The state of each shard, by its number. Raises SnapshotError where one is not there or of another size."""
+        files = _files_by_shard(_manifest(self.folder))
+        return [_state(self.folder / STATES / name, size) for name, size in files]
+
+
+def source_facts(source: Source) -> dict[str, Any]:
+    """What a source is and which rows are taken of it, beyond how it is read: a position means nothing in another.
+
+    Without the passwords of its path, which may change: this is written down.
+    """
+    topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
+    table = {} if source.table is None else {"table": source.table}
+    select = None if source.select is None else list(source.select)
+    path = None if source.path is None else without_passwords(source.path)
+    rows = {"explode": source.explode, "where": source.where, "select": select}
+    return {"format": source.format, "path": path, **table, **topics, **rows}
+
+
+def fact_text(value: Any) -> str:
+    """One of these facts in an error."""
+    return "nothing" if value is None else literal(value)
+
+
+def checkpoint_of(job: Job) -> Path:
+    """A stream's checkpoint on this machine. Raises ConfigError where it has none."""
+    if job.sink.checkpoint is None:
+        raise ConfigError(Problem("sink.checkpoint", "is missing: only a stream with a checkpoint has a state"))
+    folder = local_path(job.sink.checkpoint)
+    if folder is None:
+        raise ConfigError(Problem("sink.checkpoint", f"must be on this machine (got {job.sink.checkpoint!r})"))
+    return folder
+
+
+def check_free(folder: Path) -> None:
+    """Raise EngineError unless a savepoint can be written there."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise EngineError(f"{str(folder)!r} is there already: name another folder for the savepoint")
+
+
+def write(
+    folder: Path,
+    query: Query,
+    snapshots: Sequence[bytes],
+    watermark: int | None,
+    versions: Mapping[str, str],
+    position: Position | None,
+    second: Position | None = None,
+) -> Savepoint:
+    """Write a savepoint of a snapshot of each shard, by its number; second: of the query's second table.
+
+    `folder` is complete or not there, whenever this is interrupted.
+    """
+    check_free(folder)
+    identity = uuid.uuid4().hex
+    partial = folder.parent / f".{folder.name}.{identity}.partial"
+    partial.mkdir(parents=True)
+    try:
+        (partial / STATES).mkdir()
+        states = []
+        for number, snapshot in enumerate(snapshots):
+            name = f"{number:05}.skyband"
+            (partial / STATES / name).write_bytes(snapshot)
+            states.append({"file": name, "bytes": len(snapshot), "shard": number})
+        sources = {}
+        for name, where in ((SOURCE, position), (SECOND, second)):
+            if where is not None and where.log is not None:
+                shutil.copytree(where.log, partial / name)
+            sources[name] = None if where is None else {**where.source, "offset": where.offset}
+        manifest = {
+            "format": FORMAT, "id": identity, "made_by": {"skyband": __version__, **versions},
+            "query": _keys(query), "watermark": watermark, **sources, "states": states,
+        }  # fmt: skip
+        (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+        _to_disk(partial)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)  # there is none once it is renamed
+    return read(folder)
+
+
+def read(folder: Path) -> Savepoint:
+    """Raises EngineError where there is no savepoint, SnapshotError where it is damaged or of a newer Skyband."""
+    manifest = _manifest(folder)
+    if manifest.get("format") != FORMAT:
+        made_by = manifest.get("made_by")
+        by = made_by.get("skyband") if isinstance(made_by, dict) else None
+        message = f"was made by skyband {by}, this is {__version__}"
+        raise SnapshotError(f"the savepoint {str(folder)!r} {message}: read it with that one, or make it again")
+    try:
+        position = _position(manifest["source"], folder / SOURCE)
+        second = _position(manifest.get(SECOND), folder / SECOND)
+        shards = len(_files_by_shard(manifest))
+        return Savepoint(
+            folder, str(manifest["id"]), dict(manifest["made_by"]), make_query(manifest["query"]), shards,
+            manifest["watermark"], position, second,
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {type(error).__name__}: {error}") from error
+
+
+def _position(source: Any, log: Path) -> Position | None:
+    """How far a source was read, as a manifest says it."""
+    if source is None:
+        return None
+    facts = {name: value for name, value in source.items() if name != "offset"}
+    return Position(facts, str(source["offset"]), log if log.is_dir() else None)
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    if not (folder / MANIFEST).is_file():
+        message = f"holds no {MANIFEST}" if folder.is_dir() else "is not there"
+        raise EngineError(f"the savepoint {str(folder)!r} {message}: `skyband savepoint JOB DIR` makes one")
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST}: {error}") from error
+    if not isinstance(manifest, dict):
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST} holds no table")
+    return manifest
+
+
+def _files_by_shard(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """The file of each shard's state, by its number, and its size."""
+    files = {}
+    for entry in manifest["states"]:
+        name = str(entry["file"])
+        if Path(name).name != name:
+            raise ValueError(f"{name!r} is no name of a file")
+        files[entry["shard"]] = (name, int(entry["bytes"]))
+    if [*sorted(files)] != [*range(len(manifest["states"]))] or not files:
+        raise ValueError(f"{len(manifest['states'])} states are of the shards {sorted(files)}")
+    return [files[number] for number in range(len(files))]
+
+
+def _state(path: Path, size: int) -> bytes:
+    if not path.is_file() or path.stat().st_size != size:
+        raise SnapshotError(f"the savepoint is damaged: {str(path)!r} should have {size:,} bytes")
+    return path.read_bytes()
+
+
+def _keys(query: Query) -> dict[str, Any]:
+    """A query's keys as data, files that they named read."""
+    keys = attrs.asdict(query, filter=lambda entry, value: entry.init and value is not None, value_serializer=_plain)
+    return {"kind": query.kind, **keys}
+
+
+def _plain(_: Any, __: Any, value: Any) -> Any:
+    if isinstance(value, Duration):
+        return str(value)
+    if isinstance(value, GroupingSets):
+        return [list(names) for names in value.sets]
+    return [_plain(None, None, entry) for entry in value] if isinstance(value, list | tuple) else value
+
+
+def _to_disk(folder: Path) -> None:
+    """Have all files of a folder written before it gets its name."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())

@@ -1,0 +1,171 @@
+"""Starts a stream from a savepoint: makes its checkpoint, from which it then goes on as from any other."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
+from skyband.operator.resharding import take_over
+from skyband.version import __version__
+from skyband_jobs.job.model import Job, Source, local_path
+
+from skyband_spark import program as spark
+from skyband_spark import sink_log as spark_sink_log
+from skyband_spark.errors import python_was_late
+from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.savepoints import savepoint
+from skyband_spark.savepoints.savepoint import Position, Savepoint, checkpoint_of, fact_text
+from skyband_spark.savepoints.stream_lock import in_use
+
+_STARTS = 3
+"""How often it is tried where Spark gives up waiting for its first Python, as a busy machine has it."""
+
+MARK = "from-savepoint.json"
+_PREFIX, _SUFFIX = ".skyband-", ".partial"
+_OWN = "skyband-partial.json"
+"""Says of a folder that it is ours, and for which checkpoint: no other is removed."""
+
+
+def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
+    """Make the checkpoint of a job with this plan that goes on from the savepoint in `folder`.
+
+    Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
+    Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
+    """
+    from skyband_spark.frames.checkpoint_from_states import SEEDS
+
+    contents = savepoint.read(folder)
+    checkpoint = checkpoint_of(job)
+    if _is_begun(checkpoint, contents):
+        return
+    _check_source(job, contents)
+    sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
+    if sink is not None and not spark_sink_log.is_seeded(sink, SEEDS):
+        spark_sink_log.check_belong(checkpoint, sink)
+    ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
+    plan = evolve(plan, ticking=ticking)
+    states = take_over(contents.snapshots(), contents.query, lambda shared: _operator(plan, shared), plan.shards)
+    with _partial_folder(checkpoint) as partial:
+        snapshots, second = [operator.snapshot() for operator in states], _second(job) is not None
+        path = _write(session, plan, snapshots, contents, partial, checkpoint, second)
+        if sink is not None:
+            spark_sink_log.seed(sink, SEEDS)
+        if checkpoint.exists():
+            checkpoint.rmdir()  # it is empty
+        path.rename(checkpoint)
+
+
+@contextmanager
+def _partial_folder(checkpoint: Path) -> Iterator[Path]:
+    """A folder beside the checkpoint that is to be, gone afterwards, as are those that killed starts left."""
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    whose = json.dumps({"checkpoint": checkpoint.name})
+    for mark in checkpoint.parent.glob(f"{_PREFIX}*{_SUFFIX}/{_OWN}"):
+        if not mark.parent.is_symlink() and mark.is_file() and mark.read_text("utf-8") == whose:
+            with suppress(EngineError), in_use(mark.parent):  # another start is at it
+                shutil.rmtree(mark.parent)
+    partial = Path(tempfile.mkdtemp(_SUFFIX, _PREFIX, checkpoint.parent))
+    with in_use(partial):
+        (partial / _OWN).write_text(whose, "utf-8")
+        try:
+            yield partial
+        finally:
+            shutil.rmtree(partial)
+
+
+def _write(
+    session: Any,
+    plan: ShardedPlan,
+    snapshots: list[bytes],
+    savepoint: Savepoint,
+    partial: Path,
+    checkpoint: Path,
+    second: bool,
+) -> Path:
+    """The checkpoint, complete but for its place; second: whether the stream has a second source, of rules."""
+    from skyband_spark.frames.checkpoint_from_states import set_place, set_position, write_checkpoint
+
+    for starts in range(1, _STARTS + 1):
+        folder = partial / str(starts)
+        folder.mkdir()
+        try:
+            path = write_checkpoint(session, plan, snapshots, folder, second)
+            break
+        except Exception as error:
+            if starts == _STARTS or not python_was_late(error):
+                raise
+    set_place(path, checkpoint)
+    positions = [savepoint.position, *([savepoint.second] if second else [])]
+    for number, position in enumerate(positions):
+        if position is None:
+            set_position(path, number=number)
+        else:
+            set_position(path, position.offset, position.log, number)
+    mark = {"savepoint": savepoint.id, "skyband": __version__}
+    (path / MARK).write_text(json.dumps(mark), "utf-8")
+    return path
+
+
+def _operator(plan: ShardedPlan, shared: bool) -> Any:
+    from skyband.operator.operator import Operator
+
+    return Operator(plan.query, plan.bindings, plan.schema, shared and not plan.query.by)
+
+
+def _is_begun(checkpoint: Path, savepoint: Savepoint) -> bool:
+    """Whether the checkpoint began with this savepoint. Raises EngineError where it began with anything else."""
+    if not checkpoint.exists() or (checkpoint.is_dir() and not any(checkpoint.iterdir())):
+        return False
+    mark = _mark(checkpoint)
+    if mark is not None and mark.get("savepoint") == savepoint.id:
+        return True
+    raise EngineError(
+        f"the checkpoint {str(checkpoint)!r} is of a stream that has begun otherwise: run the job without --from to go "
+        "on with it, or choose another sink.checkpoint and sink.path"
+    )
+
+
+def _mark(checkpoint: Path) -> dict[str, Any] | None:
+    """What is written of the savepoint that a checkpoint began from; None where it began otherwise."""
+    path = checkpoint / MARK
+    if not path.is_file():
+        return None
+    try:
+        mark = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise SnapshotError(f"damaged: {str(path)!r}: {type(error).__name__}: {error}") from error
+    return mark if isinstance(mark, dict) else {}
+
+
+def _check_source(job: Job, contents: Savepoint) -> None:
+    """Raise ConfigError where a position in the savepoint's sources means nothing in the job's."""
+    problems = _moved("source", contents.position, job.source)
+    problems += _moved(f"query.{job.query.broadcast}", contents.second, _second(job))
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _second(job: Job) -> Source | None:
+    """The query's second table, where it is a stream."""
+    return job.broadcast if job.broadcast is not None and job.broadcast.stream else None
+
+
+def _moved(key: str, position: Position | None, source: Source | None) -> list[Problem]:
+    """What of a source under a key is other than where a savepoint was made. One that is no more is no matter."""
+    if position is None or source is None:
+        return []
+    before, here = position.source, savepoint.source_facts(source)
+    return [
+        Problem(
+            f"{key}.{name}",
+            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(here.get(name))}), and it "
+            "goes on where that was left: rows would be lost or read twice; change it back",
+        )
+        for name in sorted({*before, *here})
+        if before.get(name) != here.get(name)
+    ]

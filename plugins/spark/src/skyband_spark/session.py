@@ -1,0 +1,180 @@
+"""The Spark session a job runs in: its settings, its log, and its errors in one sentence."""
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from skyband.errors import ConfigError, EngineError
+from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.job.model import AVAILABLE_NOW, Job, local_path
+from skyband_jobs.running.progress import Progress
+
+from skyband_spark import program as spark
+from skyband_spark.errors import is_gone
+from skyband_spark.frames.java_check import require_classic, require_java
+from skyband_spark.frames.spill_folder import PREFIX, remove_old_leftovers
+from skyband_spark.warming.precompile import Warming
+
+_DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
+LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
+"""Where Spark runs in one process on this machine, nobody else has any business with it: it would listen on the
+machine's address, and show a page without a password. A job's `[spark]` may say otherwise."""
+
+COMPILED_ONCE = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""Where a job ends with its files, and these are small. Java compiles what runs often a second time, better:
+a third of the CPU of a run of seconds, and worth it over many rows, of which 500,000 take 30 to 45 % longer without.
+"""
+SMALL = 32 << 20
+"""Bytes of files, together: the demo has 8 MB for 500,000 rows."""
+
+
+def require_spark() -> Any:
+    """PySpark's SparkSession. Raises EngineError where PySpark or Java is missing, saying how to get it."""
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise EngineError(
+            "PySpark is not installed: pip install 'skyband[spark]', or answer without Spark: --engine local"
+        ) from error
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        require_classic()
+    require_java()
+    return SparkSession
+
+
+def spark_defaults(job: Job) -> dict[str, str | None]:
+    """The settings of a session of our own, which the job's replace; None: as Spark has it."""
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark, where and as it was told
+    master = job.spark.get("spark.master", "" if _is_configured() else "local")
+    alone = master.startswith("local") and not submitted
+    defaults: dict[str, str | None] = {**_DEFAULTS, **LOCAL} if alone else {**_DEFAULTS}
+    here = alone and _keeps_files_here(job)
+    defaults |= {key: value if here else None for key, value in spark.FEWER_FORKS.items()}
+    if alone and _is_short(job):
+        defaults |= COMPILED_ONCE
+    return defaults
+
+
+def _keeps_files_here(job: Job) -> bool:
+    return all(path is None or local_path(path) is not None for path in (job.sink.checkpoint, job.sink.path))
+
+
+def _is_short(job: Job) -> bool:
+    """Whether the job ends when it has read its files, which are on this machine and small."""
+    source, ends = job.source, not job.source.stream or job.sink.trigger == AVAILABLE_NOW
+    path = local_path(source.path) if ends and source.of_files and source.path is not None else None
+    try:
+        return path is not None and sum(file.stat().st_size for file in data_files(path)) <= SMALL
+    except OSError:  # files come and go, or may not be looked at: what is read says so itself
+        return False
+
+
+def _is_configured() -> bool:
+    """Whether Spark's own file of settings is there, which may name a cluster."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (None if home is None else str(Path(home, "conf")))
+    return folder is not None and Path(folder, "spark-defaults.conf").exists()
+
+
+@contextmanager
+def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
+    """The active session, or one of our own whose log goes to a file that is kept for a week where the run fails.
+
+    warming: what is to go on while our own starts.
+    """
+    active = require_spark().getActiveSession()
+    if active is not None:
+        yield active
+        return
+    progress.waiting("starting Spark")
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers inherit it: a `numpy.py` in the working folder is not numpy
+    shards = spark.shard_count(job.query, job.shards)
+    settings = {**spark_defaults(job), "spark.sql.shuffle.partitions": str(shards), **job.spark}
+    remove_old_leftovers()
+    log = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=".log", delete=False)  # noqa: SIM115 - outlives this
+    try:
+        if warming is not None:
+            warming.start(job)
+        with _output_to(log):
+            session = spark.session(job.name, **settings)
+        if warming is not None:
+            warming.wait(progress)
+        progress.ready()
+        _say_nothing_of_its_end(session)
+        try:
+            yield session
+        finally:
+            with _not_interrupted():
+                _stop(session)
+    except (ConfigError, KeyboardInterrupt):
+        Path(log.name).unlink(missing_ok=True)
+        raise
+    except BaseException:
+        progress.note(f"Spark's log: {log.name}")
+        raise
+    finally:
+        if warming is not None:
+            warming.stop()
+    Path(log.name).unlink(missing_ok=True)
+
+
+def _stop(session: Any) -> None:
+    """End a session; that it has ended already is told by what failed for it, if anything did."""
+    try:
+        session.stop()
+    except Exception as error:
+        if not is_gone(error):
+            raise
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in record.pathname
+
+
+def _say_nothing_of_its_end(session: Any) -> None:
+    """Spark's server for accumulators, and its client, write tracebacks where Java ends before they do, which the run's
+    own error tells."""
+    logging.getLogger().addFilter(_is_not_of_py4j)
+    server = getattr(session.sparkContext, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
+
+
+@contextmanager
+def _not_interrupted() -> Iterator[None]:
+    """Ctrl-C changes nothing while a session ends, which takes a second: Spark's own handler would cancel jobs then.
+
+    Only the main thread may say so; SIGTERM ends the process as ever.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _output_to(log: Any) -> Iterator[None]:
+    """What is started meanwhile (Java, and the workers it starts) writes to `log` for as long as it runs."""
+    sys.stderr.flush()
+    sys.stdout.flush()
+    originals = os.dup(1), os.dup(2)
+    os.dup2(log.fileno(), 1)
+    os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        for number, original in enumerate(originals, 1):
+            os.dup2(original, number)
+            os.close(original)
+        log.close()

@@ -1,0 +1,60 @@
+"""Whether a stream's checkpoint and the table it writes belong together: if not, answers are lost or there twice."""
+
+import json
+from pathlib import Path
+
+from skyband.errors import ConfigError, Problem
+from skyband_jobs.formats import BatchSink
+from skyband_jobs.job.model import Job, Sink, local_path
+from skyband_jobs.job.table_location import in_process, place_key, place_of
+from skyband_jobs.running.table_sink import is_free
+
+from skyband_spark.frames.checkpoint_from_states import SEEDS
+from skyband_spark.savepoints.start import MARK
+from skyband_spark.sink_log import latest
+
+
+def check_goes_on(job: Job, sink: BatchSink) -> None:
+    """Raise ConfigError where a stream's checkpoint and its table do not belong together: answers would be lost, or
+    there twice. What says no number is only looked at before the first micro-batch: it may have the answers of any."""
+    checkpoint = local_path(job.sink.checkpoint or "") if job.sink.checkpoint else None
+    if checkpoint is None:
+        return
+    stream = _stream_of(checkpoint)
+    committed, begun = (latest(checkpoint / log) for log in ("commits", "offsets"))
+    if not _says_numbers(job.sink):
+        if stream is None or begun <= _before_the_first(checkpoint):
+            is_free(job, sink)
+        return
+    last_number = None if stream is None else sink.latest(stream)
+    if stream is None or (last_number is None and committed <= _before_the_first(checkpoint)):
+        is_free(job, sink)
+        return
+    key, place = place_key(job.sink), place_of(job.sink)
+    anew = f"or begin anew with another {key} and checkpoint"
+    where = f"{place!r} has the answers of this stream up to micro-batch {last_number}"
+    if last_number is not None and last_number > begun:
+        message = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
+        raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
+    if last_number is None or last_number < committed:
+        where = where if last_number is not None else f"{place!r} has no answers of this stream"
+        message = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
+        raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
+
+
+def _says_numbers(sink: Sink) -> bool:
+    bound = in_process(sink)
+    return bound is not None and "streams" in bound.info.can
+
+
+def _before_the_first(checkpoint: Path) -> int:
+    """The last micro-batch of a checkpoint without answers to write: a savepoint was put in by the first ones."""
+    return max(SEEDS) if (checkpoint / MARK).is_file() else -1
+
+
+def _stream_of(checkpoint: Path) -> str | None:
+    """The id that Spark gave to the stream of a checkpoint; None where it has not begun."""
+    try:
+        return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
+    except (OSError, ValueError, KeyError, TypeError):  # Spark says itself what is wrong with it
+        return None

@@ -1,0 +1,1 @@
+"""Kernels compiled before the workers of Spark need them."""

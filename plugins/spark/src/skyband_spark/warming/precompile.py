@@ -1,0 +1,53 @@
+"""Compiles the kernels that a job calls while Spark starts, so that Spark's workers find them on disk.
+
+A kernel is compiled at its first call and kept for all later processes. Workers are fresh processes: they would compile
+in the midst of the first micro-batches, several of them the same kernels. So another process puts the job's first rows
+through its operator meanwhile, to no other end. Nothing depends on it: where it fails, workers compile as they go.
+Once it has, the next job with such a query goes without: `compiled_kernels_marker` knows that all is on disk.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from skyband_jobs.job.model import Job
+from skyband_jobs.running.progress import Progress
+
+from skyband_spark.warming import compiled_kernels_marker
+
+_PATIENCE = 60.0
+"""Seconds that a job waits for it once Spark is there."""
+
+
+class Warming:
+    """A process that compiles; `wait` for it before the first rows, `stop` it whatever comes."""
+
+    def __init__(self, path: str | Path, sets: Iterable[str]) -> None:
+        self._call = [sys.executable, "-P", "-m", "skyband_spark.warming.rehearsal", str(path), *sets]
+        """-P: a `numpy.py` in the working folder is not numpy."""
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started = 0.0
+
+    def start(self, job: Job) -> None:
+        """Begin, where workers run on this machine, the job's files are here, and its kernels may not be compiled."""
+        here = "PYSPARK_GATEWAY_PORT" not in os.environ and job.spark.get("spark.master", "local").startswith("local")
+        if here and job.source.of_files and job.source.select is None and not compiled_kernels_marker.is_current(job):
+            self._started = time.monotonic()
+            self._process = subprocess.Popen(self._call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def wait(self, progress: Progress) -> None:
+        """Until it is done."""
+        start = time.monotonic()
+        while self._process is not None and self._process.poll() is None and time.monotonic() < start + _PATIENCE:
+            seconds = time.monotonic() - self._started
+            progress.waiting(f"compiling kernels, once on this machine: {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
