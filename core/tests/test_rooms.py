@@ -92,16 +92,36 @@ def test_no_circle_of_files():
     assert sorted(left) == [], "these import each other, or what does"
 
 
-def test_core_imports_neither_specs_nor_a_plugin_and_specs_no_plugin():
-    outwards = [
+ENGINES_AND_JOBS = {
+    "skyband": set(),
+    "skyband_expressions": {"skyband"},
+    "skyband_jobs": {"skyband", "skyband_expressions"},
+    "skyband_spark": {"skyband", "skyband_expressions", "skyband_jobs"},
+    # Pages and checks of what jobs and Spark bring, imported where they are installed.
+    "skyband_specs": {"skyband", "skyband_expressions", "skyband_jobs", "skyband_spark"},
+}
+"""The distributions that are no family, and which others each may import."""
+
+
+def test_core_imports_no_guest_and_engines_and_jobs_no_family():
+    upwards = [
         f"{name} imports {target}"
         for name, targets in arrows(module_files()).items()
-        for target in targets
-        if name.partition(".")[0] in ("skyband", "skyband_specs")
-        and target.partition(".")[0]
-        not in ("skyband", *(["skyband_specs"] if name.startswith("skyband_specs") else []))
+        for target in sorted(targets)
+        if (home := name.partition(".")[0]) in ENGINES_AND_JOBS
+        and target.partition(".")[0] not in {home, *ENGINES_AND_JOBS[home]}
     ]
-    assert outwards == []
+    assert upwards == []
+
+
+def test_no_family_imports_spark():
+    """Only the demo of skyband-distinct may, which runs on it."""
+    families = [
+        name
+        for name, targets in arrows(module_files()).items()
+        if name.partition(".")[0] not in ENGINES_AND_JOBS and any(each.startswith("skyband_spark") for each in targets)
+    ]
+    assert families == ["skyband_distinct.demo.command"]
 
 
 def test_no_error_is_raised_from_itself():

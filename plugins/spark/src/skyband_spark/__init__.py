@@ -1,6 +1,6 @@
 """Skyband on Spark: one function from a DataFrame to the DataFrame of its answers, in batch and in streaming.
 
-from skyband_spark import program as spark
+from skyband import spark
 
 counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
 """
