@@ -4,7 +4,10 @@ import io
 import json
 import re
 import socket
+import threading
 import time
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPConnection
 from importlib.resources import files
 from types import SimpleNamespace
 from urllib.request import Request, urlopen
@@ -12,6 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError
+from skyband_jobs.metrics import server
 from skyband_jobs.metrics.export import exported
 from skyband_jobs.metrics.place import place_of, problems_of
 from skyband_jobs.running.progress import Progress, Totals
@@ -67,6 +71,69 @@ def test_the_endpoint_has_the_figures_of_the_run_while_it_runs():
             pass
     with socket.socket() as free:
         assert free.connect_ex((address.partition(":")[0], int(address.partition(":")[2]))) != 0
+
+
+@contextmanager
+def served(figures=TOTALS):
+    """The host and port of an endpoint that a run is watched at."""
+    out = io.StringIO()
+    progress = Progress(out)
+    with exported(job("127.0.0.1:0"), progress):
+        progress.micro_batch(figures)
+        host, port = re.search(r"metrics at http://(.+):(\d+)/metrics", out.getvalue()).groups()
+        yield host, int(port)
+
+
+def test_idle_clients_take_few_threads_and_are_hung_up_on(monkeypatch):
+    """So they take neither memory nor the run's file descriptors, and soon others are answered again."""
+    monkeypatch.setattr(server, "_SECONDS", 1.5)
+    before = threading.active_count()
+    with served() as address, ExitStack() as clients:
+        idle = [clients.enter_context(socket.create_connection(address, timeout=30)) for _ in range(60)]
+        for client in idle:
+            with suppress(OSError):
+                client.sendall(b"GET /metrics HTTP/1.1\r\nX-Slow: ")
+        assert _read_to_end(idle[-1]) == b"", "the server has come to the last of them"
+        assert threading.active_count() - before <= 1 + 2 * server._AT_ONCE
+        assert [_read_to_end(client) for client in idle] == [b""] * 60
+        assert scrape(":".join(map(str, address)))
+
+
+def _read_to_end(client):
+    try:
+        return client.recv(1)
+    except ConnectionError:
+        return b""
+
+
+@pytest.mark.parametrize(
+    "request_", [b"", b"\r\n", b"GET\r\n\r\n", b"\xff" * 70_000, b"POST /metrics HTTP/1.1\r\n\r\n"]
+)
+def test_what_is_no_request_ends_only_its_connection(request_):
+    with served() as address:
+        with socket.create_connection(address, timeout=30) as client, suppress(ConnectionError):
+            client.sendall(request_)
+            client.shutdown(socket.SHUT_WR)
+            client.recv(1)
+        assert scrape(":".join(map(str, address)))
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("127.0.0.1:9464", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("[::1]:9464", 200), ("127.8.9.1", 200),
+     ("evil.example", 403), ("evil.example:9464", 403), ("127.0.0.1.evil.example", 403), ("", 403), ("[", 403),
+     ("10.0.0.1", 403), ("localhost.evil.example", 403), ("evil.example@127.0.0.1@x", 403)],
+)  # fmt: skip
+def test_figures_are_given_to_who_asks_for_this_machine_by_its_own_names(host, status):
+    """A page of the web that has its own name lead to 127.0.0.1 asks by that name."""
+    with served() as address:
+        connection = HTTPConnection(*address, timeout=30)
+        connection.putrequest("GET", "/metrics", skip_host=True)
+        connection.putheader("Host", host)
+        connection.endheaders()
+        answer = connection.getresponse()
+        assert (answer.status, b"skyband" in answer.read()) == (status, status == 200)
+        connection.close()
 
 
 def test_the_file_is_whole_and_says_that_the_run_has_ended(tmp_path):

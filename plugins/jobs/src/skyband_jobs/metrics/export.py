@@ -1,5 +1,6 @@
 """Gives the figures of a run to Prometheus while it runs."""
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,14 +51,18 @@ def exported(job: Job, progress: Progress) -> Iterator[None]:
 
 @contextmanager
 def _served(place: Endpoint, registry: "CollectorRegistry", progress: Progress) -> Iterator[None]:
-    from prometheus_client import start_http_server
+    from prometheus_client import make_wsgi_app
+
+    from skyband_jobs.metrics.server import LoopbackServer
 
     try:
-        server, thread = start_http_server(place.port, place.host, registry)
+        server = LoopbackServer(place.host, place.port, make_wsgi_app(registry))
     except OSError as error:
         message = f"{place.host}:{place.port} cannot be listened on: {error.strerror or error}"
         remedy = "choose another port, one for each stream, or stop what has it"
         raise ConfigError(Problem(KEY, f"{message}; {remedy}")) from error
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     progress.note(f"metrics at http://{place.host}:{server.server_port}/metrics")
     try:
         yield
