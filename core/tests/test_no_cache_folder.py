@@ -85,3 +85,37 @@ def test_a_folder_of_somebody_else_is_passed_over(as_nobody, tmp_path):
     ran = as_nobody(CORE, NUMBA_CACHE_DIR=str(cache))
     assert ran.stdout.split() == ["2", "2.5"], ran.stderr
     assert "set NUMBA_CACHE_DIR" in ran.stderr
+
+
+STATISTICS = "print(sum(answer.stats.cache_hits.values()), sum(answer.stats.cache_misses.values()))"
+
+
+@pytest.fixture
+def shared(as_nobody, tmp_path):
+    """A folder with one kernel that another user has compiled."""
+    if os.geteuid() != 0:
+        pytest.skip("only root has the files of another user")
+    folder = tmp_path.with_name(f"{tmp_path.name}-shared")
+    folder.mkdir()
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(tmp_path)}
+    code = "import skyband.kernels.numba_compiler_patches\nfrom kernel import answer\nanswer(1)"
+    subprocess.run([sys.executable, "-P", "-c", code], env=environment, check=True)
+    return folder
+
+
+def test_kernels_in_a_read_only_folder_of_somebody_else_are_read(as_nobody, shared):
+    ran = as_nobody(f"{CORE}\n{STATISTICS}", NUMBA_CACHE_DIR=str(shared))
+    assert ran.stdout.split() == ["2", "2.5", "1", "1"], ran.stderr
+    assert ran.stderr.count("set NUMBA_CACHE_DIR") == len(ran.stderr.splitlines()) == 1
+
+
+def test_where_the_lock_is_somebody_elses_one_has_a_lock_of_ones_own(as_nobody, shared):
+    """In a folder that all write to: kernels are read and kept, and compiled by one process of a user at a time."""
+    for folder in (shared, *shared.iterdir()):
+        folder.chmod(0o777)
+    (lock,) = shared.rglob("skyband-turns.lock")
+    lock.chmod(0o644)
+    assert as_nobody(f"{CORE}\n{STATISTICS}", NUMBA_CACHE_DIR=str(shared)).stdout.split()[2:] == ["1", "1"]
+    assert lock.with_name(f"{NOBODY}-{lock.name}").stat().st_uid == NOBODY
+    ran = as_nobody(f"{CORE}\n{STATISTICS}", NUMBA_CACHE_DIR=str(shared))
+    assert ran.stdout.split()[2:] == ["2", "0"] and ran.stderr == ""

@@ -62,7 +62,7 @@ class _Turn:
         self._began = True
         with suppress(OSError):  # no folder that can be written to, no locks: what numba says of it is told elsewhere
             cache._impl.locator.ensure_cache_path()
-            self._file = os.open(Path(cache.cache_path, _FILE), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._file = _opened(Path(cache.cache_path))
             _wait(self._file, zlib.crc32(cache._cache_file._index_name.encode()))
             return True
         return False
@@ -70,6 +70,15 @@ class _Turn:
     def end(self) -> None:
         if self._file is not None:
             os.close(self._file)
+
+
+def _opened(folder: Path) -> int:
+    """The file of a folder's turns; one of this user alone where that of another cannot be locked."""
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    try:
+        return os.open(folder / _FILE, flags, 0o666)
+    except PermissionError:
+        return os.open(folder / f"{os.getuid()}-{_FILE}", flags, 0o666)
 
 
 def _wait(file: int, place: int) -> None:

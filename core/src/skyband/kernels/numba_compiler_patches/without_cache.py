@@ -2,17 +2,20 @@
 
 In a container whose files may not be written to, with no home, numba refuses to make a kernel at all; a folder that is
 full, or somebody else's, fails the call for which it has just compiled one. Neither is a reason not to answer.
+Kernels that another user has compiled into a folder that is set, or beside the code, are read all the same.
 """
 
 import logging
+import os
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
-from numba.core.caching import Cache
+from numba.core.caching import Cache, _CacheLocator
 
 _NO_FOLDER = "no locator available"
 """What numba says where it finds no folder to write to."""
+_NOWHERE = "no folder can be written to"
 
 
 def is_about_the_folder(error: BaseException) -> bool:
@@ -44,11 +47,32 @@ def _kept_nowhere(begin: Callable[..., None]) -> Callable[..., None]:
         except RuntimeError as error:
             if not is_about_the_folder(error):
                 raise
-            kept._cache_path, kept._cache_file, kept._impl = "", None, None
-            kept.disable()
-            _say("no folder can be written to")
+            _say(_NOWHERE)
+            if not _begin_to_read(begin, kept, function):
+                kept._cache_path, kept._cache_file, kept._impl = "", None, None
+                kept.disable()
 
     return begun
+
+
+def _begin_to_read(begin: Callable[..., None], kept: Any, function: Callable[..., Any]) -> bool:
+    """Begin a cache in the first folder that can be read, though not written to. False where there is none."""
+    ensure = _CacheLocator.ensure_cache_path
+    _CacheLocator.ensure_cache_path = _check_readable
+    try:
+        begin(kept, function)
+    except RuntimeError as error:
+        if not is_about_the_folder(error):
+            raise
+        return False
+    finally:
+        _CacheLocator.ensure_cache_path = ensure
+    kept.save_overload = lambda *_: None
+    return True
+
+
+def _check_readable(locator: Any) -> None:
+    os.scandir(locator.get_cache_path()).close()
 
 
 def _unless_refused(work: Callable[..., Any]) -> Callable[..., Any]:
