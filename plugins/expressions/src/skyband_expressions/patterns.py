@@ -5,27 +5,44 @@ They are rewritten where both know a mark and mean different characters by it.
 
 import re
 from collections.abc import Sequence
+from string import ascii_letters
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import define, field, frozen
 
 from skyband_expressions.bound import Bound, EvaluationError, call, expect, integer_of, text_of
 from skyband_expressions.syntax import UnknownExpressionError
 from skyband_expressions.texts import text
 
+_PROPERTY = (
+    r"\\[pP](?:\{(?:L[ulmot]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)\}|[LMNPSZ])"
+    r"|\\p\{(?:Alpha|Digit|Alnum|Upper|Lower|Punct|XDigit|Blank|Space)\}"
+)
+"""General categories of Unicode, and Java's names for those of ASCII."""
 _TOKEN = re.compile(
+    rf"(?P<property>{_PROPERTY})|(?P<boundary>\\b)|"
     r"(?P<escape>\\[dDwWsS])|(?P<mark>\\[tnrf\\.^$|?*+()\[\]{}/\"'&~#@%_=:;,<>! -])|"
     r"(?P<set>\[\^?(?:\\.|[^\\\[\]&]|&(?!&))+\])|(?P<open>\((?!\?)|\(\?:)|(?P<close>\))|(?P<repeat>(?:[*+?]|\{\d{1,3}(?:,\d{0,3})?\})\??(?![*+?{]))|(?P<dot>\.)"
     r"|(?P<start>\^)|(?P<end>\$)|(?P<or>\|)|(?P<plain>[^\\\[\](){}*+?.^$|])",
     re.DOTALL,
 )
-_IN_SET = re.compile(r"\\[dwsDW]|\\[tnrf\\.^$|?*+()\[\]{}/\"'&~#@%_=:;,<>! -]|[^\\]", re.DOTALL)
+_IN_SET = re.compile(rf"{_PROPERTY}|" r"\\[dwsDW]|\\[tnrf\\.^$|?*+()\[\]{}/\"'&~#@%_=:;,<>! -]|[^\\]", re.DOTALL)
 _CLASSES = {
     r"\d": "[0-9]", r"\D": "[^0-9]", r"\w": "[a-zA-Z0-9_]", r"\W": "[^a-zA-Z0-9_]", r"\s": r"[ \t\n\x0B\f\r]",
     r"\S": r"[^ \t\n\x0B\f\r]",
 }  # fmt: skip
 _DOT = r"[^\n\r\x{85}\x{2028}\x{2029}]"
+_ASCII = {
+    "Alpha": "a-zA-Z", "Digit": "0-9", "Alnum": "0-9a-zA-Z", "Upper": "A-Z", "Lower": "a-z", "XDigit": "0-9a-fA-F",
+    "Punct": "!-/:-@\\[-`{-~", "Blank": r" \t", "Space": r" \t\n\x0B\f\r",
+}  # fmt: skip
+_BOUNDARY = r"(?:\b)"
+_ANY_CASE = "(?i)"
+_CASED = ("Lu", "Ll", "Lt", "Upper", "Lower")
+"""What Java means by these where the case does not matter differs by its version."""
+_MOST_CHARACTERS, _MOST_GROUPS = 10_000, 100
+"""Of a pattern, and within each other."""
 _LINE_END = r"[\n\r\x{85}\x{2028}\x{2029}]\z"
 
 
@@ -37,86 +54,153 @@ class Pattern:
     groups: int
     has_end: bool
     """Whether it has a `$`, which Java also sees before a line break that ends a text."""
+    has_boundary: bool = False
+    """Whether it has a `\\b`, which some of Java's versions see beside letters and digits that are not of ASCII too."""
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether there are texts that `check` refuses."""
+        return self.has_end or self.has_boundary
 
     def check(self, column: pa.Array) -> pa.Array:
         """The column. Raises EvaluationError where one of its texts is read otherwise by Java."""
         if self.has_end and pc.any(pc.match_substring_regex(column, _LINE_END)).as_py():
             raise EvaluationError("text that ends in a line break, and a pattern with $, are known to Spark only")
+        if self.has_boundary and pc.any(pc.match_substring_regex(column, r"[^\x00-\x7F]")).as_py():
+            others = pc.replace_substring_regex(column, r"[\x00-\x7F]+", "")
+            if pc.any(pc.match_substring_regex(others, r"[\pL\pN\pM]")).as_py():
+                message = (
+                    r"text with letters or digits that are not of ASCII, and a pattern with \b, are known to Spark only"
+                )
+                raise EvaluationError(message)
         return column
 
     @property
     def matches_nothing(self) -> bool:
         """Whether it matches a text of no characters."""
-        return bool(pc.match_substring_regex(pa.array([""]), self.re2)[0].as_py())
+        return bool(pc.match_substring_regex(pa.array([""]), self.re2.replace(_BOUNDARY, "(?:)"))[0].as_py())
 
 
 def java_pattern(pattern: str, name: str) -> Pattern:
     """A pattern of Java's. Raises UnknownExpressionError naming what RE2 does not read the same."""
-    parts, opened = list[str](), list[int]()
-    groups, place, has_end, repeatable = 0, 0, False, False
+    if len(pattern) > _MOST_CHARACTERS:
+        raise UnknownExpressionError(f"{name}: the pattern has more than {_MOST_CHARACTERS:,} characters")
+    any_case = pattern.startswith(_ANY_CASE)
+    reading = _Reading(pattern, name, any_case)
+    place = len(_ANY_CASE) if any_case else 0
     while place < len(pattern):
-        match = _TOKEN.match(pattern, place)
-        kind = None if match is None else match.lastgroup
-        if match is None or (kind == "repeat" and not repeatable):
-            raise UnknownExpressionError(f"{name}: {pattern[place:]!r} in the pattern {pattern!r} is not known here")
-        token = match.group()
-        groups += token == "("
-        has_end = has_end or kind == "end"
-        if kind == "open":
-            opened.append(len(parts))
-        parts.append(_rewritten(kind, token, pattern, name))
-        repeatable = kind in ("escape", "mark", "set", "close", "dot", "plain")
-        if kind == "close":
-            if not opened:
-                raise UnknownExpressionError(f"{name}: the pattern {pattern!r} closes a bracket that is not open")
-            inner = "".join(parts[opened.pop() :])
-            following = _TOKEN.match(pattern, match.end())
-            if following is not None and following.lastgroup == "repeat" and Pattern(inner, 0, False).matches_nothing:
-                raise UnknownExpressionError(f"{name}: {pattern!r} repeats a group that may be empty")
-        place = match.end()
-    rewritten = "".join(parts)
+        place = reading.step(place)
+    rewritten = "".join(reading.parts)
     try:
         pc.match_substring_regex(pa.array([""]), rewritten)
     except pa.ArrowInvalid as error:
         raise UnknownExpressionError(f"{name}: the pattern {pattern!r} cannot be read: {error}") from error
-    return Pattern(rewritten, groups, has_end)
+    return Pattern(rewritten, reading.groups, "end" in reading.kinds, "boundary" in reading.kinds)
 
 
-def _rewritten(kind: str | None, token: str, pattern: str, name: str) -> str:
-    if kind == "escape":
-        return _CLASSES[token]
-    if kind == "dot":
-        return _DOT
-    if kind == "end":
-        return r"\z"
-    if kind == "start":
-        return r"\A"
-    if kind == "mark":
-        return token if token[1] in "tnrf" else re.escape(token[1])
-    if kind == "plain":
-        return re.escape(token)
-    return _set(token, pattern, name) if kind == "set" else token
+@define
+class _Reading:
+    """A pattern as far as it has been read."""
 
+    pattern: str
+    name: str
+    any_case: bool
+    parts: list[str] = field(factory=list, init=False)
+    """As RE2 has them."""
+    kinds: set[str] = field(factory=set, init=False)
+    groups: int = field(default=0, init=False)
+    _opened: list[int] = field(factory=list, init=False)
+    """Of the groups that are open, where their parts begin."""
+    _repeatable: bool = field(default=False, init=False)
 
-def _set(token: str, pattern: str, name: str) -> str:
-    negated = token.startswith("[^")
-    inside, parts, place = token[2 if negated else 1 : -1], [], 0
-    while place < len(inside):
-        match = _IN_SET.match(inside, place)
-        if match is None or match.group() in (r"\D", r"\W"):
-            raise UnknownExpressionError(f"{name}: {token!r} in the pattern {pattern!r} is not known here")
-        part = match.group()
-        is_range = part == "-" and 0 < place < len(inside) - 1
+    def step(self, place: int) -> int:
+        """Read the token that begins there; returns where it ends."""
+        match = _TOKEN.match(self.pattern, place)
+        kind = None if match is None else match.lastgroup
+        if match is None or kind is None or (kind == "repeat" and not self._repeatable):
+            raise self._refused(self.pattern[place:])
+        token = match.group()
+        self.kinds.add(kind)
+        self.groups += token == "("
+        if kind == "open":
+            self._opened.append(len(self.parts))
+            if len(self._opened) > _MOST_GROUPS:
+                message = f"{self.name}: the pattern has more than {_MOST_GROUPS} groups within each other"
+                raise UnknownExpressionError(message)
+        self.parts.append(self._rewritten(kind, token))
+        self._repeatable = kind in ("escape", "property", "mark", "set", "close", "dot", "plain")
+        if kind == "close":
+            self._close(match.end())
+        return match.end()
+
+    def _close(self, end: int) -> None:
+        if not self._opened:
+            message = f"{self.name}: the pattern {self.pattern!r} closes a bracket that is not open"
+            raise UnknownExpressionError(message)
+        begin = self._opened.pop()
+        following = _TOKEN.match(self.pattern, end)
+        if following is None or following.lastgroup != "repeat":
+            return
+        if Pattern("".join(self.parts[begin:]), 0, False).matches_nothing:
+            raise UnknownExpressionError(f"{self.name}: {self.pattern!r} repeats a group that may be empty")
+
+    def _refused(self, token: str) -> UnknownExpressionError:
+        return UnknownExpressionError(f"{self.name}: {token!r} in the pattern {self.pattern!r} is not known here")
+
+    def _rewritten(self, kind: str, token: str) -> str:
+        plain = {"dot": _DOT, "end": r"\z", "start": r"\A", "boundary": _BOUNDARY}.get(kind)
+        if plain is not None:
+            return plain
+        if kind == "escape":
+            return _CLASSES[token]
+        if kind == "property":
+            return f"[{self._property(token)}]"
+        if kind == "mark":
+            return token if token[1] in "tnrf" else re.escape(token[1])
+        if kind == "plain":
+            letters = self.any_case and token.isascii() and token.isalpha()
+            return f"[{token.lower()}{token.upper()}]" if letters else re.escape(token)
+        return self._set(token) if kind == "set" else token
+
+    def _property(self, token: str) -> str:
+        """A property of characters as it stands within a set."""
+        name = token[2:].strip("{}")
+        if self.any_case and name in _CASED:
+            raise self._refused(token)
+        return _ASCII.get(name, token)
+
+    def _set(self, token: str) -> str:
+        negated = token.startswith("[^")
+        inside, parts, place = token[2 if negated else 1 : -1], list[str](), 0
+        while place < len(inside):
+            match = _IN_SET.match(inside, place)
+            if match is None or match.group() in (r"\D", r"\W"):
+                raise self._refused(token)
+            part = match.group()
+            is_range = part == "-" and 0 < place < len(inside) - 1
+            parts.append("-" if is_range else self._of_set(part))
+            place = match.end()
+        if self.any_case:
+            parts += _other_cases("".join(parts))
+        return f"[{'^' if negated else ''}{''.join(parts)}]"
+
+    def _of_set(self, part: str) -> str:
         if part in _CLASSES:
-            parts.append(_CLASSES[part][1:-1])
-        elif is_range:
-            parts.append("-")
-        elif part[0] == "\\":
-            parts.append(part if part[1] in "tnrf" else f"\\x{{{ord(part[1]):x}}}")
-        else:
-            parts.append(f"\\x{{{ord(part):x}}}")
-        place = match.end()
-    return f"[{'^' if negated else ''}{''.join(parts)}]"
+            return _CLASSES[part][1:-1]
+        if re.fullmatch(_PROPERTY, part):
+            return self._property(part)
+        if part[0] == "\\" and part[1] in "tnrf":
+            return part
+        return f"\\x{{{ord(part[-1]):x}}}"
+
+
+def _other_cases(inside: str) -> list[str]:
+    """The letters of ASCII that a set has in the other case only: Java takes no others for the same."""
+    try:
+        there = pc.match_substring_regex(pa.array(list(ascii_letters)), f"[{inside}]")
+    except pa.ArrowInvalid:  # which is said of the whole pattern
+        return []
+    return [letter.swapcase() for letter, is_in in zip(ascii_letters, there.to_pylist(), strict=True) if is_in]
 
 
 def matches(arguments: Sequence[Bound]) -> Bound:
@@ -127,7 +211,7 @@ def matches(arguments: Sequence[Bound]) -> Bound:
         pa.bool_(),
         lambda column: pc.match_substring_regex(pattern.check(column), pattern.re2),
         text(arguments[0], "rlike"),
-        can_fail=pattern.has_end,
+        can_fail=pattern.can_fail,
     )
 
 
@@ -145,7 +229,7 @@ def extract(arguments: Sequence[Bound]) -> Bound:
         part = pc.fill_null(pc.struct_field(groups_of, f"g{group}"), "")
         return pc.if_else(pc.is_null(column), pa.scalar(None, pa.string()), part)
 
-    return call(pa.string(), kernel, text(arguments[0], "regexp_extract"), can_fail=pattern.has_end)
+    return call(pa.string(), kernel, text(arguments[0], "regexp_extract"), can_fail=pattern.can_fail)
 
 
 def _named(pattern: str) -> str:
@@ -175,7 +259,7 @@ def substitute(arguments: Sequence[Bound]) -> Bound:
         pa.string(),
         lambda column: pc.replace_substring_regex(pattern.check(column), pattern.re2, instead),
         text(arguments[0], "regexp_replace"),
-        can_fail=pattern.has_end,
+        can_fail=pattern.can_fail,
     )
 
 
@@ -188,7 +272,7 @@ def split(arguments: Sequence[Bound]) -> Bound:
         pa.list_(pa.string()),
         lambda column: pc.split_pattern_regex(pattern.check(column), pattern.re2).cast(pa.list_(pa.string())),
         text(arguments[0], "split"),
-        can_fail=pattern.has_end,
+        can_fail=pattern.can_fail,
     )
 
 
