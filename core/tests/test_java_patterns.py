@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 from skyband.errors import InputError
-from skyband.expressions.expression import UnknownExpressionError, parse_column
+from skyband_expressions.expression import UnknownExpressionError, parse_column
 
 TEXTS = ["an Error", "ERROR 17", "terror", "\u212a", "k", "\u017f", "S_1", "\u2013 x \u2192", ""]
 

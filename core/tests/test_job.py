@@ -400,6 +400,8 @@ def test_set_takes_keys_out(job):
 def test_set_that_is_no_key_and_value(job):
     for change in ("query.k", "=3", "a..b=3"):
         assert "must be KEY=VALUE" in problems(job(), [change])[0]
+    for change in ("query.k=\udcff", "\udcff=3"):
+        assert "must be text in UTF-8" in problems(job(), [change])[0]
     assert "query.item is 'client', not a table" in problems(job(), ["query.item.x=1"])[0]
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve
 from skyband.columns.keyed_frames import decoded
 
-from skyband_expressions.bound import Bound, Rows, expect, literal, null_in_all
+from skyband_expressions.bound import Bound, Places, Rows, expect, literal, null_in_all, rows_at
 from skyband_expressions.casts import cast_to
 from skyband_expressions.functions import FUNCTIONS, GENERATORS, HIGHER_ORDER, OPERATORS
 from skyband_expressions.nested import field_of
@@ -23,7 +23,7 @@ def bind(tree: Tree, schema: pa.Schema) -> Bound:
     kinds = dict(zip(schema.names, schema.types, strict=True))
     try:
         bound = _Binder(kinds).bind(tree)
-        bound.evaluate(Rows(0, lambda name: _in_spark(decoded(pa.nulls(0, kinds[name])))))
+        bound.evaluate(rows_of(pa.RecordBatch.from_pylist([], schema)))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise UnknownExpressionError(" ".join(str(error).split())) from error
     return bound
@@ -31,7 +31,14 @@ def bind(tree: Tree, schema: pa.Schema) -> Bound:
 
 def rows_of(batch: pa.RecordBatch) -> Rows:
     """The rows of a batch, with columns in Spark's types."""
-    return Rows(len(batch), lambda name: _in_spark(decoded(batch.column(name))))
+    columns: dict[str, pa.Array] = {}
+
+    def column_of(name: str, places: Places) -> pa.Array:
+        if name not in columns:
+            columns[name] = _in_spark(decoded(batch.column(name)))
+        return rows_at(columns[name], places)
+
+    return Rows(len(batch), column_of)
 
 
 def _in_spark(column: Any) -> pa.Array:

@@ -16,31 +16,46 @@ class EvaluationError(ValueError):
     """A value that Spark raises an error for, such as a division by zero."""
 
 
+Places = npt.NDArray[np.int64] | None
+"""Places of rows, some perhaps several times; None: all of them."""
+
+
 @define(eq=False)
 class Rows:
     """Columns by name, of which some rows may be chosen; a column is made when it is first asked for."""
 
     length: int
-    _column_of: Callable[[str], pa.Array]
+    _column_of: Callable[[str, Places], pa.Array]
+    """Of a column these rows, and no more: nothing is made of all rows where some are asked for."""
     _columns: dict[str, pa.Array] = field(factory=dict, init=False)
 
     def column(self, name: str) -> pa.Array:
         """The column of that name."""
         if name not in self._columns:
-            self._columns[name] = self._column_of(name)
+            self._columns[name] = self._column_of(name, None)
         return self._columns[name]
 
     def take(self, indices: npt.NDArray[np.int64]) -> "Rows":
         """Those rows, in that order, some perhaps several times."""
-        taken = pa.array(indices)
-        return Rows(len(indices), lambda name: self.column(name).take(taken))
+        return Rows(
+            len(indices), lambda name, places: self._column_of(name, indices if places is None else indices[places])
+        )
 
     def extended(self, columns: Mapping[str, pa.Array]) -> "Rows":
         """With further columns, which hide those of their names."""
-        return Rows(self.length, lambda name: columns[name] if name in columns else self.column(name))
+
+        def column_of(name: str, places: Places) -> pa.Array:
+            return rows_at(columns[name], places) if name in columns else self._column_of(name, places)
+
+        return Rows(self.length, column_of)
 
 
-ONE_ROW = Rows(1, lambda _: pa.nulls(1))
+def rows_at(column: pa.Array, places: Places) -> pa.Array:
+    """Those rows of a column."""
+    return column if places is None else column.take(pa.array(places))
+
+
+ONE_ROW = Rows(1, lambda _, places: rows_at(pa.nulls(1), places))
 """For what is the same in every row."""
 
 _NO_LITERAL = object()

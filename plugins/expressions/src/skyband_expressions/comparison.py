@@ -6,7 +6,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from skyband_expressions.bound import Bound, call
+from skyband_expressions.bound import Bound, Rows, call, of_arguments
 from skyband_expressions.casts import cast_to
 from skyband_expressions.spark_types import common_type, is_float
 from skyband_expressions.syntax import UnknownExpressionError
@@ -71,4 +71,7 @@ def extreme(name: str, arguments: Sequence[Bound]) -> Bound:
         takes = pc.or_kleene(pc.and_(pc.is_valid(other), pc.is_null(one)), pc.fill_null(wins, False))
         return pc.if_else(takes, other, one)
 
-    return reduce(lambda one, other: call(one.type, better, one, other, strict=False), values)
+    def evaluate(rows: Rows) -> pa.Array:
+        return reduce(better, (value.evaluate(rows) for value in values))
+
+    return values[0] if len(values) == 1 else of_arguments(values[0].type, evaluate, values)

@@ -1,6 +1,6 @@
 """Lists, structs and maps: their elements and fields, and what is made of each element."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ from skyband_expressions.casts import cast_to
 from skyband_expressions.comparison import equal
 from skyband_expressions.spark_types import common_type, is_float, name_of
 from skyband_expressions.syntax import Lambda, Tree, UnknownExpressionError
+
+_FIRST_ROWS, _ELEMENTS = 256, 1 << 16
+"""Rows, and elements of lists, that a lambda is evaluated for at once."""
 
 
 def array_of(argument: Bound, name: str) -> Bound:
@@ -157,18 +160,41 @@ def each(name: str) -> Callable[[Sequence[Tree], Bind, Callable[[dict[str, pa.Da
             raise UnknownExpressionError(f"the lambda of filter is of true and false, not of {name_of(body.type)}")
 
         def evaluate(rows: Rows) -> pa.Array:
-            column = array.evaluate(rows)
-            parents, elements = flat(column)
-            values = body.evaluate(rows.take(parents).extended({variable: elements}))
-            if name == "transform":
-                return _lists(column, parents, values)
-            matching = np.flatnonzero(pc.fill_null(values, False).to_numpy(zero_copy_only=False))
-            return _lists(column, parents[matching], elements.take(pa.array(matching)))
+            parts = [_of_each(name, lists, some, variable, body) for some, lists in _in_pieces(rows, array)]
+            return pa.concat_arrays(parts) if parts else pa.array([], kind)
 
         kind = array.type if name == "filter" else pa.list_(body.type)
         return Bound(kind, evaluate, array.can_fail or body.can_fail)
 
     return bind
+
+
+def _of_each(name: str, lists: pa.Array, rows: Rows, variable: str, body: Bound) -> pa.Array:
+    """`filter` or `transform` of lists, by the body of a lambda of an element."""
+    parents, elements = flat(lists)
+    pieces = [slice(start, start + _ELEMENTS) for start in range(0, max(len(parents), 1), _ELEMENTS)]
+    values = pa.concat_arrays(
+        [body.evaluate(rows.take(parents[one]).extended({variable: elements[one]})) for one in pieces]
+    )
+    if name == "transform":
+        return _lists(lists, parents, values)
+    matching = np.flatnonzero(pc.fill_null(values, False).to_numpy(zero_copy_only=False))
+    return _lists(lists, parents[matching], elements.take(pa.array(matching)))
+
+
+def _in_pieces(rows: Rows, array: Bound) -> Iterator[tuple[Rows, pa.Array]]:
+    """Some rows after the other, and their lists, which together have about `_ELEMENTS`.
+
+    Within a lambda each element has the lists of its row: those of all rows at once may not fit into memory.
+    """
+    start, count, elements = 0, _FIRST_ROWS, 0
+    while start < rows.length:
+        some = rows.take(np.arange(start, min(start + count, rows.length)))
+        lists = array.evaluate(some)
+        yield some, lists
+        start += some.length
+        elements += pc.sum(pc.list_value_length(lists)).as_py() or 0
+        count = min(max(_ELEMENTS * start // max(elements, 1), 1), _ELEMENTS)
 
 
 def make_array(arguments: Sequence[Bound]) -> Bound:

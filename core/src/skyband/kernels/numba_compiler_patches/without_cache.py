@@ -55,19 +55,19 @@ def _kept_nowhere(begin: Callable[..., None]) -> Callable[..., None]:
     return begun
 
 
-def _begin_to_read(begin: Callable[..., None], kept: Any, function: Callable[..., Any]) -> bool:
+def _begin_to_read(begin: Callable[..., None], cache: Any, function: Callable[..., Any]) -> bool:
     """Begin a cache in the first folder that can be read, though not written to. False where there is none."""
     ensure = _CacheLocator.ensure_cache_path
     _CacheLocator.ensure_cache_path = _check_readable
     try:
-        begin(kept, function)
+        begin(cache, function)
     except RuntimeError as error:
         if not is_about_the_folder(error):
             raise
         return False
     finally:
         _CacheLocator.ensure_cache_path = ensure
-    kept.save_overload = lambda *_: None
+    cache.save_overload = lambda *_: None
     return True
 
 

@@ -19,7 +19,11 @@ MOST_BYTES = 10_000_000
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """`KEY=VALUE`, the value in TOML, or as plain text where it is not."""
+    """`KEY=VALUE`, the value in TOML, or as plain text where it is not. Raises JobError."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise JobError("--set", Problem("", f"must be text in UTF-8 (got {literal(text)})")) from error
     key, equals, value = text.partition("=")
     if not equals or not all(key.strip().split(".")):
         raise JobError("--set", Problem("", f"must be KEY=VALUE, such as query.k=10 (got {literal(text)})"))
