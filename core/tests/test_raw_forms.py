@@ -35,7 +35,7 @@ def test_and_so_it_is_in_small_blocks_and_among_small_files(tmp_path, monkeypatc
     written(tmp_path, form.content, f"b{form.name}")
     assert rows(tmp_path, together=True, **form.keys) == form.rows * 2
     blocks = text_blocks.blocks
-    for module in ("csv_files", "json_array", "json_files", "text_lines"):
+    for module in ("csv_files", "json_files", "text_files"):
         monkeypatch.setattr(
             f"skyband_jobs.files.{module}.blocks",
             lambda path, cut, size=0, *more, **keys: blocks(path, cut, min(size or 8, 8), *more, **keys),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from skyband.kernels.ascending_search import search_ascending
+from skyband.kernels.selection import search_ascending
 from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 
 NUMBERS = st.one_of(

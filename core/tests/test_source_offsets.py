@@ -7,8 +7,7 @@ import pytest
 from skyband.errors import EngineError
 from skyband_jobs.job.model import Source
 from skyband_spark.bad_row_sums import BadRowSums
-from skyband_spark.reading.source_offsets import log_entry, parse_offset
-from skyband_spark.reading.vanished_files import vanished_files
+from skyband_spark.reading.vanished_files import log_entry, parse_offset, vanished_files
 
 
 @pytest.mark.parametrize("offset", [None, "", "null", "None"])

@@ -93,7 +93,7 @@ def installed(cls, monkeypatch):
     info = evolve(INFO, factory=f"{__name__}:{cls.__name__}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[cls.__module__])
     made = Registry([Plugin("acme", "1.0", "x", "x", (info,))])
-    for module in ("skyband.registry.backend_resolution", "skyband_specs.runner"):
+    for module in ("skyband.registry.registry", "skyband_specs.runner"):
         monkeypatch.setattr(f"{module}.installed", lambda: made)
     return info
 

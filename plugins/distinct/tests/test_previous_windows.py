@@ -15,8 +15,7 @@ from skyband.engines.local import LocalRun, apply
 from skyband.groups import state_arrays
 from skyband.queries import make_query
 from skyband_distinct.distinct_count import execution
-from skyband_distinct.distinct_count.earlier_counts import earlier_counts
-from skyband_distinct.distinct_count.previous_counts import PreviousProcessor
+from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, earlier_counts
 from skyband_distinct.distinct_count.small_groups_previous import SmallPreviousCounts
 
 EVERY = 5

@@ -1,9 +1,11 @@
 # mypy: disable-error-code="untyped-decorator"
-"""The best k of many, by score and tie, without sorting them."""
+"""Compiled selection and search: the best k of many without sorting them, and where values stand among sorted ones."""
 
 from typing import Any
 
-from skyband.kernels.nested import nested_njit
+import numpy as np
+
+from skyband.kernels.nested import kernel_njit, nested_njit
 
 
 @nested_njit
@@ -30,3 +32,29 @@ def select(scores: Any, ties: Any, k: int) -> None:
             low = i
         else:
             return
+
+
+@kernel_njit
+def search_ascending(members: Any, values: Any) -> Any:
+    """int64[m]: of each value how many members (ascending) are less, as `numpy.searchsorted` gives it.
+
+    Each search goes on from the last one, as keys of groups mostly ascend: O(m log(n / m)), else O(m log n).
+    """
+    places, low = np.empty(len(values), np.int64), 0
+    for number, value in enumerate(values):
+        if low > 0 and members[low - 1] >= value:
+            low = 0
+        high, step = low, 1
+        while high < len(members) and members[high] < value:
+            low = high + 1
+            high += step
+            step *= 2
+        high = min(high, len(members))
+        while low < high:
+            middle = (low + high) // 2
+            if members[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        places[number] = low
+    return places

@@ -29,7 +29,7 @@ def search_sorted(members: Array, values: Array) -> Int64:
     """int64[m]: `numpy.searchsorted`, in a fifth of its time where both are keys of groups that ascend. O(m log n)."""
     if len(values) < _FEW or values.dtype != np.uint64 or members.dtype != np.uint64:
         return np.searchsorted(members, values)
-    from skyband.kernels.ascending_search import search_ascending  # on use, because it loads numba
+    from skyband.kernels.selection import search_ascending  # on use, because it loads numba
 
     places: Int64 = search_ascending(read_only(members), read_only(values))
     return places

@@ -68,9 +68,13 @@ class BoundQuery:
         groups = self.execution.small_groups(self.bindings, self.group_answers) if self.query.by else None
         if groups is None:
             return None
-        from skyband.groups.small_groups.host_of import host_of  # on use, because it loads numba
+        from skyband.groups.small_groups.host import SmallGroups  # on use, because they load numba
+        from skyband.groups.small_groups.windows_in_rows import SmallRowWindows
+        from skyband.groups.small_groups.windows_in_time import SmallTimeWindows
 
-        return host_of(groups, self.query)
+        if isinstance(groups, SmallGroups):
+            return groups
+        return SmallRowWindows(groups, self.query.subqueries) if self.query.rows else SmallTimeWindows(groups)
 
     def fingerprint(self) -> dict[str, str]:
         """What must stay the same for a checkpoint to go on."""

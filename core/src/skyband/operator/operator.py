@@ -26,9 +26,8 @@ from skyband.operator.bound_query import BoundQuery
 from skyband.operator.groups import Bound, Groups
 from skyband.operator.groups_of_zones import GroupsOfZones
 from skyband.operator.logged_batch import LoggedBatch
-from skyband.operator.metrics import Counters, Metrics
+from skyband.operator.metrics import Counters, Metrics, check_sum
 from skyband.operator.operator_state import OperatorState, check_fits, shard_of
-from skyband.operator.row_accounting import check_sum
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
 from skyband.operator.static_broadcast_table import WholeTable

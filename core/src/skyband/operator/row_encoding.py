@@ -16,7 +16,7 @@ from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, suggest
 from skyband.instants import instant
 from skyband.operator.bad_rows import without_bad_rows
-from skyband.operator.row_accounting import check_sum
+from skyband.operator.metrics import check_sum
 from skyband.queries.error_attribution import attributed
 from skyband.queries.grouping_sets import GroupingSets, grouping_name, source_columns
 from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Query

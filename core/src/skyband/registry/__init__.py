@@ -1,11 +1,10 @@
 """What is installed: hooks, discovery, and the registry from a name to a backend, query or role."""
 
 from skyband.registry.backend_loading import revive
-from skyband.registry.backend_resolution import choose
 from skyband.registry.binding import Binding
 from skyband.registry.creation import backends, create, interface_of, load_class, restore
 from skyband.registry.name_claims import Listed
-from skyband.registry.registry import Registry, installed
+from skyband.registry.registry import Registry, choose, installed
 
 __all__ = [
     "Binding",

@@ -1,9 +1,12 @@
 """The registry: what the installed plugins bring, and which of it a name means."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from typing import Any
 
+from attrs import evolve
+
+from skyband.config.literals import literal
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry.backend_loading import load_backend, load_engine, load_interface, named
 from skyband.registry.binding import Binding
@@ -168,3 +171,43 @@ def _outdated(info: Info, distribution: str) -> str | None:
 def installed() -> Registry:
     """The registry of this process."""
     return Registry(discover(), absent())
+
+
+def choose(roles: Iterable[str], choices: Mapping[str, Any] | None = None) -> dict[str, Binding]:
+    """A binding for each role, from what the user chose: a name, a table with `name` and parameters, or nothing.
+
+    Raises ConfigError with every problem at once, each under its role.
+    """
+    if not isinstance(choices, Mapping | None):
+        raise ConfigError(Problem("", f"must be a mapping of roles to backends (got {literal(choices)})"))
+    names, bindings = dict(choices or {}), {}
+    problems: list[Problem] = []
+    roles = tuple(roles)
+    unknown = sorted(names.keys() - set(roles))
+    problems.extend(Problem(role, f"this query has no {_such(role, roles)}") for role in unknown)
+    for role in roles:
+        try:
+            bindings[role] = _binding(role, names.get(role))
+        except ConfigError as error:
+            problems.extend(error.problems)
+        except PluginError as error:
+            problems.append(Problem(role, str(error)))
+    if problems:
+        raise ConfigError(*problems)
+    return bindings
+
+
+def _such(role: str, roles: tuple[str, ...]) -> str:
+    return f"such role; {suggest(role, roles)}" if roles else "role, and so no backends: leave it out"
+
+
+def _binding(role: str, choice: Any) -> Binding:
+    if isinstance(choice, Binding):
+        return choice
+    if choice is None or isinstance(choice, str):
+        return installed().bind(role, choice)
+    if not isinstance(choice, Mapping):
+        raise ConfigError(Problem(role, f'must be a name or a table such as {{ name = "…" }} (got {literal(choice)})'))
+    parameters = dict(choice)
+    name, distribution = parameters.pop("name", None), parameters.pop("distribution", None)
+    return evolve(installed().bind(role, name, distribution), parameters=parameters)

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
-from skyband.operator.row_accounting import check_sum
+from skyband.operator.metrics import check_sum
 from skyband_jobs.job.model import Source, local_path
 from skyband_jobs.running.bad_rows import BAD, key_of
 
-from skyband_spark.reading.source_offsets import log_entry, parse_offset
+from skyband_spark.reading.vanished_files import log_entry, parse_offset
 
 _NO_PLACES = ("rate", "socket")
 """Sources whose offsets count from when a stream began, so that two streams have not the same rows at one offset."""

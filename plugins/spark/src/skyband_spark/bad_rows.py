@@ -13,7 +13,7 @@ import pyarrow as pa
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.groups.execution import check_broadcast
 from skyband.operator.bad_rows import unreadable_rows
-from skyband.operator.row_accounting import check_sum
+from skyband.operator.metrics import check_sum
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.model import AVAILABLE_NOW, Job, Sink, local_path
 from skyband_jobs.job.table_location import place_of

@@ -9,7 +9,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from skyband.registry.info import FORMAT_ABILITIES
 from skyband_jobs.formats import BatchSink, Format, TableKeys
-from skyband_jobs.formats.current_sink import CurrentSink
+from skyband_jobs.formats.batch_sink import CurrentSink
 
 
 class FormatTrial(ABC):

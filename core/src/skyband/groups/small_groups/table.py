@@ -1,7 +1,7 @@
 """What a query says of its small groups: what is kept of a row, how a pass over all of them goes, who goes on after it.
 
 Which groups there are, their entries, the rows that wait and the state of all that is the frame's
-(`skyband.groups.small_groups.host_of`): a table is the same over windows in time and in rows.
+(`skyband.operator.bound_query`): a table is the same over windows in time and in rows.
 """
 
 from abc import ABC, abstractmethod

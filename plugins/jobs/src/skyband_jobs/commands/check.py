@@ -1,8 +1,18 @@
 """skyband check: everything wrong with a job, without running it."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from skyband_jobs.commands.options import job_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from skyband_jobs.job.checked_job import CheckedJob
+
+_ROWS = 100_000
+"""Of the source, that are looked at."""
 
 
 @click.command(short_help="Check a job, or propose one for data without any.")
@@ -27,7 +37,6 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     from skyband_jobs.commands.deferred_pandas import defer_pandas
     from skyband_jobs.first_job import first_job, is_data
     from skyband_jobs.job.engines import engine_named
-    from skyband_jobs.running.promise_sample import broken_promises
     from skyband_jobs.running.state_estimate import state_estimate, state_growth
 
     defer_pandas()
@@ -47,7 +56,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         click.echo(visible(str(error), keep="\n\t"))
         raise click.exceptions.Exit(Failure.exit_code) from error
     columns = "its columns fit" if checked.schema is not None else "its columns will be looked at when it runs"
-    for text in broken_promises(checked):
+    for text in _broken_promises(checked):
         click.echo(f"{job}: warning: {text}", err=True)
     try:
         reader = engine_named(engine).reader(checked)
@@ -58,3 +67,28 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         click.echo(f"{job}: {text}", err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)
+
+
+def _broken_promises(job: "CheckedJob") -> "Iterator[str]":
+    """A sentence for each promise that the first 100,000 rows break, where the files are on this machine.
+
+    They are taken in the order of their times. Raises InputError where a row cannot be read.
+    """
+    from skyband_jobs.running.bad_rows import unread
+
+    if not job.query.promises or job.rows is None:
+        return
+    run = job.begin_here()
+    batches, rows = job.rows.batches(job.query.columns, refuse=unread(job.query)), 0
+    for batch in batches:
+        part = batch.slice(0, _ROWS - rows)
+        with batches.placing():
+            run.add(part)
+        rows += len(part)
+        if rows == _ROWS:
+            break
+    run.finish()
+    dropped = run.operator.take_metrics().dropped
+    for reason, text in job.query.promises.items():
+        if dropped.get(reason):
+            yield f"{dropped[reason]:,} of the first {rows:,} {text}"

@@ -8,20 +8,68 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
-from attrs import frozen
+from attrs import define, frozen
 from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
-from skyband.kernels.record_boundaries import FINE, GOES_ON, MOST_NESTED, NO_OBJECT, SECOND_VALUE, TOO_DEEP, json_lines
+from skyband.kernels.record_boundaries import (
+    FINE,
+    GOES_ON,
+    MOST_NESTED,
+    NO_OBJECT,
+    SECOND_VALUE,
+    TOO_DEEP,
+    json_elements,
+    json_lines,
+)
 
 from skyband_jobs.files.csv_dialect import text_options
-from skyband_jobs.files.json_array import object_blocks, one_a_line
-from skyband_jobs.files.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
+from skyband_jobs.files.text_blocks import MOST, SIZE, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
 from skyband_jobs.files.text_values import as_read, typed
 from skyband_jobs.files.utf8 import check_utf8
 from skyband_jobs.files.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
 from skyband_jobs.job.model import Source
+
+
+def object_blocks(path: Path, encoding: str | None, size: int = SIZE) -> Iterator[Block]:
+    """A file in blocks of whole objects, each in a line of its own; memory is that of a block, or of its one object.
+
+    Raises InputError where its array does not end.
+    """
+    depth = 0
+    for block in blocks(path, _Cut(), size, encoding=encoding):
+        text, depth = one_a_line(block.data, 0 if block.is_first else 1)
+        if not block.is_cut and depth > 0:
+            break
+        if text.strip():
+            yield Block(text, block.line, block.is_first, block.is_cut, text=block.data)
+    if depth > 0:
+        raise InputError(str(path), "its array or object of JSON does not end: is the file cut short?")
+
+
+def one_a_line(data: bytes, depth: int = 0) -> tuple[bytes, int]:
+    """Text as long as `data` with an object of it a line, and how deep its end is within brackets.
+
+    depth: 1 where it begins within the array.
+    """
+    lines = np.frombuffer(data, np.uint8).copy()
+    _, depth = json_elements(lines, depth)
+    return lines.tobytes(), depth
+
+
+@define
+class _Cut:
+    """Where the last comma between elements is, in text that begins with the file, later after such a comma."""
+
+    _depth: int = 0
+
+    def __call__(self, data: bytes) -> int:
+        end, _ = json_elements(np.frombuffer(data, np.uint8).copy(), self._depth)
+        if end:
+            self._depth = 1
+        return int(end)
+
 
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
 _LIST = "[]"

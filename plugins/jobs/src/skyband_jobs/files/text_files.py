@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
 
@@ -13,11 +14,32 @@ from skyband_jobs.files.csv_dialect import dialect_of, dialect_problems, text_op
 from skyband_jobs.files.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
 from skyband_jobs.files.json_files import OPTIONS as JSON_OPTIONS
 from skyband_jobs.files.json_files import form_of, form_problems, json_ends, json_schema_of, read_json, read_json_texts
-from skyband_jobs.files.text_blocks import MARK, ByteRange
+from skyband_jobs.files.text_blocks import MARK, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import encoding_of, encoding_problems, is_compressed
-from skyband_jobs.files.text_lines import SCHEMA, read_lines
+from skyband_jobs.files.utf8 import check_utf8
 from skyband_jobs.files.value_formats import format_problems
 from skyband_jobs.job.model import Source
+
+SCHEMA = pa.schema([("value", pa.string())])
+"""Of the format `text`."""
+
+
+def read_lines(path: Path, columns: pa.Schema, within: ByteRange | None = None) -> Iterator[pa.RecordBatch]:
+    """A file's lines, or those of a range, empty ones too, without what ends them. Raises InputError."""
+    for block in blocks(path, lambda data: data.rfind(b"\n") + 1, within=within):
+        if not is_utf8(block.data):
+            check_utf8(path)
+        lines = lines_of(block.data)
+        yield pa.RecordBatch.from_arrays([lines] * len(columns), schema=columns)
+
+
+def lines_of(data: bytes) -> pa.Array:
+    """Each line of text; a last one without an end is one too."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    text = data.removesuffix(b"\n")
+    return pc.split_pattern(pa.array([text], pa.string()), "\n").flatten() if data else pa.array([], pa.string())
+
 
 OPTIONS = {"csv": CSV_OPTIONS, "json": JSON_OPTIONS, "text": ()}
 """The options of Spark that are honoured here, in any case."""

@@ -8,10 +8,9 @@ from importlib import import_module
 from skyband.registry.install_hints import FUNCTIONS, format_comes_with
 
 from skyband_jobs.formats.batch_sink import BatchSink
-from skyband_jobs.formats.format import Format
+from skyband_jobs.formats.format import Format, TableKeys
 from skyband_jobs.formats.formats import format_at, format_named, names_of_formats, open_sink, open_table
 from skyband_jobs.formats.installed_format import InstalledFormat
-from skyband_jobs.formats.job_keys import TableKeys
 from skyband_jobs.formats.net_changes import NetChanges
 from skyband_jobs.formats.table_rows import Refuse, TablePart, TableRows
 

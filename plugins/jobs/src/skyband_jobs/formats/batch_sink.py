@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
 from skyband.errors import EngineError, PluginError
+
+from skyband_jobs.formats.net_changes import NetChanges, without_change
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from skyband_jobs.formats.net_changes import NetChanges
 
 _QUERY_ID = "sql.streaming.queryId"
 
@@ -55,7 +56,7 @@ class BatchSink(ABC):
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
         """Write the answers of a batch, all or nothing; `replace`: in place of what is there."""
 
-    def apply(self, changes: "NetChanges", number: tuple[str, int] | None = None, replace: bool = False) -> None:  # noqa: ARG002
+    def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:  # noqa: ARG002
         """Make a table of the newest answers hold these changes too, all or nothing: of a format that can "current".
 
         number: the stream and its micro-batch, in the same commit as the changes; None: of a batch. A format that does
@@ -65,3 +66,26 @@ class BatchSink(ABC):
         cls = type(self)
         message = f"{cls.__module__}.{cls.__qualname__} defines no method 'apply'"
         raise PluginError(f'{message}: define it, or leave "current" out of what its FormatInfo says it can')
+
+
+@frozen(eq=False)
+class CurrentSink(BatchSink):
+    """Takes what `answers = "changes"` gives, and has the sink of a format that can "current" apply it."""
+
+    sink: BatchSink
+    key: tuple[str, ...]
+
+    def latest(self, stream: str) -> int | None:
+        return self.sink.latest(stream)
+
+    def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
+        self.sink.apply(NetChanges.of(answers, self.key), (stream, batch))
+
+    def exists(self) -> bool:
+        return self.sink.exists()
+
+    def check(self, schema: "pa.Schema") -> None:
+        self.sink.check(without_change(schema))
+
+    def append(self, answers: "pa.Table", replace: bool = False) -> None:
+        self.sink.apply(NetChanges.of(answers, self.key), replace=replace)

@@ -12,10 +12,8 @@ from skyband.registry.info import FormatInfo
 from skyband.registry.module_import import import_plugin
 from skyband.registry.name_claims import Listed
 
-from skyband_jobs.formats.batch_sink import BatchSink
-from skyband_jobs.formats.current_sink import CurrentSink
-from skyband_jobs.formats.format import Format
-from skyband_jobs.formats.job_keys import TableKeys
+from skyband_jobs.formats.batch_sink import BatchSink, CurrentSink
+from skyband_jobs.formats.format import Format, TableKeys
 from skyband_jobs.formats.net_changes import NetChanges
 from skyband_jobs.formats.table_rows import Refuse, TablePart, TableRows
 

@@ -5,9 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from attrs import evolve
 from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import NO_TABLE, ConfigError, PluginError, Problem, closest, suggest
+from skyband.registry import installed
+from skyband.registry.discovery import Plugin, cause
 
 from skyband_jobs.files.spark_ddl import ZONE_SETTING
 from skyband_jobs.job.checked_job import CheckedJob
@@ -17,8 +20,7 @@ from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.engines import engine_named
 from skyband_jobs.job.job_error import JobError, secrets_hidden
 from skyband_jobs.job.job_file import Edit, assignments, tables_of
-from skyband_jobs.job.model import KeyedSink, Sink, Source, absolute, placed
-from skyband_jobs.job.plugin_rules import rule_problems
+from skyband_jobs.job.model import Job, KeyedSink, Sink, Source, absolute, placed
 from skyband_jobs.metrics.place import place_of as metrics_place
 from skyband_jobs.metrics.place import problems_of as metrics_problems
 from skyband_jobs.running import bad_rows
@@ -26,6 +28,7 @@ from skyband_jobs.running.broadcast import broadcast_key, broadcast_problems, br
 
 if TYPE_CHECKING:
     from skyband.queries.query import Query
+
 
 T = TypeVar("T")
 
@@ -156,7 +159,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
         broadcast=broadcast,
         metrics=_placed(metrics, folder),
     )
-    if problems := rule_problems(job, engine.name):
+    if problems := _rule_problems(job, engine.name):
         raise ConfigError(*problems)
     return job
 
@@ -262,3 +265,26 @@ def _backends(table: Mapping[str, Any], spark: Mapping[str, str]) -> dict[str, A
     prefix = "spark.skyband.backends."
     settings = {key.removeprefix(prefix): value for key, value in spark.items() if key.startswith(prefix)}
     return {**settings, **table}
+
+
+def _rule_problems(job: Job, engine: str) -> list[Problem]:
+    """What plugins have against a job with which nothing else is wrong, each problem with whose rule it breaks.
+
+    A rule that fails is a problem too: what it forbids would pass unseen.
+    """
+    return [problem for plugin in installed().plugins for problem in _of_plugin(plugin, job, engine)]
+
+
+def _of_plugin(plugin: Plugin, job: Job, engine: str) -> list[Problem]:
+    if plugin.manager is None or not plugin.manager.hook.skyband_rules.get_hookimpls():
+        return []
+    try:
+        answers = plugin.manager.hook.skyband_rules(job=job, engine=engine)
+        problems = [problem for answer in answers for problem in answer]
+        wrong = next((one for one in problems if not isinstance(one, Problem)), None)
+        if wrong is not None:
+            raise TypeError(f"a rule must give skyband.errors.Problem (got {wrong!r:.80})")
+    except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
+        message = f"the rules of {plugin.distribution} failed: {cause(error)}"
+        return [Problem("", f"{message}; upgrade or remove it, or leave it out of SKYBAND_PLUGINS")]
+    return [evolve(problem, message=f"{problem.message} (a rule of {plugin.distribution})") for problem in problems]

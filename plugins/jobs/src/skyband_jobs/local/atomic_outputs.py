@@ -4,7 +4,7 @@ import pyarrow as pa
 from attrs import define
 from skyband.engines.engine import Run
 from skyband.operator.bad_rows import bad_rows_schema
-from skyband.operator.row_accounting import check_sum
+from skyband.operator.metrics import check_sum
 from skyband.queries import query as reasons
 
 from skyband_jobs.job.engine import JobEngine

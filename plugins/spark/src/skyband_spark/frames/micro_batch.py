@@ -9,8 +9,8 @@ import pyarrow as pa
 from skyband.columns import keyed_frames, record_batch_bytes
 from skyband.errors import InputError
 from skyband.operator.bad_rows import late_rows, unreadable_rows
+from skyband.operator.metrics import check_sum
 from skyband.operator.operator import Operator
-from skyband.operator.row_accounting import check_sum
 from skyband.queries.query import BAD
 
 from skyband_spark.frames import broadcast_rows, results_and_metrics

@@ -13,8 +13,8 @@ from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
 from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.operator.bad_rows import Unreadable, unreadable_rows
+from skyband.operator.metrics import check_sum
 from skyband.operator.operator import Operator
-from skyband.operator.row_accounting import check_sum
 from skyband.operator.row_encoding import Encoded, encode, hashed_columns
 from skyband.operator.shard import Shard
 from skyband.operator.static_broadcast_table import WholeTable

@@ -4,12 +4,30 @@ Its log of a source names the files of each micro-batch; where Python reads them
 """
 
 import json
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
 from skyband_jobs.job.model import local_path
 
-from skyband_spark.reading.source_offsets import log_entry
+
+def parse_offset(offset: str | None) -> Any:
+    """An offset as a value; None of the first, which has none. Raises ValueError of one that is neither."""
+    if not offset or offset == "None":
+        return None
+    try:
+        return json.loads(offset)
+    except ValueError:
+        try:
+            return literal_eval(offset)
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"the offset {offset!r} is no JSON") from error
+
+
+def log_entry(offset: str | None) -> int:
+    """The number of an entry in the log of a source of files; -1 before the first."""
+    parsed = parse_offset(offset)
+    return -1 if parsed is None else int(parsed["logOffset"])
 
 
 def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
