@@ -21,6 +21,7 @@ from skyband import InputError, create
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64
 from skyband.roles import KeyBitmap, Sketch
 from skyband_specs.faults import Mutant, faulty
+from skyband_specs.sketch.streams import spread
 
 REFERENCES = [(EXACT, Reference), (ADDING, Adding), (BOUNDED, Bounded), (PLAIN, Plain), (PANES, Panes)]
 
@@ -355,6 +356,30 @@ class CountsDuplicates(Bounded):
         return count * (1 + math.log(max(self.rows, 1) / max(len(self), 1)))
 
 
+class HashesHalfAKey(Bounded):
+    """Its hash takes the lower half of a key."""
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        super()._update(times, spread((keys & np.uint64(2**32 - 1)).astype(np.int64)))
+
+
+class HashesTheUpperHalf(Bounded):
+    """Its hash takes the upper half of a key."""
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        super()._update(times, spread((keys >> np.uint64(32)).astype(np.int64)))
+
+
+class ForgetsASecondAfter(Bounded):
+    """Being asked, it forgets what is a second old."""
+
+    def estimate(self, since: int) -> float:
+        count = super().estimate(since)
+        if self._now is not None:
+            self._stamps[self._stamps < self._now - 1_000_000] = TIME_MIN
+        return count
+
+
 class BoundsTooTight(Bounded):
     """The bounds are half as wide as they must be, around an estimate that needs them whole."""
 
@@ -515,6 +540,9 @@ MUTANTS: list[Mutant] = [
     (BOUNDED, BiasedWhenSmall, ("counts_within_the_declared_bound",)),
     (BOUNDED, DeltaTooLarge, ("counts_within_the_declared_bound",)),
     (BOUNDED, CountsDuplicates, ("streams_of_the_paper", "repeated_rows_change_nothing")),
+    (BOUNDED, HashesHalfAKey, ("every_bit_of_a_key_counts",)),
+    (BOUNDED, HashesTheUpperHalf, ("every_bit_of_a_key_counts",)),
+    (BOUNDED, ForgetsASecondAfter, ("asking_changes_nothing",)),
     (BOUNDED, BoundsTooTight, ("bounds_hold_the_truth",)),
     (BOUNDED, BoundsTooWide, ("bounds_hold_the_truth",)),
     (BOUNDED, BoundsOfAnotherMoment, ("one_call_agrees_with_two",)),

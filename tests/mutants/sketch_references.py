@@ -11,6 +11,7 @@ from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64
 from skyband.config.parameters import choice, integer, number
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
+from skyband_specs.sketch.streams import spread
 
 PAPER = "Zhang et al., Counting distinct objects over sliding windows"
 
@@ -77,7 +78,8 @@ class Bounded(Sketch):
         self._stamps = np.full(self.cells, TIME_MIN)
 
     def _update(self, times: Int64, keys: UInt64) -> None:
-        np.maximum.at(self._stamps, (keys ^ np.uint64(self.seed)) % np.uint64(self.cells), times)
+        mixed = spread((keys ^ np.uint64(self.seed)).view(np.int64))
+        np.maximum.at(self._stamps, mixed % np.uint64(self.cells), times)
 
     def estimate(self, since: int) -> float:
         empty = np.count_nonzero(self._stamps < max(since, TIME_MIN + 1))

@@ -102,6 +102,21 @@ class RestoresNothing(Fault):
         state["extra"]
 
 
+class KeepsReadOnlyArrays(Fault):
+    """A restored backend cannot take in a batch of one row, as its arrays cannot be written to."""
+
+    caught_by = ("restored_goes_on_as_undisturbed",)
+    is_restored: bool = False
+
+    def _load(self, state: Any) -> None:
+        super()._load(state)
+        self.is_restored = True
+
+    def after_batch(self, arrays: list[Array]) -> None:
+        if self.is_restored and min(map(len, arrays)) == 1:
+            np.frombuffer(b"0", np.uint8)[0] = 1
+
+
 class ReusesSnapshot(Fault):
     """The next snapshot is written over the last."""
 
@@ -228,6 +243,7 @@ FAULTS: tuple[type[Fault], ...] = (
     CountsBatches,
     CountsCalls,
     RestoresNothing,
+    KeepsReadOnlyArrays,
     ReusesSnapshot,
     FillsGaps,
     TrustsItsState,

@@ -16,6 +16,8 @@ MOMENTS = 12
 STEADY_ROWS = 200_000
 STEADY_KEYS = 500
 ODD_ROWS = 90
+SECOND = 1_000_000
+"""In microseconds, which times are in a job."""
 FIRST = -(2**63) + 1
 """The first time of a sketch: one before it stands for "never"."""
 
@@ -44,9 +46,11 @@ class SketchDriver(Driver):
         return SketchStream(times, spread(rng.integers(0, STEADY_KEYS, STEADY_ROWS)))
 
     def odd(self, case: Case) -> Iterator[tuple[str, SketchStream]]:
-        """Times at their ends; keys that are alike in part, for exact sketches, as others may count on spread ones."""
+        """Times at their ends and far apart; keys alike in part, for exact sketches, as others count on spread ones."""
         plain = bursts(4, ordered=not case.has("out-of-order"), rows=ODD_ROWS)
+        yield "times seconds apart", SketchStream(plain.times * SECOND, plain.keys)
         if case.has("any-since"):
+            yield "times days apart", SketchStream(plain.times * (86_400 * SECOND), plain.keys)
             for label, times in moved(plain.times):
                 yield f"times {label}", SketchStream(np.maximum(times, FIRST), plain.keys)
         for label, name in NAMES.items() if case.info.guarantee == "exact" else ():

@@ -14,7 +14,7 @@ from skyband_specs.odd_streams import NAMES, numbered
 from skyband_totals.conformance import trials
 from skyband_totals.conformance.oracle import TotalOracle
 from skyband_totals.conformance.plain_data import columns, exactly, plain, rows_of
-from skyband_totals.conformance.streams import TotalStream, bursts, steady, tiny
+from skyband_totals.conformance.streams import TotalStream, bursts, many, steady, tiny
 
 STEADY_ROWS = 24_000
 MOMENTS = 6
@@ -67,6 +67,7 @@ class TotalRankerDriver(Driver):
         for label, name in NAMES.items():
             yield f"objects {label}", evolve(some, objects=name(numbered(some.objects)))
             yield f"values {label}", evolve(some, values=name(numbered(some.values)).astype(np.uint64))
+        yield "150 objects at once", many(unit)
         if case.parameters.get("by") != "rows":
             yield "times at the first there are", evolve(some, times=some.times - some.times[0] - FARTHEST)
             room = int(some.times[-1] - some.times[0]) + 3 * max(case.parameters["windows"])

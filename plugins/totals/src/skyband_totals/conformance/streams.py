@@ -61,6 +61,12 @@ def steady(unit: float, rows: int) -> TotalStream:
     return stream(np.arange(rows), objects, unit * rng.integers(1, 9, rows), rng.integers(0, 4, rows))
 
 
+def many(unit: float) -> TotalStream:
+    """150 objects, each twice within a few moments, with many ties."""
+    objects = np.arange(300) * 7 % 150
+    return stream(np.arange(300) // 100, objects, unit * (1 + objects % 7), objects % 5)
+
+
 def fallen(window: int, k: int = 10) -> TotalStream:
     """Objects of which 3k are heavy, one pane long; then a silence in which all of them fall at once; light ones."""
     heavy = np.repeat(np.arange(3 * k), np.arange(3 * k) + 2)

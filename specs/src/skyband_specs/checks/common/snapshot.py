@@ -16,6 +16,8 @@ from skyband_specs.stream import Stream
 
 COUNT = 6
 _NEEDS = ("snapshot",)
+ALONE = 24
+"""Rows that come one at a time after a restore: what was restored may be arrays that cannot be written to."""
 
 
 @check("snapshot", needs=_NEEDS)
@@ -35,7 +37,7 @@ def check_restored_is_the_same(make: Make, case: Case) -> None:
 
 @check("snapshot", needs=_NEEDS)
 def check_restored_goes_on_as_undisturbed(make: Make, case: Case) -> None:
-    """Snapshot, restore and continue, at several places, as if nothing had happened."""
+    """Snapshot, restore and continue, row by row and in one batch, at several places, as if nothing had happened."""
 
     def law(stream: Stream) -> None:
         expected = visible(case, fed(make, case, stream), stream, len(stream))
@@ -43,10 +45,15 @@ def check_restored_goes_on_as_undisturbed(make: Make, case: Case) -> None:
             cut = len(stream) * part // 8
             backend = make()
             case.driver.feed(backend, stream, 0, cut)
-            backend = case.restore(backend.snapshot())
-            case.driver.feed(backend, stream, cut, len(stream))
-            got = visible(case, backend, stream, len(stream))
-            expect_equal(got, expected, f"restored after {cut} rows, at the end")
+            blob = backend.snapshot()
+            for alone in (0, ALONE):
+                backend = case.restore(blob)
+                few = min(cut + alone, len(stream))
+                for row in range(cut, few):
+                    case.driver.feed(backend, stream, row, row + 1)
+                case.driver.feed(backend, stream, few, len(stream))
+                got = visible(case, backend, stream, len(stream))
+                expect_equal(got, expected, f"restored after {cut} rows, {few - cut} more one by one, at the end")
 
     holds_for(case, seeded(case), law)
 

@@ -18,12 +18,15 @@ from skyband_specs.driver import Case
 from skyband_specs.sketch.oracle import distinct_since
 from skyband_specs.sketch.streams import SketchStream, paper_random, paper_zipf, random_keys
 
-COUNT = 3
+COUNT = 4
 FLAKE = 1e-8
 ROUNDING = 1e-9
 
 MAGNITUDES = {300: (1, 3, 10, 30, 51, 100, 200, 500, 2000), 60: (10_000,), 15: (60_000,)}
 """Distinct counts asked for, by the number of trials. Small ones too: there, estimators are biased."""
+
+HALVES = tuple(np.uint64(bits) for bits in (0xFFFFFFFF, 0xFFFFFFFF00000000, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA))
+ALIKE, ALIKE_TRIALS = 2000, 20
 
 PAPER_TRIALS = 60
 PAPER_ROWS = 3000
@@ -72,6 +75,22 @@ def check_streams_of_the_paper(make: Make, case: Case) -> None:
             truth = distinct_since(stream, PAPER_ROWS, since)
             misses.append(abs(_estimate(make, stream, since) - truth) > _slack(make) * truth)
         _convict(make, misses, f"counts over the paper's {label} streams")
+
+
+@check("oracle", guarantees=("bounded",))
+def check_every_bit_of_a_key_counts(make: Make, case: Case) -> None:
+    """Keys that share half of their bits with others, whichever half, are counted as any keys are, on average."""
+    for half in HALVES:
+        counts = []
+        for seed in range(ALIKE_TRIALS):
+            rng = np.random.default_rng([19, seed])
+            keys = rng.integers(0, 2**64, ALIKE, np.uint64)
+            groups = np.repeat(rng.integers(0, 2**64, ALIKE // 8, np.uint64), 8)
+            stream = SketchStream(np.arange(ALIKE, dtype=np.int64), (keys & ~half) | (groups & half))
+            counts.append(_estimate(make, stream, 0))
+        mean = sum(counts) / ALIKE_TRIALS
+        message = f"{ALIKE} keys, each eight alike in the bits {half:#018x}, count {mean:.0f} on average"
+        expect(abs(mean - ALIKE) < ALIKE / 4, f"{message}: the hash must take all bits of a key")
 
 
 def _convict(make: Make, misses: list[bool], what: str) -> None:
