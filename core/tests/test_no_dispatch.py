@@ -10,7 +10,7 @@ from skyband.queries import kinds
 from skyband.registry import installed
 
 HOMES = [Path(skyband.__file__).parent, Path(skyband_specs.__file__).parent]
-MAY = ("roles/", "hooks.py", "registry/install_hints.py")
+MAY = ("roles/", "hooks.py", "registry/homes.py", "registry/install_hints.py")
 """Where they may: what a role is, what core brings, and the one table of what to install; in specs a role's folder."""
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-HINTS = ROOT / "core" / "src" / "skyband" / "registry" / "install_hints.py"
+HINTS = ROOT / "core" / "src" / "skyband" / "registry" / "homes.py"
 
 
 @pytest.mark.parametrize("guest", ["quantiles"])

@@ -26,7 +26,7 @@ def register(session: "SparkSession") -> None:
     Besides those below there is one for each question that the readers of the installed backends answer:
     `skyband_estimate(state, '37 minutes')`. Its parameters come after the window, and may be left out from the end.
     """
-    from skyband.registry.install_hints import QUESTIONS
+    from skyband.registry.homes import QUESTIONS
 
     from skyband_spark.frames.state_column_functions import functions
 
