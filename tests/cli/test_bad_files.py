@@ -1,8 +1,7 @@
-"""Files that cannot be read: each is one bad row, whose place is the file, and none of its rows is taken."""
+"""Files that cannot be read to their end: each is one bad row, whose place is the file; rows before that are taken."""
 
 import pytest
 from skyband.errors import InputError
-from skyband_jobs.files import row_location
 from skyband_jobs.files.file_parts import FilePart
 from skyband_jobs.files.row_location import PlacedBatches
 from visits import STREAM, Visits, place, visit
@@ -12,7 +11,10 @@ FINISHED = (*STREAM, "source.finish=true")
 
 
 def write(visits):
-    """Five files of ten visitors each, one a minute; the second, fourth and fifth cannot be read."""
+    """Five files of ten visitors each, one a minute; the second, fourth and fifth have what cannot be read.
+
+    Of JSON that is the last line, the first, and the eighth.
+    """
     for number in range(5):
         path = visits.write(str(number), [visit(number, second, f"{number}.{second}") for second in range(10)])
         if visits.format == "parquet":
@@ -45,12 +47,19 @@ def run(visits):
 def test_each_is_put_aside_with_its_place_and_the_others_are_answered(visits, run, tmp_path, sets):
     ended = run(PLACE, *sets)
     assert (ended.exit_code, "bad      3 (in bad)" in ended.stderr) == (0, True), ended.output
-    assert "rows in  23\n" in ended.stderr, "a file is told as one row"
     aside = sorted(visits.lines("bad"), key=lambda row: row["_field"])
-    assert [row["_field"].removeprefix(f"{tmp_path}/visits/").split(".")[0] for row in aside] == ["1", "3", "4"]
-    assert all(row["_reason"] and row["ts"] is row["client"] is row["_value"] is None for row in aside)
-    counts = {row["at"][14:16]: row["count"] for row in visits.lines("counts")}
-    assert {minute: count for minute, count in counts.items() if count} == {"01": 10, "03": 10}
+    assert all(row["_reason"] and row["ts"] is row["client"] is None for row in aside)
+    told = [(row["_field"].removeprefix(f"{tmp_path}/visits/"), row["_value"] is None) for row in aside]
+    counts = {row["at"][14:16]: row["count"] for row in visits.lines("counts") if row["count"]}
+    if visits.format == "parquet":
+        assert told == [("1.parquet", True), ("3.parquet", True), ("4.parquet", True)]
+        assert all(row["_reason"].endswith("(no row of it was read)") for row in aside)
+        assert "rows in  23\n" in ended.stderr and counts == {"01": 10, "03": 10}
+    else:
+        assert told == [("1.json, line 10", False), ("3.json, line 1", False), ("4.json, line 8", False)]
+        late = 0 if sets == () else 9  # of the second file, which was written anew after the others
+        assert "rows in  41\n" in ended.stderr and f"late     {late} (" in ended.stderr
+        assert counts == {"01": 10, "03": 10, "05": 9} | ({} if late else {"02": 9})
 
 
 def test_they_are_counted_where_no_place_is_named(run):
@@ -62,12 +71,6 @@ def test_the_first_ends_the_run_where_nothing_is_said(run, tmp_path):
     ended = run("")
     assert ended.exit_code == 1 and f"{tmp_path}/visits/1." in ended.output
     assert not list((tmp_path / "counts").glob("part*"))
-
-
-def test_a_file_too_large_to_hold_is_read_before_its_rows_are_given(visits, run, monkeypatch):
-    monkeypatch.setattr(row_location, "_BUFFER", 0)
-    assert "bad      3 (in bad)" in run(PLACE, *FINISHED).stderr
-    assert {row["at"][14:16] for row in visits.lines("counts") if row["count"]} == {"01", "03"}
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(2, "No such file"), OSError(5, "Input/output error")])
@@ -85,9 +88,12 @@ def test_a_file_that_has_gone_or_a_disk_that_fails_is_no_bad_file(tmp_path, erro
     assert not refused
 
 
-def test_where_no_file_can_be_read_that_is_told(run, tmp_path):
-    for path in (tmp_path / "visits").glob("[02]*"):
+@pytest.mark.parametrize("sets", [(), FINISHED], ids=["batch", "stream"])
+def test_where_no_file_can_be_read_the_run_ends_well_and_counts_them(visits, run, sets):
+    for path in visits.source.iterdir():
         path.write_bytes(b"\x00\xff" * 40)
-    ran = run(PLACE)
-    told = run(PLACE, command="check").output, ran.stderr
-    assert ".json: " in told[0] or "every row was left out" in told[1], told
+    assert run(PLACE, command="check").exit_code == 0
+    ended = run(PLACE, *sets)
+    assert (ended.exit_code, "bad      5 (in bad)" in ended.stderr) == (0, True), ended.output
+    assert "every row was left out" in ended.stderr
+    assert len(visits.lines("bad")) == 5

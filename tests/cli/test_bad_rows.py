@@ -7,7 +7,9 @@ import shutil
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from power_loss import no_file_above, recorded
+from skyband.cli.commands import group
 from visits import STREAM, Visits, place, visit
 
 PLACE = place("bad")
@@ -216,3 +218,61 @@ def test_a_place_that_cannot_be_made_is_told_by_its_key_and_no_answers_are_left(
     assert ended.exit_code == 1
     assert f"query.{name}_rows.path" in ended.stderr and "cannot be written: Not a directory" in ended.stderr
     assert not list((tmp_path / "counts").glob("part*"))
+
+
+UNREADABLE = {
+    "csv": ('format = "csv"', "n,{n}\n", "n,x\n"),
+    "json": ('format = "json"', '{{"k": "n", "x": {n}}}\n', '{{"k": "n", "x": "x"}}\n'),
+}
+KEYS = {
+    "typed": 'schema = "k STRING, x BIGINT"',
+    "select": 'schema = "k STRING, x STRING"\nselect = ["k", "CAST(x AS BIGINT) AS x"]',
+    "where": 'schema = "k STRING, x STRING"\nwhere = "CAST(x AS BIGINT) > 0"\nselect = ["k", "CAST(x AS BIGINT) AS x"]',
+}
+READING_JOB = """
+[source]
+{format}
+path = "in"
+{keys}
+[query]
+kind = "distinct-count"
+time = "x"
+item = "x"
+windows = ["9 rows"]
+every = "1 rows"
+bad_rows = {{ format = "json", path = "bad" }}
+[backends]
+sketch = "exact"
+[sink]
+format = "json"
+path = "out"
+"""
+
+
+@pytest.mark.parametrize("sets", [(), (*STREAM, "source.finish=true")], ids=["batch", "stream"])
+@pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize(("format", "good", "bad"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_value_that_is_not_of_its_type_takes_its_row_away_and_no_other(
+    tmp_path, monkeypatch, format, good, bad, keys, sets
+):
+    monkeypatch.chdir(tmp_path)
+    suffix = format.split('"')[1]
+    if suffix == "json" and "STRING, x STRING" in keys:
+        good, bad = good.replace("{n}}}", '"{n}"}}'), bad
+    rows = {"a": [1, 2], "b": [3, None, 5], "c": [None]}
+    (tmp_path / "in").mkdir()
+    for name, numbers in rows.items():
+        text = "".join((bad if n is None else good).format(n=n) for n in numbers)
+        (tmp_path / "in" / f"{name}.{suffix}").write_text(text)
+    (tmp_path / "job.toml").write_text(READING_JOB.format(format=format, keys=keys))
+    changes = [part for change in sets for part in ("--set", change)]
+    ended = CliRunner().invoke(group, ["run", "job.toml", "--engine", "local", *changes])
+    assert ended.exit_code == 0, ended.output
+    assert "rows in  6\n" in ended.stderr and "bad      2 (in bad)" in ended.stderr
+    aside = [json.loads(line) for path in tmp_path.glob("bad/part*") for line in path.read_text().splitlines()]
+    places = [row["_field"].removeprefix(f"{tmp_path}/in/") for row in aside]
+    typed = keys == KEYS["typed"]
+    assert places == [f"b.{suffix}, {'line 2' if typed else 'row 1'}", f"c.{suffix}, {'line 1' if typed else 'row 0'}"]
+    assert all("x" in row["_value"] and row["_reason"] for row in aside)
+    answers = [json.loads(line) for path in tmp_path.glob("out/part*") for line in path.read_text().splitlines()]
+    assert max(answer["count"] for answer in answers) == 4

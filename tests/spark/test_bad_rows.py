@@ -80,6 +80,31 @@ def test_a_stream_that_puts_aside_other_rows_than_its_answers_are_without_ends(v
     assert "1 are lost: the stream of query.bad_rows reads the source by itself" in ended.stderr, ended.stderr
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["batch", "stream"])
+@pytest.mark.parametrize("keys", [(), ("source.where=CAST(client AS BIGINT) >= 0",)], ids=["typed", "where"])
+def test_a_row_that_cannot_be_read_goes_aside_alone_with_its_place(visits, session, stream, keys):
+    times = ["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", "yesterday"]
+    for number in range(3):
+        rows = [{"ts": time, "site": "north", "client": f"{number}{place}"} for place, time in enumerate(times)]
+        visits.write(str(number), [*rows, {**rows[0], "client": "x"}] if keys else rows, number)
+    said = run(visits, stream, *keys, *(("source.finish=true",) if stream else ()))
+    assert "rows in  12\n" in said if keys else "rows in  9\n" in said, said
+    aside = session.read.json(str(visits.home / "bad")).collect()
+    places = sorted(row._field.removeprefix(f"{visits.source}/") for row in aside)
+    of_where = ["0.json, row 3", "1.json, row 3", "2.json, row 3"] if keys else []
+    assert places == sorted(["0.json, line 3", "1.json, line 3", "2.json, line 3", *of_where])
+    counts = session.read.json(str(visits.home / "counts")).collect()
+    assert sum(row["count"] for row in counts) == 6
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["batch", "stream"])
+def test_a_run_whose_files_are_all_bad_ends_well(visits, session, stream):
+    for number in range(3):
+        visits.write(str(number), [{"ts": "yesterday", "site": "north", "client": "a"}], number)
+    assert "bad      3 (in bad)" in run(visits, stream)
+    assert session.read.json(str(visits.home / "bad")).count() == 3
+
+
 def damage_files(visits):
     """Make the files Parquet; one more is cut short, one empty, one of another kind."""
     for path in sorted(visits.source.glob("*.json")):

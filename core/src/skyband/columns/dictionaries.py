@@ -48,6 +48,14 @@ def joined(columns: Sequence[pa.Array]) -> pa.Array:
     return pa.concat_arrays(columns)
 
 
+def concatenated(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches with columns of one kind of values each, at least one, one after another."""
+    if len(batches) == 1:
+        return batches[0]
+    columns = [joined([*pieces]) for pieces in zip(*(batch.columns for batch in batches), strict=True)]
+    return pa.RecordBatch.from_arrays(columns, names=batches[0].schema.names)
+
+
 def _joins(column: pa.Array) -> bool:
     """Whether Arrow joins it to others of its type whatever words they have: it knows no more codes, and no null."""
     if not pa.types.is_dictionary(column.type):

@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from attrs import frozen
-from skyband.columns.arrow_normalization import check_whole
+from skyband.columns.arrow_normalization import check_whole, no_rows
+from skyband.columns.dictionaries import concatenated
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
 
+from skyband_jobs.files.refused_rows import RefusedRows, readable_rows
 from skyband_jobs.files.store_paths import StorePath
 
 _BATCH = 100_000
@@ -79,11 +81,17 @@ def schema_of(paths: Sequence[Path], layout: Layout) -> pa.Schema:
 
 
 def read(
-    path: Path, layout: Layout, schema: pa.Schema, row_groups: Sequence[int] | None = None, dictionaries: bool = False
+    path: Path,
+    layout: Layout,
+    schema: pa.Schema,
+    row_groups: Sequence[int] | None = None,
+    dictionaries: bool = False,
+    refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of some row groups, with the columns `schema`, null where it has none of that name.
 
-    dictionaries: whether text may come as one, as the file has it.
+    dictionaries: whether text may come as one, as the file has it. refused: what takes rows with a value that is not of
+    its column's type, in the place of the error.
 
     A name in other letters' case is that of the column, as in Spark, unless there are several.
     """
@@ -93,9 +101,19 @@ def read(
     for batch in batches:
         if layout.format == "arrow":  # the other formats are decoded, and so checked
             check_whole(batch, list(there))
-        by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = [_column(by_name.get(field.name), field, len(batch), dictionaries) for field in schema]
-        yield pa.RecordBatch.from_arrays(columns, names=schema.names)
+        try:
+            yield _as_schema(batch, schema, dictionaries)
+        except InputError:
+            if refused is None:
+                raise
+            pieces = readable_rows(batch, lambda rows, _: _as_schema(rows, schema, dictionaries), refused.unread)
+            yield concatenated(pieces) if pieces else no_rows(schema)
+
+
+def _as_schema(batch: pa.RecordBatch, schema: pa.Schema, dictionaries: bool) -> pa.RecordBatch:
+    by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns = [_column(by_name.get(field.name), field, len(batch), dictionaries) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, names=schema.names)
 
 
 def _scan(

@@ -14,10 +14,11 @@ from skyband.errors import InputError
 from skyband.kernels.record_boundaries import csv_records
 
 from skyband_jobs.files.csv_dialect import Dialect, dialect_of
+from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
 from skyband_jobs.files.spark_ddl import ZONE
-from skyband_jobs.files.text_blocks import MARK, SIZE, Block, ByteRange, blocks, is_utf8
+from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_values import as_read, typed
-from skyband_jobs.files.utf8 import check_utf8
+from skyband_jobs.files.utf8 import check_utf8, refuse_bytes
 from skyband_jobs.job.model import Source
 
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
@@ -41,18 +42,26 @@ def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
 
 
 def read_csv(
-    path: Path, source: Source, schema: pa.Schema, columns: pa.Schema, within: ByteRange | None = None
+    path: Path,
+    source: Source,
+    schema: pa.Schema,
+    columns: pa.Schema,
+    within: ByteRange | None = None,
+    refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted` of a schema.
 
-    Raises InputError where it is not of that schema.
+    Raises InputError where it is not of that schema; `refused` takes the single rows that are not.
     """
-    file = CsvFile(path, dialect_of(source), within)
+    dialect = dialect_of(source)
+    # Where no line names the columns, the first record may be a bad one, and says nothing of the others.
+    names = schema.names if refused is not None and not dialect.header else None
+    file = CsvFile(path, dialect, within, refused, names)
     if not file.names:
         return
     places = file.places(columns.names, schema)
     for block in file.records():
-        yield file.parsed(block, columns, places)
+        yield readable_records(block, columns, lambda part: file.parsed(part, columns, places), file.middle, refused)
 
 
 def read_csv_texts(
@@ -91,7 +100,9 @@ class CsvFile:
     dialect: Dialect
     within: ByteRange | None = None
     """What is read of it, beside the line of names; None: all."""
-    _names: list[str] | None = field(default=None, init=False)
+    refused: RefusedRows | None = None
+    """What takes records that cannot be read; None: the first of them ends the reading."""
+    _names: list[str] | None = None
     _as_text: bool = field(default=False, init=False)
     """Whether a value was not of its type as Arrow reads it, so that all are read as text and cast here."""
     _is_broken: bool = field(default=False, init=False)
@@ -160,6 +171,18 @@ class CsvFile:
         end, count, _ = self._scan(data, records)
         return end if count == records else len(data)
 
+    def middle(self, data: bytes) -> int | None:
+        """Where a record ends that is about the middle one of text; None of a single one, or of one that is broken."""
+        if not self._is_quoted(data) and not self.dialect.comment:
+            return middle_line(data)
+        whole = data if data.endswith(b"\n") else data + b"\n"
+        end, records, opened = self._scan(whole, _ALL)
+        if opened >= 0 and records == 0:
+            end = data.find(b"\n", opened) + 1
+        elif opened < 0:
+            end = self.end_of(whole, records // 2) if records > 1 else 0
+        return end if 0 < end < len(data) else None
+
     def places(self, wanted: Sequence[str], schema: pa.Schema) -> list[int]:
         """Where each column stands in this file. Raises InputError where its first line says other than the schema."""
         names = self.names
@@ -189,6 +212,10 @@ class CsvFile:
 
     def parsed(self, block: Block, columns: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
+        if self._may_be_broken and self._is_quoted(block.data):
+            _, _, opened = self._scan(block.data, _ALL)
+            if opened >= 0:
+                raise self._unclosed(block, opened)
         if not self._as_text:
             try:
                 return self._typed(block, columns, places, self._kinds(columns))
@@ -257,11 +284,12 @@ class CsvFile:
         except pa.ArrowInvalid as error:
             if "UTF8" in str(error):
                 # Arrow tells a column of a block that it cannot read, not where in the file.
-                check_utf8(self.path, self.dialect.encoding)
+                refuse_bytes(self.path, block, self.refused is None, self.dialect.encoding)
             raise
 
     def _not_read(self, block: Block, error: pa.ArrowInvalid) -> InputError:
-        check_utf8(self.path, self.dialect.encoding)
+        if self.refused is None:
+            check_utf8(self.path, self.dialect.encoding)
         message = " ".join(str(error).split())
         try:
             self._parse(block, None, range(len(self.names)), threads=False)  # which numbers the rows
@@ -274,12 +302,19 @@ class CsvFile:
         return InputError(str(self.path), f"line {block.line_at(before)}: {message[row.end() :]}")
 
     def _blocks(self, size: int | None = None, within: ByteRange | None = None) -> Iterator[Block]:
-        for block in blocks(self.path, self._cut, size or SIZE, within, self.dialect.encoding):
-            if self._is_broken or not block.is_cut:
-                _, _, opened = self._scan(block.data, _ALL)
+        for block in blocks(self.path, self._cut, size, within, self.dialect.encoding):
+            if not self._may_be_broken and (self._is_broken or not block.is_cut):
+                end, _, opened = self._scan(block.data, _ALL)
                 if opened >= 0:
+                    if end:
+                        yield block.split(end)[0]
                     raise self._unclosed(block, opened)
             yield block
+
+    @property
+    def _may_be_broken(self) -> bool:
+        """Whether a record with a quote that is not closed ends with its line, and is refused alone."""
+        return self.refused is not None and not self.dialect.multi_line
 
     def _cut(self, data: bytes) -> int:
         if not self._is_quoted(data):
@@ -318,7 +353,8 @@ class CsvFile:
         return text[steps[:-1].cumsum() == 0].tobytes()
 
     def _unclosed(self, block: Block, opened: int) -> InputError:
-        check_utf8(self.path, self.dialect.encoding)
+        if not self._may_be_broken:
+            check_utf8(self.path, self.dialect.encoding)
         within = "" if self.dialect.multi_line else " in it: set source.options.multiLine = true, or close it"
         return InputError(str(self.path), f"the quote in line {block.line_at(opened)} is not closed{within}")
 

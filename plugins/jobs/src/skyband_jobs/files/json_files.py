@@ -24,26 +24,26 @@ from skyband.kernels.record_boundaries import (
 )
 
 from skyband_jobs.files.csv_dialect import text_options
-from skyband_jobs.files.text_blocks import MOST, SIZE, Block, ByteRange, blocks, is_utf8
+from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
+from skyband_jobs.files.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
 from skyband_jobs.files.text_values import as_read, typed
-from skyband_jobs.files.utf8 import check_utf8
+from skyband_jobs.files.utf8 import refuse_bytes
 from skyband_jobs.files.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
 from skyband_jobs.job.model import Source
 
 
-def object_blocks(path: Path, encoding: str | None, size: int = SIZE) -> Iterator[Block]:
+def object_blocks(path: Path, encoding: str | None, size: int | None = None) -> Iterator[Block]:
     """A file in blocks of whole objects, each in a line of its own; memory is that of a block, or of its one object.
 
     Raises InputError where its array does not end.
     """
     depth = 0
     for block in blocks(path, _Cut(), size, encoding=encoding):
-        text, depth = one_a_line(block.data, 0 if block.is_first else 1)
-        if not block.is_cut and depth > 0:
-            break
-        if text.strip():
-            yield Block(text, block.line, block.is_first, block.is_cut, text=block.data)
+        text, depth, last = _one_a_line(block.data, 0 if block.is_first else 1)
+        end = last if not block.is_cut and depth > 0 else len(text)
+        if text[:end].strip():
+            yield Block(text[:end], block.line, block.is_first, block.is_cut, text=block.data[:end])
     if depth > 0:
         raise InputError(str(path), "its array or object of JSON does not end: is the file cut short?")
 
@@ -53,9 +53,15 @@ def one_a_line(data: bytes, depth: int = 0) -> tuple[bytes, int]:
 
     depth: 1 where it begins within the array.
     """
+    text, depth, _ = _one_a_line(data, depth)
+    return text, depth
+
+
+def _one_a_line(data: bytes, depth: int) -> tuple[bytes, int, int]:
+    """The same, and where the last element ends that another comes after."""
     lines = np.frombuffer(data, np.uint8).copy()
-    _, depth = json_elements(lines, depth)
-    return lines.tobytes(), depth
+    last, depth = json_elements(lines, depth)
+    return lines.tobytes(), depth, last
 
 
 @define
@@ -138,15 +144,26 @@ def json_schema_of(paths: Sequence[Path], form: JsonForm = LINES) -> pa.Schema:
 
 
 def read_json(
-    path: Path, columns: pa.Schema, form: JsonForm = LINES, within: ByteRange | None = None
+    path: Path,
+    columns: pa.Schema,
+    form: JsonForm = LINES,
+    within: ByteRange | None = None,
+    refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted`, null where a row has none of that name.
 
-    Raises InputError.
+    Raises InputError at the first row that cannot be read, unless `refused` takes those.
     """
+    _check_maps(columns)
+
+    def parse(block: Block) -> pa.RecordBatch:
+        if not block.data.strip():
+            return no_rows(columns)
+        rows = _parsed(path, block, columns, form, refused is None).combine_chunks().to_batches()
+        return typed(rows[0], columns, form.formats) if rows else no_rows(columns)
+
     for block in _blocks(path, form, within):
-        rows = _parsed(path, block, columns, form).combine_chunks()
-        yield from (typed(batch, columns, form.formats) for batch in rows.to_batches())
+        yield readable_records(block, columns, parse, middle_line, refused)
 
 
 def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = LINES) -> pa.RecordBatch | None:
@@ -179,6 +196,7 @@ def json_ends(path: Path, size: int) -> Iterator[int]:
 
 def json_rows_of(lines: bytes, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.Table:
     """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
+    _check_maps(columns)
     batches = [typed(batch, columns, formats) for batch in _rows(lines, columns).combine_chunks().to_batches()]
     return pa.Table.from_batches(batches, columns)
 
@@ -190,9 +208,12 @@ def _blocks(path: Path, form: JsonForm, within: ByteRange | None = None) -> Iter
     return (block for block in cut if block.data.strip())
 
 
-def _parsed(path: Path, block: Block, columns: pa.Schema | None, form: JsonForm) -> pa.Table:
+def _parsed(
+    path: Path, block: Block, columns: pa.Schema | None, form: JsonForm, first_of_file: bool = True
+) -> pa.Table:
+    """A block's rows. Raises InputError; first_of_file: at the first place of the file that is not UTF-8."""
     if not is_utf8(block.data):
-        check_utf8(path, form.encoding)
+        refuse_bytes(path, block, first_of_file, form.encoding)
     try:
         return _rows(block.data, columns)
     except NoObjectError as error:
@@ -242,7 +263,6 @@ def _check_maps(columns: pa.Schema) -> None:
 
 
 def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
-    _check_maps(columns or pa.schema([]))
     what, place = json_lines(np.frombuffer(lines, np.uint8))
     if what != FINE:
         raise NoObjectError(what, place)

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from attrs import define, evolve, field
+from attrs import define, evolve, field, frozen
 from skyband.errors import InputError
 
 from skyband_jobs.files.file_parts import FilePart, bundles, row_group_of
+from skyband_jobs.files.refused_rows import RefusedRow, RefusedRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,10 +18,22 @@ if TYPE_CHECKING:
     from skyband.operator.bad_rows import RefuseUnreadable
 
 
-_BUFFER = 1 << 25
-"""Bytes of rows that wait until the file they are of has been read to its end; of a larger file none are."""
 _MANY = 100_000
 """Rows of small files that come together, at most those of one more."""
+
+
+@frozen(eq=False)
+class _Placed:
+    """A batch with its place."""
+
+    rows: "pa.RecordBatch"
+    part: FilePart
+    first: int
+    """Where it begins among the rows of the file, or of its range, as they were read."""
+    end: int
+    """Where the next one does."""
+    selection: "Int64 | None"
+    """Of each row how far from there it stood; None where all are still there."""
 
 
 @define(eq=False)
@@ -34,7 +47,9 @@ class PlacedBatches:
     _read_together: "Callable[[tuple[FilePart, ...]], pa.RecordBatch | None] | None" = None
     """The rows of small files at once, None where they must be read one by one; where it is None, all are so."""
     _refuse: "RefuseUnreadable | None" = field(default=None, kw_only=True)
-    """What takes a file that cannot be read to its end, in the place of the error; none of its rows is given then."""
+    """What takes a file, or a part of one, that cannot be read to its end, in the place of the error."""
+    _refused: RefusedRows | None = field(default=None, kw_only=True)
+    """Where `_read` and `_shape` put rows that they refuse; None where they raise an error."""
     _bundle: tuple[FilePart, ...] = field(default=(), init=False)
     """The small files whose rows the last batch has; none where it is of one file."""
     _part: FilePart | None = field(default=None, init=False)
@@ -42,6 +57,8 @@ class PlacedBatches:
     """The place of its file among all."""
     _first: int = field(default=0, init=False)
     _selection: "Int64 | None" = field(default=None, init=False)
+    _before: dict[FilePart, int] = field(factory=dict, init=False)
+    """The rows before a range of a file, once they have been counted."""
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
         """Raises InputError, naming the file, where one cannot be read."""
@@ -59,55 +76,53 @@ class PlacedBatches:
                 yield whole
 
     def _whole(self, part: FilePart) -> "Iterator[pa.RecordBatch]":
-        """The rows of a file; none of one that is refused. Of a large file that takes reading it twice.
+        return map(self._at, self._readable(part))
 
-        A part of a file is not refused: its other parts have given their rows, or will.
-        """
-        if self._refuse is None or not part.is_whole:
-            yield from self._alone(part)
-            return
-        batches: list[tuple[pa.RecordBatch, int, Int64 | None]] | None = []
-        size = 0
+    def _at(self, placed: _Placed) -> "pa.RecordBatch":
+        """A batch, of whose rows places are told from now on."""
+        self._part, self._first, self._selection = placed.part, placed.first, placed.selection
+        self._bundle = ()
+        return placed.rows
+
+    def _readable(self, part: FilePart) -> Iterator[_Placed]:
+        """The batches of a file, up to the place from which on it cannot be read."""
+        end = part.first
         try:
-            for batch in self._alone(part):
-                size += batch.nbytes
-                one = (batch, self._first, self._selection)
-                batches = None if batches is None or size > _BUFFER else [*batches, one]
+            for placed in self._placed(part):
+                end = placed.end
+                yield placed
         except InputError as error:
-            self._refuse_file(part, error)
-            return
-        if batches is None:
-            yield from self._alone(part)
-            return
-        for batch, self._first, self._selection in batches:
-            yield batch
+            self._refuse_rest(part, error, end - part.first)
 
-    def _refuse_file(self, part: FilePart, error: InputError) -> None:
-        """Hand a file that cannot be read to what takes those. Raises the error where the file is not at fault."""
+    def _refuse_rest(self, part: FilePart, error: InputError, rows: int) -> None:
+        """Hand on that a file cannot be read any further. Raises the error where the file is not at fault."""
         cause = error.__cause__
         part.check()
         if self._refuse is None or (isinstance(cause, OSError) and cause.errno is not None):
             raise error
+        whole = "it" if part.is_whole else "a part of it"
+        extent = f"{rows:,} rows of {whole} were read" if rows else f"no row of {whole} was read"
         what = error.message if error.row is None else f"row {error.row}: {error.message}"
         where = error.argument.removeprefix(str(part.path)).lstrip(": ,")
-        reason = f"{where}: {what}" if where else what
-        refusal = InputError(str(part.path), reason)
+        refusal = InputError(str(part.path), f"{where}: {what} ({extent})" if where else f"{what} ({extent})")
         refusal.__cause__ = error
         self._refuse([(refusal, None)])
 
-    def _alone(self, part: FilePart) -> "Iterator[pa.RecordBatch]":
+    def _placed(self, part: FilePart, is_again: bool = False) -> Iterator[_Placed]:
+        """The batches of a file; is_again: what is refused has been handed on. Raises InputError with the file."""
         import pyarrow as pa
 
         path, rows = part.path, part.first
-        self._part, self._bundle = part, ()
-        self._first = rows
         try:
             part.check()
             for batch in self._read(part):
-                self._first = rows
-                shaped, self._selection = self._shape(batch)
-                yield shaped
-                rows += len(batch)
+                shaped, selection = self._shape(batch)
+                count = len(batch)
+                if self._refused is not None:
+                    count += len(self._refused.unread)
+                    selection = self._hand_on(part, rows, count, selection, is_again)
+                rows += count
+                yield _Placed(shaped, part, rows - count, rows, selection)
         except InputError as error:
             _raise(self._within(part, error, rows), error)
         except MemoryError:  # Arrow's is one of its exceptions too
@@ -116,6 +131,34 @@ class PlacedBatches:
             message = " ".join(str(error).split())
             place = f" after row {rows - 1:,}{_row_group(path, rows - 1)}" if rows > part.first else ""
             raise InputError(str(path), f"cannot be read{place}: {message}") from error
+
+    def _hand_on(
+        self, part: FilePart, first: int, count: int, selection: "Int64 | None", is_again: bool
+    ) -> "Int64 | None":
+        """Hand on the rows that were refused of a batch of so many; returns where the others stood among all."""
+        import numpy as np
+
+        assert self._refused is not None
+        unread, shaped = [*self._refused.unread], [*self._refused.shaped]
+        self._refused.clear()
+        if unread:
+            readable = np.delete(np.arange(count), [row.place for row in unread])
+            shaped = [evolve(row, place=int(readable[row.place])) for row in shaped]
+            selection = readable if selection is None else readable[selection]
+        if (unread or shaped) and not is_again:
+            in_order = sorted([*unread, *shaped], key=lambda row: row.place)
+            self._refused.refuse([(self._refusal(part, first, row), row.text) for row in in_order])
+        return selection
+
+    def _refusal(self, part: FilePart, first: int, row: RefusedRow) -> InputError:
+        """What is wrong with a row, with its place as what it is about."""
+        where = f"row {first + row.place + self._rows_before(part)}" if row.line is None else f"line {row.line}"
+        error = row.error
+        is_of_file = error.argument.startswith(str(part.path))
+        reason = error.message if is_of_file else f"{error.argument}: {error.message}"
+        refusal = InputError(f"{part.path}, {where}", reason)
+        refusal.__cause__ = error
+        return refusal
 
     def _at_once(self, parts: tuple[FilePart, ...]) -> "pa.RecordBatch | None":
         """The rows of small files; None where they must be read one by one, which tells what is wrong with one."""
@@ -126,7 +169,11 @@ class PlacedBatches:
             for part in parts:
                 part.check()
             whole = self._read_together(parts)
-            return None if whole is None else self._shape(whole)[0]
+            shaped = None if whole is None else self._shape(whole)[0]
+            if self._refused is not None and self._refused.shaped:
+                self._refused.clear()
+                return None
+            return shaped
         except MemoryError:
             raise
         except (InputError, OSError, ValueError, pa.ArrowException):
@@ -134,35 +181,33 @@ class PlacedBatches:
 
     def _one_by_one(self, parts: tuple[FilePart, ...]) -> "Iterator[pa.RecordBatch]":
         """The rows of small files, still many in a batch: what takes a batch takes its time for each."""
-        batches: list[pa.RecordBatch] = []
-        begun: list[FilePart] = []
+        begun: list[_Placed] = []
         failure = None
         for part in parts:
+            batches = self._readable(part)
             try:
-                some = [*islice(self._whole(part), 2)]
+                some = [*islice(batches, 2)]
             except InputError as error:
                 failure = error
                 break
             is_large = len(some) == 2  # for all its few bytes
-            if some and not is_large:
-                batches, begun = batches + some, [*begun, part]
-            if begun and (is_large or sum(map(len, batches)) >= _MANY):
-                yield from self._joined(batches, begun)
-                batches, begun = [], []
+            if not is_large:
+                begun += some
+            if begun and (is_large or sum(len(placed.rows) for placed in begun) >= _MANY):
+                yield self._joined(begun)
+                begun = []
             if is_large:
-                yield from self._whole(part)
-        yield from self._joined(batches, begun)
+                yield from map(self._at, chain(some, batches))
+        if begun:
+            yield self._joined(begun)
         if failure is not None:
             raise failure
 
-    def _joined(self, batches: "list[pa.RecordBatch]", parts: list[FilePart]) -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-        from skyband.columns.dictionaries import joined
+    def _joined(self, batches: list[_Placed]) -> "pa.RecordBatch":
+        from skyband.columns.dictionaries import concatenated
 
-        if batches:
-            self._bundle = tuple(parts)
-            columns = [joined([*pieces]) for pieces in zip(*(batch.columns for batch in batches), strict=True)]
-            yield pa.RecordBatch.from_arrays(columns, names=batches[0].schema.names)
+        self._bundle = tuple(placed.part for placed in batches)
+        return concatenated([placed.rows for placed in batches])
 
     @contextmanager
     def placing(self) -> "Iterator[None]":
@@ -188,10 +233,11 @@ class PlacedBatches:
         if row is None:
             return InputError(f"{parts[0].path} to {parts[-1].path}: {error.argument}", error.message)
         for part in parts:
-            for batch in self._alone(part):
-                if row < len(batch):
+            for placed in self._placed(part, is_again=True):
+                if row < len(placed.rows):
+                    self._at(placed)
                     return self.placed(InputError(error.argument, error.message, row))
-                row -= len(batch)
+                row -= len(placed.rows)
         return error
 
     def _within(self, part: FilePart, error: InputError, first: int) -> InputError:
@@ -205,8 +251,14 @@ class PlacedBatches:
         """The rows of a file before a range of it, which is read up to there."""
         if part.within is None or part.within.begin == 0:
             return 0
-        before = evolve(part, within=evolve(part.within, begin=0, end=part.within.begin))
-        return sum(map(len, self._read(before)))
+        if part not in self._before:
+            before = evolve(part, within=evolve(part.within, begin=0, end=part.within.begin))
+            rows = sum(map(len, self._read(before)))
+            if self._refused is not None:
+                rows += len(self._refused.unread)
+                self._refused.clear()
+            self._before[part] = rows
+        return self._before[part]
 
 
 def _raise(located: InputError, error: InputError) -> NoReturn:

@@ -9,6 +9,7 @@ from skyband.errors import ConfigError, Problem
 
 from skyband_jobs.files.file_listing import base_of_keys, data_files, is_pattern, keys_of
 from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.refused_rows import RefusedRows
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.files.spark_ddl import parse_ddl
 from skyband_jobs.files.store_paths import OutOfReachError, StorePath, check_reach
@@ -58,7 +59,8 @@ class Files:
         """Their rows, file by file, or those of `parts`, only the columns named.
 
         dictionaries: whether text may come as one, as its file has it. together: whether a batch may have the rows of
-        several small files. refuse: what takes a file that cannot be read, in the place of the error.
+        several small files. refuse: what takes rows that cannot be read, and files that cannot be read to their end, in
+        the place of the error.
 
         Iterating raises InputError where one cannot be read.
         """
@@ -67,12 +69,14 @@ class Files:
         names = list(columns)
         raw_schema = pa.schema([self.raw.field(name) for name in self.shape.reads(names)])
         schema = pa.schema([self.schema.field(name) for name in names])
+        refused = None if refuse is None else RefusedRows(refuse)
         return PlacedBatches(
             map(FilePart, self.paths) if parts is None else parts,
-            lambda part: self._read(part, raw_schema, dictionaries and self.shape.is_plain),
-            lambda batch: self.shape.apply(batch, schema),
+            lambda part: self._read(part, raw_schema, dictionaries and self.shape.is_plain, refused),
+            lambda batch: self.shape.apply(batch, schema, refused),
             (lambda parts: self._read_together(parts, raw_schema)) if together else None,
             refuse=refuse,
+            refused=refused,
         )
 
     def _read_together(self, parts: tuple[FilePart, ...], fields: "pa.Schema") -> "pa.RecordBatch | None":
@@ -93,28 +97,30 @@ class Files:
             return rows
         return next(with_keys([rows], keys, fields, parts[0].path))
 
-    def _read(self, part: FilePart, columns: "pa.Schema", dictionaries: bool) -> "Iterator[pa.RecordBatch]":
+    def _read(
+        self, part: FilePart, columns: "pa.Schema", dictionaries: bool, refused: RefusedRows | None
+    ) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
         from skyband_jobs.files.key_folders import with_keys
 
         keys = keys_of(part.path, base_of(self.source))
         if not keys.keys() & set(columns.names):
-            return self._read_file(part, self.raw, columns, dictionaries)
+            return self._read_file(part, self.raw, columns, dictionaries, refused)
         own = pa.schema([field for field in self.raw if field.name not in keys])
         inside = pa.schema([field for field in columns if field.name not in keys])
-        return with_keys(self._read_file(part, own, inside, False), keys, columns, part.path)
+        return with_keys(self._read_file(part, own, inside, False, refused), keys, columns, part.path)
 
     def _read_file(
-        self, part: FilePart, raw: "pa.Schema", fields: "pa.Schema", dictionaries: bool
+        self, part: FilePart, raw: "pa.Schema", fields: "pa.Schema", dictionaries: bool, refused: RefusedRows | None
     ) -> "Iterator[pa.RecordBatch]":
         if self.layout is None:
             from skyband_jobs.files import text_files
 
-            return text_files.read(part.path, self.source, raw, fields, part.within)
+            return text_files.read(part.path, self.source, raw, fields, part.within, refused)
         from skyband_jobs.files import columnar_files
 
-        return columnar_files.read(part.path, self.layout, fields, part.row_groups, dictionaries)
+        return columnar_files.read(part.path, self.layout, fields, part.row_groups, dictionaries, refused)
 
 
 def open_files(source: Source) -> "Files | Table | None":

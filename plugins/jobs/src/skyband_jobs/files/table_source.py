@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.refused_rows import RefusedRows
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.formats import Refuse, TableRows
 from skyband_jobs.job.model import Source
@@ -43,10 +44,12 @@ class Table:
         names = list(columns)
         raw_names = self.shape.reads(names)
         schema = pa.schema([self.schema.field(name) for name in names])
+        refused = None if refuse is None else RefusedRows(refuse)
         return PlacedBatches(
             (FilePart(Path(self.place)),),
             lambda _: self.rows.batches(raw_names) if refuse is None else self.rows.readable(raw_names, refuse),
-            lambda batch: self.shape.apply(batch, schema),
+            lambda batch: self.shape.apply(batch, schema, refused),
+            refused=refused,
         )
 
 

@@ -40,6 +40,14 @@ class Block:
         before = 0 if self.range is None else self.range.lines_before()
         return before + self.line + (self.data if self.text is None else self.text).count(b"\n", 0, place)
 
+    def split(self, place: int) -> "tuple[Block, Block]":
+        """Its records before byte `place`, and the others, whose lines are those of the file. O(bytes)."""
+        begin, end = (None, None) if self.text is None else (self.text[:place], self.text[place:])
+        return (
+            Block(self.data[:place], self.line_at(0), self.is_first, text=begin),
+            Block(self.data[place:], self.line_at(place), False, self.is_cut, text=end),
+        )
+
 
 @frozen
 class ByteRange:
@@ -69,14 +77,16 @@ class ByteRange:
 def blocks(
     path: Path,
     cut: Callable[[bytes], int],
-    size: int = SIZE,
+    size: int | None = None,
     within: ByteRange | None = None,
     encoding: str | None = None,
 ) -> Iterator[Block]:
     """A file, or a range of it, in order. O(its bytes).
 
-    `cut` gives where the last whole record of bytes ends, 0 where none does; encoding: of a file that is not UTF-8.
+    `cut` gives where the last whole record of bytes ends, 0 where none does; size: None is SIZE; encoding: of a file
+    that is not UTF-8.
     """
+    size = size or SIZE
     rest, line, block_size = b"", 1, size
     is_first = within is None or within.begin == 0
     with open_text(path, encoding) if within is None else within.open() as take:

@@ -15,6 +15,8 @@ from skyband_jobs.files.store_paths import StorePath
 
 ENCODING_OPTIONS = ("encoding", "charset")
 """Spark's two names of one option."""
+_PIECE = 1 << 16
+"""Bytes that are decompressed at once."""
 XZ = ".xz"
 """What Python decompresses, as Arrow does not."""
 
@@ -61,7 +63,8 @@ def open_text(path: Path, encoding: str | None = None) -> Iterator[Callable[[int
     """
     with _decompressed(path) as file:
         try:
-            yield file.read if encoding is None else _InUtf8(path, file, encoding).take
+            take = _UpToBreak(file).take if is_compressed(path) else file.read
+            yield take if encoding is None else _InUtf8(path, take, encoding).take
         except (lzma.LZMAError, EOFError) as error:
             raise InputError(str(path), f"is no whole file of xz: {error}") from error
 
@@ -75,11 +78,34 @@ def _decompressed(path: Path) -> Any:
 
 
 @define
+class _UpToBreak:
+    """A compressed file, of which all is given that stands before the place where it is damaged."""
+
+    _file: Any
+    _damage: Exception | None = None
+
+    def take(self, size: int) -> bytes:
+        """The next of it, at most so many bytes. Raises what is wrong with it once all before has been given."""
+        if self._damage is not None:
+            raise self._damage
+        pieces: list[bytes] = []
+        try:
+            while size > 0 and (piece := self._file.read(min(size, _PIECE))):
+                pieces.append(piece)
+                size -= len(piece)
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            if not pieces:
+                raise
+            self._damage = error
+        return b"".join(pieces)
+
+
+@define
 class _InUtf8:
     """Text of another encoding."""
 
     _path: Path
-    _file: Any
+    _bytes: Callable[[int], bytes]
     _encoding: str
     _decoder: codecs.IncrementalDecoder = field(init=False)
     _before: int = field(default=0, init=False)
@@ -89,7 +115,7 @@ class _InUtf8:
 
     def take(self, size: int) -> bytes:
         """The next of it, of so many bytes in the file. Raises InputError where a byte is none of its characters."""
-        while chunk := self._file.read(size):
+        while chunk := self._bytes(size):
             text = self._decoded(chunk, final=False)
             if text:
                 return text

@@ -14,9 +14,10 @@ from skyband_jobs.files.csv_dialect import dialect_of, dialect_problems, text_op
 from skyband_jobs.files.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
 from skyband_jobs.files.json_files import OPTIONS as JSON_OPTIONS
 from skyband_jobs.files.json_files import form_of, form_problems, json_ends, json_schema_of, read_json, read_json_texts
-from skyband_jobs.files.text_blocks import MARK, ByteRange, blocks, is_utf8
+from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
+from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import encoding_of, encoding_problems, is_compressed
-from skyband_jobs.files.utf8 import check_utf8
+from skyband_jobs.files.utf8 import refuse_bytes
 from skyband_jobs.files.value_formats import format_problems
 from skyband_jobs.job.model import Source
 
@@ -24,13 +25,21 @@ SCHEMA = pa.schema([("value", pa.string())])
 """Of the format `text`."""
 
 
-def read_lines(path: Path, columns: pa.Schema, within: ByteRange | None = None) -> Iterator[pa.RecordBatch]:
-    """A file's lines, or those of a range, empty ones too, without what ends them. Raises InputError."""
-    for block in blocks(path, lambda data: data.rfind(b"\n") + 1, within=within):
+def read_lines(
+    path: Path, columns: pa.Schema, within: ByteRange | None = None, refused: RefusedRows | None = None
+) -> Iterator[pa.RecordBatch]:
+    """A file's lines, or those of a range, empty ones too, without what ends them.
+
+    Raises InputError at the first that cannot be read, unless `refused` takes those.
+    """
+
+    def parse(block: Block) -> pa.RecordBatch:
         if not is_utf8(block.data):
-            check_utf8(path)
-        lines = lines_of(block.data)
-        yield pa.RecordBatch.from_arrays([lines] * len(columns), schema=columns)
+            refuse_bytes(path, block, refused is None)
+        return pa.RecordBatch.from_arrays([lines_of(block.data)] * len(columns), schema=columns)
+
+    for block in blocks(path, lambda data: data.rfind(b"\n") + 1, within=within):
+        yield readable_records(block, columns, parse, middle_line, refused)
 
 
 def lines_of(data: bytes) -> pa.Array:
@@ -76,20 +85,26 @@ def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
 
 
 def read(
-    path: Path, source: Source, schema: pa.Schema, columns: pa.Schema, within: ByteRange | None = None
+    path: Path,
+    source: Source,
+    schema: pa.Schema,
+    columns: pa.Schema,
+    within: ByteRange | None = None,
+    refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted` of its `schema`.
 
-    Raises InputError where a value is not of its type.
+    Raises InputError where a value is not of its type; where `refused` takes such rows, only where the file cannot be
+    read to its end.
     """
     if source.format == "text":
         if schema.types != [pa.string()]:
             message = f"text has one column, of STRING, such as value STRING (got {', '.join(map(str, schema))})"
             raise InputError("source.schema", message)
-        return read_lines(path, columns, within)
+        return read_lines(path, columns, within, refused)
     if source.format == "json":
-        return read_json(path, columns, form_of(source), within)
-    return read_csv(path, source, schema, columns, within)
+        return read_json(path, columns, form_of(source), within, refused)
+    return read_csv(path, source, schema, columns, within, refused)
 
 
 def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fields: pa.Schema) -> pa.RecordBatch | None:

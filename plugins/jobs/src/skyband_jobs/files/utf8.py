@@ -5,9 +5,11 @@ from pathlib import Path
 
 from skyband.errors import InputError
 
+from skyband_jobs.files.text_blocks import Block
 from skyband_jobs.files.text_encodings import open_text
 
 _CHUNK = 1 << 20
+_REMEDY = "say source.options.encoding, such as {}, or convert the file with iconv"
 
 
 def check_utf8(path: Path, encoding: str | None = None) -> None:
@@ -31,11 +33,24 @@ def check_utf8(path: Path, encoding: str | None = None) -> None:
             _refuse(path, incomplete, 0, lines, before - len(incomplete))
 
 
+def refuse_bytes(path: Path, block: Block, first_of_file: bool, encoding: str | None = None) -> None:
+    """Raise InputError for a block that is not UTF-8: at the first place of its file that is not, or at its own.
+
+    To look for the first of the file takes reading it anew.
+    """
+    if first_of_file:
+        check_utf8(path, encoding)
+    try:
+        block.data.decode()
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{block.data[error.start]:02x}"
+        message = f"line {block.line_at(error.start)} is not UTF-8 ({byte}): {_REMEDY.format('ISO-8859-1')}"
+        raise InputError(str(path), message) from error
+
+
 def _refuse(path: Path, text: bytes, place: int, lines: int, before: int) -> None:
     line, byte = lines + text.count(b"\n", 0, place), before + place + 1
     utf16 = before == 0 and text.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     guess = "it looks like UTF-16" if utf16 else f"byte 0x{text[place]:02x}"
-    remedy = (
-        f"say source.options.encoding, such as {'UTF-16' if utf16 else 'ISO-8859-1'}, or convert the file with iconv"
-    )
+    remedy = _REMEDY.format("UTF-16" if utf16 else "ISO-8859-1")
     raise InputError(str(path), f"line {line}, byte {byte} of the file is not UTF-8 ({guess}): {remedy}")

@@ -4,14 +4,18 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import frozen
+from attrs import evolve, frozen
+from skyband.columns.arrow_normalization import no_rows
+from skyband.columns.dictionaries import concatenated
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, InputError, Problem
 from skyband_expressions.expression import Expression, exploded, parse_column, parse_condition
 from skyband_expressions.syntax import UnknownExpressionError
 
+from skyband_jobs.files.refused_rows import RefusedRows, readable_rows
 from skyband_jobs.job.model import Source
 
 _INSTEAD = "; use --engine spark"
@@ -122,14 +126,38 @@ class Shape:
         names += [one.columns for one in always if one is self.where or one.generator is not None]
         return list(dict.fromkeys(name for some in names for name in some))
 
-    def apply(self, batch: pa.RecordBatch, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
-        """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay."""
+    def apply(
+        self, batch: pa.RecordBatch, schema: pa.Schema, refused: RefusedRows | None = None
+    ) -> tuple[pa.RecordBatch, Any]:
+        """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay.
+
+        Raises InputError at the first row for which an expression fails, unless `refused` takes those.
+        """
         if self.is_plain:
             return batch.select(schema.names), None
         selected = None
         if self.explode is not None:
             elements, selected = exploded(batch.column(self.explode), outer=False)
             batch = pa.RecordBatch.from_arrays(elements.flatten(), names=[field.name for field in elements.type])
+        try:
+            return self._shaped(batch, selected, schema)
+        except ExpressionError:
+            if refused is None:
+                raise
+        places = np.arange(len(batch)) if selected is None else selected
+
+        def shaped(rows: pa.RecordBatch, first: int) -> tuple[pa.RecordBatch, Any]:
+            return self._shaped(rows, places[first : first + len(rows)], schema)
+
+        pieces = readable_rows(batch, shaped, refused.shaped)
+        for number, row in enumerate(refused.shaped):  # an element by the row whose list it is in
+            refused.shaped[number] = evolve(row, place=int(places[row.place]))
+        if not pieces:
+            return no_rows(schema), places[:0]
+        return concatenated([rows for rows, _ in pieces]), np.concatenate([stood for _, stood in pieces])
+
+    def _shaped(self, batch: pa.RecordBatch, selected: Any, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
+        """The rows, or elements of `explode`, that stood at `selected`, as `apply` gives them."""
         if self.where is not None:
             mask = _evaluated(self.where, "where", batch, selected).fill_null(False)
             places = pc.indices_nonzero(mask).to_numpy().astype("int64")

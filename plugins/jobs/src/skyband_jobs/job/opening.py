@@ -85,17 +85,15 @@ def _opened(source: Source, shape: "Shape") -> OpenSource:
 def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
     """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten.
 
-    Where the query counts files that cannot be read as bad rows, that is wrong with all of them.
+    None where the query counts such rows as bad ones, be it all of them.
     """
     from skyband.queries.query import FAIL
 
-    refused: list[InputError] = []
-    refuse = None if query.bad_rows == FAIL else lambda some: refused.extend(error for error, _ in some)
+    if query.bad_rows != FAIL or not isinstance(opened.rows, Files):
+        return []
     try:
-        if isinstance(opened.rows, Files) and (opened.rows.layout is None or not opened.rows.shape.is_plain):
-            batches = iter(opened.rows.batches(query.columns, refuse=refuse))
-            if next(batches, None) is None and refused:
-                return [_blamed(refused[0])]
+        if opened.rows.layout is None or not opened.rows.shape.is_plain:
+            next(iter(opened.rows.batches(query.columns)), None)
     except InputError as error:
         return [_blamed(error)]
     return []

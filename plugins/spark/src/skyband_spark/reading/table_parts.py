@@ -9,6 +9,7 @@ import pyarrow as pa
 from attrs import evolve, frozen
 from skyband.operator.bad_rows import RefuseUnreadable
 from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.refused_rows import RefusedRows
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.files.where_and_select import Shape
 from skyband_jobs.formats import TablePart
@@ -41,11 +42,13 @@ class TableParts:
         by_place: dict[FilePart, list[TablePart]] = {}
         for part in parts:  # a format may have several of one file
             by_place.setdefault(FilePart(Path(part.place)), []).append(part)
+        refused = None if refuse is None else RefusedRows(refuse)
         return PlacedBatches(
             tuple(by_place),
             lambda file: chain.from_iterable(part.batches(names) for part in by_place[file]),
-            lambda batch: self.shape.apply(batch, schema),
+            lambda batch: self.shape.apply(batch, schema, refused),
             refuse=refuse,
+            refused=refused,
         )
 
     def file_rows(self, session: object, schema: pa.Schema) -> FileRows:
