@@ -369,6 +369,22 @@ def test_a_damaged_state_of_answers_is_refused():
             other.load_state(changes.dump_state(), watermark)
 
 
+@pytest.mark.parametrize("column", ["object", "at"])
+def test_last_answers_with_a_row_twice_or_of_two_moments_are_refused_as_damaged(column):
+    """And not, later, as rows of an answer whose `key` does not tell them apart."""
+    table, query = stream(range(30)), query_of("heavy-hitters by")
+    run = LocalRun.start(query, table.schema)
+    run.push(batch_of(table))
+    changes = run.operator._state.changes
+    rows = changes.rows.to_pylist()
+    first, second = next((one, two) for one, two in pairwise(rows) if two["rank"] > one["rank"])
+    second[column] = first[column] if column == "object" else first[column].replace(year=1969)
+    changes.rows = pa.RecordBatch.from_pylist(rows, changes.rows.schema)
+    other = answer_changes.AnswerChanges(changes.execution, changes.schema)
+    with pytest.raises(SnapshotError, match="last answers"):
+        other.load_state(changes.dump_state(), run.operator.watermark)
+
+
 @pytest.mark.parametrize(
     ("keys", "field", "words"),
     [

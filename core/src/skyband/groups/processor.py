@@ -166,6 +166,11 @@ class GroupProcessor(ABC):
         """
         return _NOT_TOLD
 
+    @property
+    def latest_next_at(self) -> int:
+        """No group that has come as far as all others has its next moment later, where that can be known."""
+        return TIME_MAX
+
     def take_dropped(self) -> Mapping[str, int]:
         """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
         return {}

@@ -19,7 +19,7 @@ from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.columns.state_frame_checks import check_numbers
-from skyband.errors import InputError
+from skyband.errors import InputError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.execution import Execution
@@ -248,6 +248,17 @@ class AnswerChanges:
         if len(self) and watermark is not None:
             at = pa.RecordBatch.from_arrays([self.rows.column("at").cast(pa.int64())], ["at"])
             check_numbers(at, "at", at_most=watermark)
+        self._row_ids = self._ids(self.rows)
+        self._check_ids(*self._row_ids)
+
+    def _check_ids(self, answer_ids: UInt64, row_ids: UInt64) -> None:
+        """Raise SnapshotError where an answer kept has two rows of one key, or two moments."""
+        if len(np.unique(row_ids)) < len(row_ids):
+            raise SnapshotError(f"contradicts itself: two rows of one of its {_NAME} have one key")
+        order, at = np.argsort(answer_ids, kind="stable"), self.rows.column("at").cast(pa.int64()).to_numpy()
+        ids, at = answer_ids[order], at[order]
+        if ((ids[1:] == ids[:-1]) & (at[1:] != at[:-1])).any():
+            raise SnapshotError(f"contradicts itself: one of its {_NAME} is of two moments")
 
 
 def _groups_of(rows: pa.RecordBatch, by: int) -> UInt64:

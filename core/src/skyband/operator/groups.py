@@ -275,8 +275,8 @@ class Groups:
         values = state_arrays.frame_to_array("values", self.values)
         return {"key": self.keys, **values, **small_groups, **processors}
 
-    def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
-        """Take over a `dump_state`. changed: it is of a query with other parts."""
+    def load_state(self, arrays: Mapping[str, Array], changed: bool, watermark: int | None) -> None:
+        """Take over a `dump_state`, made at a watermark. changed: it is of a query with other parts."""
         values = state_arrays.frame_from_array("values", arrays, self.values)
         state = StateReader(arrays)
         keys = state.ascending("key", dtype=np.uint64, strictly=True)
@@ -285,6 +285,8 @@ class Groups:
         )
         if self._small_groups is not None:
             self._small_groups.load_state(state_arrays.without_prefix("small_groups", arrays))
+            until, passed = self._small_groups.until, TIME_MIN if watermark is None else watermark
+            state.require(until <= passed, "small_groups", f"are answered up to {until}, after the watermark {passed}")
         self._processors.load_state(state_arrays.without_prefix("processors", arrays), changed)
         self._with_other_parts = self._processors.keys if changed else _NOBODY
         small_groups = _NOBODY if self._small_groups is None else self._small_groups.keys

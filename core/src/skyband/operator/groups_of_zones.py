@@ -116,8 +116,8 @@ class GroupsOfZones:
             arrays |= state_arrays.with_prefix(f"zone {number}", groups.dump_state())
         return arrays
 
-    def load_state(self, arrays: Mapping[str, Array], changed: bool) -> None:
-        """Take over a `dump_state`. changed: it is of a query with other parts. Raises SnapshotError."""
+    def load_state(self, arrays: Mapping[str, Array], changed: bool, watermark: int | None) -> None:
+        """As `Groups.load_state`. Raises SnapshotError."""
         own = {key: values for key, values in arrays.items() if key.split(" ")[0] == _ZONES}
         zones = state_arrays.frame_from_array(_ZONES, own, _NO_ZONES).column("zone").to_pylist()
         state = StateReader(arrays)
@@ -129,7 +129,7 @@ class GroupsOfZones:
         )
         for number, zone in enumerate(zones):
             groups = self._begin(zone)
-            groups.load_state(state_arrays.without_prefix(f"zone {number}", arrays), changed)
+            groups.load_state(state_arrays.without_prefix(f"zone {number}", arrays), changed, watermark)
             named = groups.values.column(self._place).unique().to_pylist()
             state.require(named in ([], [zone]), _ZONES, f"a group of {named!r:.200} is among those of {zone}")
         apart = len(self.keys) == len(self)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
+from skyband.errors import SnapshotError
 from skyband.kernels.sorted_arrays import among, search_sorted
 from skyband.state_validation import StateReader
 
@@ -99,6 +100,11 @@ class PackedStates:
         self._retained = reader.column("retained", np.int64, len(self._key), at_least=0, at_most=2**40)
         self._start = np.cumsum(self._size) - self._size
         self._used = len(self._heap)
+
+    def check_next(self, latest: int) -> None:
+        """Raise SnapshotError where the next moment of a group is after the latest that there can be."""
+        if (self._next[self._next != TIME_MAX] > latest).any():
+            raise SnapshotError("contradicts itself: a group has come further than the watermark")
 
     def _check(self) -> None:
         """Raise AssertionError where two states overlap, or lie outside of the heap."""

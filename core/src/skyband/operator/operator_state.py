@@ -172,7 +172,7 @@ class OperatorState:
             if _WHOLE in state.arrays:
                 self.whole_table = StateReader(state.arrays).ascending(_WHOLE, dtype=np.uint64)
         self.groups.start_from(self._joined)
-        self.groups.load_state(state_arrays.without_prefix("groups", state.arrays), changed)
+        self.groups.load_state(state_arrays.without_prefix("groups", state.arrays), changed, self.watermark)
         self.withheld.load_state(state.header.get("withheld"), state.arrays, self.watermark)
         if self.changes is not None:
             self.changes.load_state(state.arrays, self.watermark)

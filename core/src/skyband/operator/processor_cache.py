@@ -206,6 +206,7 @@ class ProcessorCache:
             self._leave(key)
         self._inactive.load_state(state)
         for _, processor in self.each(self._inactive.keys if changed else self._inactive.keys[:1]):
+            self._inactive.check_next(processor.latest_next_at)
             processor.take_dropped()
 
     def _check(self) -> None:

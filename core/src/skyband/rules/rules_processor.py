@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skyband.arrays import TIME_MAX, TIME_MIN, Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups.answer_columns import ProcessorAnswers
@@ -53,6 +53,10 @@ class AnsweringRules(ScheduledProcessor):
         """When its longest window has run empty: at the moments of rules every group has a turn."""
         return TIME_MAX if self._last is None else int(self._schedule.empty_at(self._last))
 
+    @property
+    def latest_next_at(self) -> int:
+        return int(self._schedule.empty_at(max(self._rules.answered, -(2**62)) - 1))
+
     def end(self, latest: int) -> int:
         return self._rules.last_moment(latest)
 
@@ -86,6 +90,14 @@ class AnsweringRules(ScheduledProcessor):
         if last is not None and (type(last) is not int or not TIME_MIN < last < 2**62):
             raise SnapshotError(f"contradicts itself: a group cannot be at {dict(clock)!r:.200}")
         self._last = last
+
+    def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Raises SnapshotError where its last row is not before the watermark, up to which all is answered."""
+        super().load_state(header, arrays)  # type: ignore[safe-super]
+        if self._last is not None and self._last >= (answered := self._rules.answered):
+            raise SnapshotError(
+                f"contradicts itself: a group's last row is at {self._last}, the watermark at {answered}"
+            )
 
     def _span(self) -> int:
         """Time in which there are about as many moments as are asked at once."""

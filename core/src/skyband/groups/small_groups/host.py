@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64, UInt64
+from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.groups.broadcast_state import BroadcastState
@@ -81,6 +81,11 @@ class SmallGroups(ABC):
     @abstractmethod
     def retained(self) -> int:
         """Items held."""
+
+    @property
+    def until(self) -> int:
+        """Up to where these groups are answered; TIME_MIN where that is told of no moment."""
+        return TIME_MIN
 
     def sizes(self) -> tuple[UInt64, Int64, Int64]:
         """The groups that are here, ascending: items and bytes of each, without rows that wait."""

@@ -176,6 +176,10 @@ class SmallTimeWindows(SmallGroups):
         self._until = self._reached = until
         self._due = self._next_due()
 
+    @property
+    def until(self) -> int:
+        return self._reached
+
     def _check(self) -> None:
         """Raise AssertionError where entries, groups, rows that wait and moments contradict one another."""
         self._entries._check()
