@@ -254,3 +254,62 @@ def test_what_a_table_cannot_hold_names_the_column(format, columns, told, key, t
     with pytest.raises(ConfigError) as error:
         sink.write(pa.table({"change": ["entered"], "at": at, "page": ["a"], **columns}), "one", 0)
     assert told in str(error.value)
+
+
+IN_THE_WAY = {
+    "file": "'{0}/file' is a file: name a folder",
+    "file/below/it": "'{0}/file/below/it' lies below '{0}/file', which is a file",
+    "/dev/null": "'/dev/null' is a device",
+    "/dev/null/x": "'/dev/null/x' lies below '/dev/null', which is a device",
+    "link": "'{0}/link' is a link that leads nowhere",
+    "answers": None,
+    "new/answers": None,
+}
+
+
+@pytest.mark.parametrize("format", ["delta", "parquet", "csv"])
+@pytest.mark.parametrize("path", IN_THE_WAY)
+def test_check_names_what_stands_where_the_answers_are_to_go(format, path, tmp_path):
+    if format == "delta" and DELTA.missing() is not None:
+        pytest.skip(f"delta {DELTA.missing()}")
+    pq.write_table(pa.table({"ts": pa.array([0], pa.timestamp("us")), "who": ["a"]}), tmp_path / "visits.parquet")
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("nowhere")
+    words = IN_THE_WAY[path]
+    sink = JOB.replace('[sink]\nformat = "parquet"', f'[sink]\nformat = "{format}"')
+    stream = JOB.replace("[source]", "[source]\nstream = true").replace('"visits.parquet"', f'"{tmp_path}"')
+    checkpoint = f'path = "other"\ntrigger = "available-now"\ncheckpoint = "{path}"\n'
+    for key, job in (("sink.path", f'{sink}path = "{path}"\n'), ("sink.checkpoint", stream + checkpoint)):
+        (tmp_path / "job.toml").write_text(job)
+        result = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml")])
+        if words is not None:
+            assert result.exit_code == 1
+            assert f"{key}: {words.format(tmp_path)}" in result.output
+        elif key == "sink.path":
+            assert result.exit_code == 0, result.output
+
+
+def test_a_damaged_log_of_a_delta_table_is_told_in_one_line(tmp_path):
+    """The library puts a backtrace of its own code, and colours, into some of its messages."""
+    if DELTA.missing() is not None:
+        pytest.skip(f"delta {DELTA.missing()}")
+    place = arguments("delta", tmp_path)
+    open_sink("delta", *place).append(ANSWERS)
+    (log,) = tmp_path.rglob("*.json")
+    whole = log.read_bytes()
+    damaged = [
+        whole[: len(whole) // 3],
+        whole.replace(b'"path":"', b'"path":"lacks-'),
+        whole.replace(b"{", b"\xff", 1),
+        whole.replace(b'"type', b'"typ'),
+        whole.replace(b'"add":{', b'"add":7,"x":{'),
+        b"",
+    ]
+    for log_bytes in damaged:
+        log.write_bytes(log_bytes)
+        with pytest.raises(ConfigError) as caught:
+            rows("delta", place)
+        (problem,) = caught.value.problems
+        assert problem.field == "path" and "the Delta table" in problem.message
+        assert len(problem.message) < 400 and "unknown" not in problem.message and "\x1b" not in problem.message
+        assert problem.message.isprintable(), problem.message

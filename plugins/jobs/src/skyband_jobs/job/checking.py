@@ -14,6 +14,7 @@ from skyband_jobs.job.column_name_clashes import names_alike
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.model import AVAILABLE_NOW, KeyedSink, Sink, Source
 from skyband_jobs.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
+from skyband_jobs.job.output_folders import output_problems
 from skyband_jobs.job.path_overlap import overlaps
 from skyband_jobs.job.table_location import in_process, keys_of, location_problems
 
@@ -142,6 +143,7 @@ def _sink(sink: Sink, engine: JobEngine, stream: bool | None) -> list[Problem]:
     if sink.of_files and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
     problems += [one.within("sink") for one in location_problems(sink, engine.name == "spark")]
+    problems += output_problems(sink)
     problems += engine.sink_problems(sink, stream)
     problems += [] if problems or not stream else _unstreamed(sink, engine)
     if stream and sink.mode not in (None, "append"):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from skyband.errors import Problem
 from skyband_jobs.formats import Format, TableKeys
+from skyband_jobs.job.output_folders import folder_problem
 
 from skyband_lakes.delta.tables import DeltaRows, DeltaSink
 from skyband_lakes.libraries import DELTA
@@ -24,6 +25,8 @@ class DeltaFormat(Format):
         ]
         if keys.path is None:
             problems.append(Problem("path", "is required for delta: where the table is"))
+        elif (blocked := folder_problem("path", keys.path)) is not None:
+            problems.append(blocked)
         if keys.schema is not None:
             problems.append(Problem("schema", "a table in delta says its columns itself: drop it"))
         lacking = None if on_spark and not keys.key else DELTA.missing()  # a session may have Delta's connector

@@ -12,6 +12,7 @@ from skyband_lakes.delta.merging import merge
 from skyband_lakes.delta.parts import DeltaPart, parts_of
 from skyband_lakes.libraries import DELTA
 from skyband_lakes.limits import check_columns
+from skyband_lakes.native_errors import words_of
 from skyband_lakes.utc import changes_in_utc, in_utc, schema_in_utc
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class DeltaSink(BatchSink):
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
         library, changes = DELTA.imported(), changes_in_utc(changes)
         commit = None if number is None else library.CommitProperties(app_transactions=[library.Transaction(*number)])
-        table = self._table()
+        with _told("path"):
+            table = self._table()
         if table is None or replace or not len(changes):
             self._write(changes.rows, "overwrite" if replace else "append", commit)
             return
@@ -169,4 +171,4 @@ def _told(place: str) -> Iterator[None]:
     try:
         yield
     except (errors.DeltaError, errors.DeltaProtocolError, OSError) as error:
-        raise ConfigError(Problem(place, f"the Delta table: {' '.join(str(error).split())}")) from error
+        raise ConfigError(Problem(place, f"the Delta table: {words_of(error)}")) from error

@@ -1,0 +1,32 @@
+"""Folders that a run writes into: what stands in the way of making them, found before anything is computed."""
+
+from pathlib import Path
+
+from skyband.errors import Problem
+
+from skyband_jobs.job.model import Sink, local_path
+
+
+def folder_problem(key: str, path: str) -> Problem | None:
+    """Why there can be no folder at a path of this machine; None where nothing is in the way, or it is elsewhere."""
+    folder = local_path(path)
+    if folder is None:
+        return None
+    first = next((place for place in (folder, *folder.parents) if place.exists() or place.is_symlink()), None)
+    if first is None or first.is_dir():
+        return None
+    what = f"{path!r} is" if first == folder else f"{path!r} lies below {str(first)!r}, which is"
+    return Problem(key, f"{what} {_kind(first)}: name a folder")
+
+
+def output_problems(sink: Sink) -> list[Problem]:
+    """The same of the folders for a sink's answers, where it writes files, and for a stream's checkpoint."""
+    folders = {"sink.path": sink.path if sink.of_files else None, "sink.checkpoint": sink.checkpoint}
+    problems = (folder_problem(key, path) for key, path in folders.items() if path is not None)
+    return [problem for problem in problems if problem is not None]
+
+
+def _kind(place: Path) -> str:
+    if place.is_file():
+        return "a file"
+    return "a link that leads nowhere" if place.is_symlink() and not place.exists() else "a device, a pipe or a socket"
