@@ -18,10 +18,11 @@ from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.state_frame_checks import refused_as_damage
-from skyband.errors import BrokenError, ConfigError, InputError, PluginError, SnapshotError
+from skyband.errors import BrokenError, ConfigError, EngineError, InputError, PluginError, SnapshotError
 from skyband.groups.broadcast_state import RefusedRows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
+from skyband.instants import instant
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.groups import Bound, Groups
 from skyband.operator.groups_of_zones import GroupsOfZones
@@ -36,6 +37,7 @@ from skyband.queries.query import AHEAD, Query
 from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking
+from skyband.windows.schedule import TooManyMomentsError
 
 
 @define(eq=False)
@@ -309,7 +311,11 @@ class Operator:
         with attributed(self.query, self.bindings):
             ready = self._state.waiting.release(until.watermark)
             self._counters.released += sum(map(keyed_frames.own_count, ready))
-            answers = self._groups.run(GroupedRows(ready, self.query.ties) if ready else None, until)
+            try:
+                answers = self._groups.run(GroupedRows(ready, self.query.ties) if ready else None, until)
+            except TooManyMomentsError as error:
+                newest = self.progress.newest if until.latest is None else until.latest
+                raise EngineError(f"{error}; the latest row is at {instant(newest or 0).plain()}") from error
         self._whole = True
         self._counters.seconds += clock.perf_counter() - started
         if answers is None:

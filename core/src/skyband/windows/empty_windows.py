@@ -36,7 +36,7 @@ def empty_problems(empty: str | None, rows: bool, emit: str | None) -> list[Prob
     return []
 
 
-class _Endless(Schedule):
+class Endless(Schedule):
     """No session ends: each moment after its first row is one at which a group answers."""
 
     def has_ended(self, last: Int64, watermark: Any) -> Array:  # noqa: ARG002
@@ -52,11 +52,11 @@ class _Endless(Schedule):
         return self.empty_at(last)
 
 
-class EndlessRegular(_Endless, Regular):
+class EndlessRegular(Endless, Regular):
     """At the multiples of `every`."""
 
 
-class EndlessCalendar(_Endless, CalendarSchedule):
+class EndlessCalendar(Endless, CalendarSchedule):
     """At moments of the calendar; also over all rows there have been, which are never none again."""
 
     def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:

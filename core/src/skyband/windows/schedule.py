@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skyband.arrays import Array, Int64
+from skyband.errors import EngineError
+from skyband.instants import instant
 
 
 class Moments(NamedTuple):
@@ -18,6 +20,21 @@ class Moments(NamedTuple):
 
     at: Int64
     query: Int64
+
+
+MOST_MOMENTS = 2**26
+"""Answered in one step: those of a year at every half a second."""
+
+
+class TooManyMomentsError(EngineError):
+    """More moments are due in one step than can be answered: mostly, as one row is far ahead of all others."""
+
+    def __init__(self, count: int, begin: str, end: str) -> None:
+        super().__init__(
+            f"{count:,} moments are due from {begin} to {end}, and in one step at most {MOST_MOMENTS:,} are answered: "
+            'set query.ahead, such as ahead = "1 day", which leaves rows out and counts them that are further ahead of '
+            "all others; or answer less often, by a longer `every`"
+        )
 
 
 class Schedule:
@@ -142,6 +159,7 @@ class Schedule:
         for query, (slide, phase) in enumerate(zip(self.slides.tolist(), self.phases.tolist(), strict=True)):
             first = (begins - phase) // slide + 1
             count = np.maximum((ends - phase) // slide + 1 - first, 0)
+            check_count(int(count.sum(dtype=np.float64)), begins, ends)
             due = _ragged(first, count) * slide + phase
             columns.append((due, np.full(len(due), query), np.repeat(np.arange(len(count)), count)))
         at, parts, span = (np.concatenate(column) for column in zip(*columns, strict=True))
@@ -177,6 +195,7 @@ class Regular(Schedule):
         return at[:, None] - self._lengths
 
     def between(self, begin: int, end: int) -> Int64:
+        check_count((end - begin) // self.every, begin, end)
         return np.arange(self.after(begin), end + 1, self.every, dtype=np.int64)
 
 
@@ -199,6 +218,12 @@ class EachRow(Schedule):
 
     def of_each(self, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:  # noqa: ARG002 - there are none
         return Moments(np.empty(0, np.int64), np.empty(0, np.int64)), np.empty(0, np.int64)
+
+
+def check_count(count: int, begins: Any, ends: Any) -> None:
+    """Raise TooManyMomentsError where there are more moments in some spans than memory has room for."""
+    if count > MOST_MOMENTS:
+        raise TooManyMomentsError(count, instant(int(np.min(begins))).plain(), instant(int(np.max(ends))).plain())
 
 
 def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:

@@ -37,7 +37,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     from skyband_jobs.commands.deferred_pandas import defer_pandas
     from skyband_jobs.first_job import first_job, is_data
     from skyband_jobs.job.engines import engine_named
-    from skyband_jobs.running.state_estimate import state_estimate, state_growth
+    from skyband_jobs.running.state_estimate import endless_without_ahead, state_estimate, state_growth
 
     defer_pandas()
     if is_data(job):
@@ -56,7 +56,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         click.echo(visible(str(error), keep="\n\t"))
         raise click.exceptions.Exit(Failure.exit_code) from error
     columns = "its columns fit" if checked.schema is not None else "its columns will be looked at when it runs"
-    for text in _broken_promises(checked):
+    for text in [*_broken_promises(checked), *endless_without_ahead(checked)]:
         click.echo(f"{job}: warning: {text}", err=True)
     try:
         reader = engine_named(engine).reader(checked)

@@ -10,6 +10,7 @@ from attrs import frozen
 from skyband.config.calendar_lengths import is_ever
 from skyband.queries.grouping_sets import sets_of
 from skyband.queries.time_columns import microseconds
+from skyband.windows.empty_windows import Endless
 
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.running.bad_rows import unread
@@ -37,6 +38,17 @@ def state_growth(job: CheckedJob) -> str | None:
         f'with a window "ever" nothing is forgotten: its state takes {sizes[0]:,} bytes after the first {rows // 2:,} '
         f"rows, and {sizes[1]:,} after {rows:,}"
     )
+
+
+def endless_without_ahead(job: CheckedJob) -> list[str]:
+    """What to say of a stream whose groups answer for ever, and whose one row of a far time asks for all before it."""
+    schedule = getattr(job.query, "schedule", None)
+    if not job.source.stream or job.query.ahead is not None or not isinstance(schedule, Endless):
+        return []
+    return [
+        "groups answer at every moment for ever, so one row of a far year asks for all moments up to it: set "
+        'query.ahead = "1 day", or as far as clocks may be wrong, and rows further ahead are left out and counted'
+    ]
 
 
 def _state_after(job: CheckedJob, rows: pa.Table) -> int:
