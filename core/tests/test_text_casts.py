@@ -103,3 +103,15 @@ def test_half_a_day_has_the_hours_from_1_to_12(half):
         else:
             with pytest.raises(InputError, match="is no time of the format"):
                 value_of(text, read)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [("1.005", "10, 2", "1.01"), ("-1.005", "10, 2", "-1.01"), ("99999999.994", "10, 2", "99999999.99"),
+     ("99999999.995", "10, 2", None), ("2147483648", "10, 2", None), ("3.4e39", "38, 0", None),
+     ("1e-400", "38, 0", "0"),
+     ("1e999999999", "38, 0", None), (" 0012.5e+1\t", "5, 1", "125.0"), (".5", "1, 0", "1"), ("5.", "3, 2", "5.00"),
+     ("-.0005", "3, 3", "-0.001"), ("1", "3, 3", None), ("9" * 38, "38, 0", "9" * 38), ("1,000", "10, 2", None)],
+)  # fmt: skip
+def test_decimals_are_rounded_and_have_room(text, kind, value):
+    assert value_of(text, f"CAST(TRY_CAST(text AS DECIMAL({kind})) AS STRING)") == [value, None]

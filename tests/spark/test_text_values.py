@@ -1,10 +1,18 @@
 """Text becomes the values that Spark makes of it, by casts and in files, or is refused as known to Spark only."""
 
+import csv
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import InputError
 from skyband_expressions.expression import parse_column
+from skyband_jobs.files.csv_files import read_csv
+from skyband_jobs.files.json_files import read_json
+from skyband_jobs.files.source_files import open_files
+from skyband_jobs.files.spark_ddl import parse_ddl
+from skyband_jobs.job.model import Source
+from skyband_spark.reading.python_file_reader import spark_defaults
 from text_forms import BOOLEANS, NUMBERS, TIMES, texts_near
 
 pytestmark = pytest.mark.spark
@@ -12,6 +20,7 @@ pytestmark = pytest.mark.spark
 KINDS = {
     "TIMESTAMP": TIMES, "DATE": TIMES, "TINYINT": NUMBERS, "SMALLINT": NUMBERS, "INT": NUMBERS, "BIGINT": NUMBERS,
     "FLOAT": NUMBERS, "DOUBLE": NUMBERS, "BOOLEAN": BOOLEANS,
+    "DECIMAL(10, 2)": NUMBERS, "DECIMAL(38, 0)": NUMBERS, "DECIMAL(3, 3)": NUMBERS,
 }  # fmt: skip
 REFUSED = "Spark only"
 
@@ -50,3 +59,71 @@ def test_casts_of_texts_near_each_form(session, tmp_path, kind):
     assert differing == {}
     assert refused < len(texts) / 8
     assert there.count("None") < 0.99 * len(texts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_near_each_form_in_a_csv_file(session, tmp_path, kind):
+    """What is null and corrupt on Spark is refused here; spaces around a value are passed over here alone."""
+    texts = [text for text in texts_near(KINDS[kind], 11, 300) if text == text.strip()]
+    with (tmp_path / "all.csv").open("w") as file:
+        csv.writer(file).writerows(enumerate(texts))
+    source = Source(format="csv", path=str(tmp_path / "all.csv"), schema=f"n INT, v {kind}")
+    reader = session.read.options(**spark_defaults(source)).schema(f"n INT, v {kind}, _corrupt_record STRING")
+    frame = (
+        reader.csv(source.path).orderBy("n").selectExpr(f"{plain(kind)} AS v", "_corrupt_record IS NULL AS is_right")
+    )
+    there = frame.toArrow().to_pylist()
+    schema, differing = parse_ddl(source.schema), {}
+    for text, expected in zip(texts, there, strict=True):
+        with (tmp_path / "one.csv").open("w") as file:
+            csv.writer(file).writerow([0, text])
+        try:
+            (batch,) = read_csv(tmp_path / "one.csv", source, schema, schema)
+            here = repr(*parse_column(f"{plain(kind)} AS v")[0].evaluate(batch).to_pylist())
+        except InputError as error:
+            here = REFUSED if REFUSED in str(error) else None
+        if here != REFUSED and here != (repr(expected["v"]) if expected["is_right"] else None):
+            differing[text] = (here, expected)
+    assert differing == {}
+
+
+def test_json_of_any_form_where_text_is_asked_for(session, tmp_path):
+    """Each value is its own text, as it is written: of several types in one column, within lists and structs too."""
+    values = [
+        '{"a": [1, "x\\\\"],  "b": {}}',
+        "[1,  2.50]",
+        "-1.50e3",
+        "0.10",
+        "true",
+        "[]",
+        "{ }",
+        '"\\u00e9\\n"',
+        "null",
+    ]
+    numbers = ["1", "1.005", "-2.5e1", '"NaN"', "null", "1.5", "0", "3", "1e2"]
+    lines = [
+        f'{{"t": {one}, "l": [{one}, {two}], "s": {{"v": {one}}}, "v": {number}, "d": {number.replace("NaN", "7.5")}}}'
+        for one in values
+        for two, number in zip(values, numbers, strict=True)
+    ]
+    (tmp_path / "a.json").write_text("\n".join(lines))
+    schema = "t STRING, l ARRAY<STRING>, s STRUCT<v: STRING>, v DOUBLE, d DECIMAL(10, 2)"
+    there = session.read.schema(schema).json(str(tmp_path)).toArrow()
+    here = pa.Table.from_batches(read_json(tmp_path / "a.json", parse_ddl(schema)))
+    for name in there.column_names:
+        assert repr(here[name].to_pylist()) == repr(there[name].to_pylist()), name
+
+
+def test_times_of_int96_in_all_years(session, tmp_path):
+    micros = [-62_135_596_800_000_000, -30_610_224_000_000_001, 0, -1, 9_300_000_000_000_000, 253_402_300_799_999_999]
+    rows = session.createDataFrame([(one,) for one in micros], "n LONG").selectExpr("n", "timestamp_micros(n) AS ts")
+    setting = "spark.sql.parquet.outputTimestampType"
+    before = session.conf.get(setting)
+    session.conf.set(setting, "INT96")
+    try:
+        rows.coalesce(1).write.parquet(str(tmp_path / "old"))
+    finally:
+        session.conf.set(setting, before)
+    files = open_files(Source(format="parquet", path=str(tmp_path / "old")))
+    here = pa.Table.from_batches(files.batches(["n", "ts"]))
+    assert here["ts"].cast(pa.int64()).to_pylist() == here["n"].to_pylist() == micros

@@ -1,12 +1,13 @@
 """Text as values of other types, in the ways of writing them that Spark knows, and times as text."""
 
 from collections.abc import Callable
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from skyband_expressions.bound import EvaluationError
-from skyband_expressions.spark_types import INSTANT, is_float, is_integer
+from skyband_expressions.spark_types import INSTANT, is_decimal, is_float, is_integer
 from skyband_expressions.time_texts import days, instants
 
 _AROUND = "".join(map(chr, [*range(0x21), 0x7F]))
@@ -14,6 +15,9 @@ _AROUND = "".join(map(chr, [*range(0x21), 0x7F]))
 _INTEGER = r"^[+-]?[0-9]+$"
 _FLOAT = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?[fd]?$"
 _SPECIAL = r"^((?i:[+-]?(inf|infinity)|nan)|[+-]NaN)$"
+_DECIMAL = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$"
+_FAR_FROM_ONE = 80
+"""A power of ten that no digit of a decimal has."""
 _TRUE, _FALSE = pa.array(["t", "true", "y", "yes", "1"]), pa.array(["f", "false", "n", "no", "0"])
 
 
@@ -22,7 +26,9 @@ def from_text(kind: pa.DataType) -> Callable[[pa.Array], tuple[pa.Array, pa.Arra
     if is_integer(kind):
         return lambda column: _integers(column, kind)
     if is_float(kind):
-        return lambda column: _floats(column, kind)
+        return lambda column: floats(column, kind)
+    if is_decimal(kind):
+        return lambda column: _decimals(column, kind)
     if kind == pa.bool_():
         return _booleans
     if kind == pa.date32():
@@ -36,8 +42,8 @@ def _trimmed(column: pa.Array) -> pa.Array:
     return pc.utf8_trim(column, _AROUND)
 
 
-def _where(right: pa.Array, column: pa.Array, otherwise: str) -> pa.Array:
-    """The texts that are right, another in the place of those that are not."""
+def _where(right: pa.Array, column: pa.Array, otherwise: str | pa.Scalar) -> pa.Array:
+    """The values that are right, another in the place of those that are not."""
     return pc.if_else(right, column, otherwise)
 
 
@@ -54,14 +60,55 @@ def _integers(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
     return pc.if_else(right, numbers, pa.scalar(0, pa.decimal128(20, 0))).cast(kind), right
 
 
-def _floats(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+def floats(column: pa.Array, kind: pa.DataType, specials: str = _SPECIAL) -> tuple[pa.Array, pa.Array]:
+    """Text as floats, and bool[n], which are such; `specials`: a pattern of what is infinite, or no number.
+
+    Raises EvaluationError where one is in base 16.
+    """
     texts = _trimmed(column)
-    special = pc.match_substring_regex(texts, _SPECIAL)
+    special = pc.match_substring_regex(texts, specials)
     right = pc.or_(special, pc.match_substring_regex(texts, _FLOAT))
     _check_known(texts, right, _HEXADECIMAL, "numbers in base 16")
     plain = pc.if_else(special, texts, pc.utf8_rtrim(texts, "dDfF"))
     plain = pc.replace_substring_regex(pc.utf8_ltrim(plain, "+"), r"^(-?)\.", r"\10.")
     return _where(right, plain, "0").cast(kind), right
+
+
+def _decimals(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
+    """Rounded to the digits of the type, half of the last away from zero."""
+    texts, whole = _trimmed(column), kind.precision - kind.scale
+    fraction = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
+    plain = rf"^-?{f'[0-9]{{1,{whole}}}' if whole else '0'}{fraction}$"
+    if pc.all(pc.match_substring_regex(texts, plain), min_count=0).as_py():
+        return texts.cast(kind), pc.is_valid(texts)
+    right = pc.match_substring_regex(texts, _DECIMAL)
+    texts = _without_exponents(_where(right, texts, "0"))
+    texts = pc.replace_substring_regex(pc.utf8_ltrim(texts, "+"), r"^(-?)0*([0-9])", r"\1\2")
+    texts = pc.replace_substring_regex(texts, rf"^(-?[0-9]*\.[0-9]{{{kind.scale + 1}}})[0-9]*$", r"\1")
+    right = pc.and_(right, pc.invert(pc.match_substring_regex(texts, rf"^-?[1-9][0-9]{{{whole},}}")))
+    texts = pc.replace_substring_regex(pc.utf8_rtrim(_where(right, texts, "0"), "."), r"^(-?)\.", r"\10.")
+    wide = texts.cast(pa.decimal256(76, kind.scale + 1))
+    rounded = pc.round(wide, kind.scale, "half_towards_infinity")
+    limit = pa.scalar(10**whole, pa.decimal256(39, 0)).cast(pa.decimal256(76, kind.scale + 1))
+    right = pc.and_(right, pc.less(pc.abs(rounded), limit))
+    return _where(right, rounded, pa.scalar(0, pa.int8()).cast(rounded.type)).cast(kind), right
+
+
+def _without_exponents(texts: pa.Array) -> pa.Array:
+    """Numbers written out: such as are written otherwise are each looked at once."""
+    has_one = pc.match_substring_regex(texts, r"[eE]")
+    if not pc.any(has_one).as_py():
+        return texts
+    coded = pc.if_else(has_one, texts, "").dictionary_encode()
+    written = pa.array([_written_out(text) if text else text for text in coded.dictionary.to_pylist()], pa.string())
+    return pc.if_else(has_one, written.take(coded.indices), texts)
+
+
+def _written_out(number: str) -> str:
+    size = Decimal(number).adjusted()
+    if abs(size) < _FAR_FROM_ONE:
+        return f"{Decimal(number):f}"
+    return "0" if size < 0 or not Decimal(number) else f"1{'0' * _FAR_FROM_ONE}"
 
 
 def _booleans(column: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -218,11 +218,13 @@ class CsvFile:
                 raise self._unclosed(block, opened)
         if not self._as_text:
             try:
-                return self._typed(block, columns, places, self._kinds(columns))
+                batch = self._typed(block, columns, places, self._kinds(columns))
+                if not _is_doubtful(batch, block.data):
+                    return batch
             except pa.ArrowInvalid as error:
                 if "parse error" in str(error):
                     raise self._not_read(block, error) from error
-            self._as_text = True
+                self._as_text = True
         try:
             return self._typed(block, columns, places, [pa.string()] * len(columns))
         except pa.ArrowInvalid as error:
@@ -230,7 +232,10 @@ class CsvFile:
 
     def parsed_as_read(self, data: bytes, fields: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
-        return self._typed(Block(data, 1, False), fields, places, self._kinds(fields))
+        batch = self._typed(Block(data, 1, False), fields, places, self._kinds(fields))
+        if _is_doubtful(batch, data):
+            raise pa.ArrowInvalid("a number may be written as Arrow alone reads it")
+        return batch
 
     def _kinds(self, columns: pa.Schema) -> list[Any]:
         return [as_read(kind, self.dialect.formats) for kind in columns.types]
@@ -274,6 +279,8 @@ class CsvFile:
                 column_types=None if kinds is None else dict(zip(place_names, kinds, strict=True)),
                 include_columns=place_names,
                 null_values=["", self.dialect.null],
+                true_values=["true", "True", "TRUE"],
+                false_values=["false", "False", "FALSE"],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             ),
@@ -357,6 +364,14 @@ class CsvFile:
             check_utf8(self.path, self.dialect.encoding)
         within = "" if self.dialect.multi_line else " in it: set source.options.multiLine = true, or close it"
         return InputError(str(self.path), f"the quote in line {block.line_at(opened)} is not closed{within}")
+
+
+def _is_doubtful(batch: pa.RecordBatch, data: bytes) -> bool:
+    """Whether Arrow may have read a value that Spark does not: 0x10, or nan in other letters than NaN."""
+    if any(map(pa.types.is_integer, batch.schema.types)) and (b"0x" in data or b"0X" in data):
+        return True
+    floats = [column for column in batch.columns if pa.types.is_floating(column.type)]
+    return any(not pc.all(pc.is_finite(column), min_count=0).as_py() for column in floats)
 
 
 def _restored(table: pa.Table, stand_in: str, separator: str) -> pa.Table:

@@ -1,14 +1,15 @@
 """Text as values of a column: instants and days in the ways people write them, and which row cannot be read."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.errors import InputError
 from skyband_expressions.bound import EvaluationError
-from skyband_expressions.spark_types import INSTANT
-from skyband_expressions.text_casts import from_text
+from skyband_expressions.spark_types import INSTANT, is_float
+from skyband_expressions.text_casts import floats, from_text
 from skyband_expressions.time_formats import formatted
 
 from skyband_jobs.files.value_formats import PLAIN, ValueFormats
@@ -40,8 +41,9 @@ def instants(texts: pa.Array) -> pa.Array:
 
 def _cast_text(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     """Raises ArrowInvalid where one is no value of the type."""
-    kernel = from_text(kind)
-    assert kernel is not None
+    kernel = _kernel(kind)
+    if kernel is None:
+        return texts.cast(kind)
     try:
         values, right = kernel(texts)
     except EvaluationError as error:
@@ -50,6 +52,19 @@ def _cast_text(texts: pa.Array, kind: pa.DataType) -> pa.Array:
     if pc.any(wrong).as_py():
         raise pa.ArrowInvalid(f"string: {texts[pc.index(wrong, True).as_py()].as_py()!r}")
     return pc.if_else(pc.is_valid(texts), values, pa.scalar(None, kind))
+
+
+def _kernel(kind: pa.DataType) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]] | None:
+    """As Spark reads text in files, which is not in each way as it casts it."""
+    if pa.types.is_boolean(kind):
+        return lambda texts: (pc.equal(pc.utf8_lower(texts), "true"), pc.is_in(pc.utf8_lower(texts), _BOOLEANS))
+    if is_float(kind):
+        return lambda texts: floats(texts, kind, _SPECIALS)
+    return from_text(kind)
+
+
+_BOOLEANS = pa.array(["true", "false"])
+_SPECIALS = r"^([+-]?(NaN|Infinity)|-?Inf)$"
 
 
 _FAULTS = (pa.ArrowInvalid, EvaluationError)
@@ -90,10 +105,9 @@ def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
     if pattern is not None:
         moments = formatted(pattern)(texts)
         return moments.cast(pa.timestamp("us")).cast(kind) if pa.types.is_date(kind) else moments.cast(kind)
-    if pa.types.is_temporal(kind):
-        as_spark = INSTANT if pa.types.is_timestamp(kind) else pa.date32()
-        return _cast_text(texts, as_spark).cast(kind)
-    return _plain_numbers(texts, formats).cast(kind) if pa.types.is_decimal(kind) else texts.cast(kind)
+    if pa.types.is_timestamp(kind):
+        return _cast_text(texts, INSTANT).cast(kind)
+    return _cast_text(_plain_numbers(texts, formats) if pa.types.is_decimal(kind) else texts, kind)
 
 
 def _parts_converted(column: Any, kind: Any, formats: ValueFormats) -> Any:

@@ -43,7 +43,7 @@ class ValueFormats:
         """Whether Arrow's readers would read values of a type otherwise, so that they are taken as text."""
         import pyarrow as pa
 
-        return pa.types.is_temporal(kind) or (pa.types.is_decimal(kind) and self.marks[1] != ".")
+        return pa.types.is_temporal(kind) or pa.types.is_decimal(kind)
 
 
 PLAIN = ValueFormats()
