@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from skyband.kernels.record_boundaries import (
 )
 
 from skyband_jobs.files.csv_dialect import text_options
+from skyband_jobs.files.json_spelling import spelt
 from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
 from skyband_jobs.files.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
@@ -78,6 +79,9 @@ class _Cut:
 
 
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
+_CHANGED = re.compile(r"Column\(/(.+?)\) changed from \w+ to \w+")
+_MOST_MIXED = 100
+"""Columns of several types, at most."""
 _LIST = "[]"
 """What stands for the elements of a list in Arrow's messages."""
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
@@ -135,12 +139,27 @@ def json_schema_of(paths: Sequence[Path], form: JsonForm = LINES) -> pa.Schema:
     for path in paths:
         schemas = [_parsed(path, block, None, form).schema for block in _blocks(path, form)]
         if schemas:
-            try:
-                schema = pa.unify_schemas(schemas, promote_options="permissive")
-            except pa.ArrowTypeError as error:
-                raise InputError(str(path), f"{error}: say the columns' types with source.schema") from error
-            return pa.schema([pa.field(field.name, _kind(field.type)) for field in schema])
+            return pa.schema([pa.field(field.name, _kind(field.type)) for field in _unified(path, schemas)])
     raise InputError("path", f"{paths[0]} is empty{', and so are the others' if len(paths) > 1 else ''}")
+
+
+def _unified(path: Path, schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """What has the values of all blocks: text where some have text, or other types than others."""
+    try:
+        return pa.unify_schemas(schemas, promote_options="permissive")
+    except pa.ArrowTypeError as error:
+        fields = {field.name: [one.field(field.name) for one in schemas if field.name in one.names]
+                  for schema in schemas for field in schema}  # fmt: skip
+        if any(pa.types.is_nested(one.type) for some in fields.values() for one in some):
+            raise InputError(str(path), f"{error}: say the columns' types with source.schema") from error
+        return pa.schema([_widest(some) for some in fields.values()])
+
+
+def _widest(fields: Sequence[pa.Field]) -> pa.Field:
+    try:
+        return pa.unify_schemas([pa.schema([one]) for one in fields], promote_options="permissive").field(0)
+    except pa.ArrowTypeError:
+        return fields[0].with_type(pa.string())
 
 
 def read_json(
@@ -221,9 +240,34 @@ def _parsed(
         raise InputError(str(path), f"line {block.line_at(_begin(block, error.place))} {error}{hint}") from error
     except pa.ArrowInvalid as error:
         message, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
-        line = "" if row is None else f"line {_line(block, int(row))}: "
         message = message.removeprefix("JSON parse error: ").rstrip(".")
+        if row is None and columns is not None:
+            row, name = _first_other(block.data, columns)
+            message = f"column {name!r}: {message}"
+        line = "" if row is None else f"line {_line(block, int(row))}: "
         raise InputError(str(path), f"{line}{message}{_number_remedy(message, columns)}") from error
+
+
+def _first_other(data: bytes, columns: pa.Schema) -> tuple[int, str]:
+    """The first object with a value of another type, and its column: Arrow tells neither. O(log rows) readings."""
+    lines = [line for line in data.split(b"\n") if line.strip()]
+    first, last = 0, len(lines) - 1
+    while first < last:
+        middle = (first + last) // 2
+        if _can_be_read(b"\n".join(lines[first : middle + 1]), columns):
+            first = middle + 1
+        else:
+            last = middle
+    others = (field.name for field in columns if not _can_be_read(lines[first], pa.schema([field])))
+    return first, next(others, "")
+
+
+def _can_be_read(lines: bytes, columns: pa.Schema) -> bool:
+    try:
+        _rows(lines, columns)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _number_remedy(message: str, columns: pa.Schema | None) -> str:
@@ -269,32 +313,49 @@ def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
     parsed_schema = None if columns is None else pa.schema([(field.name, as_read(field.type)) for field in columns])
     try:
         return _as_arrow(lines, parsed_schema)
-    except pa.ArrowInvalid:
-        for pattern in _numbers_by_name(columns):
-            with suppress(pa.ArrowInvalid):  # as where such a name is text: what is wrong is told as it stands
-                return _as_arrow(pattern.sub(rb"\1\2", lines), parsed_schema)
-        raise
+    except pa.ArrowInvalid as error:
+        if columns is None:
+            return _mixed(lines, error)
+    return _as_arrow(spelt(lines, columns), parsed_schema)
 
 
-def _as_arrow(lines: bytes, schema: pa.Schema | None) -> pa.Table:
+def _mixed(lines: bytes, error: pa.ArrowInvalid) -> pa.Table:
+    """Lines whose columns have values of several types, which are text then, as on Spark. Raises ArrowInvalid."""
+    texts: dict[str, Any] = {}
+    for _ in range(_MOST_MIXED):
+        changed = _CHANGED.search(str(error))
+        if changed is None:
+            break
+        part, names = texts, changed[1].split("/")
+        for name in names[:-1]:
+            part = part.setdefault(name, {})
+        part[names[-1]] = None
+        schema = pa.schema(list(_struct_of(texts)))
+        try:
+            return _as_arrow(spelt(lines, schema), schema, "infer")
+        except pa.ArrowInvalid as further:
+            error = further
+    raise error
+
+
+def _struct_of(texts: dict[str, Any]) -> pa.StructType:
+    """A struct of these names, with text at the ends of the paths."""
+    return pa.struct([(name, _type_of(parts)) for name, parts in texts.items()])
+
+
+def _type_of(parts: dict[str, Any] | None) -> pa.DataType:
+    if parts is None:
+        return pa.string()
+    return pa.list_(_type_of(parts[_LIST])) if _LIST in parts else _struct_of(parts)
+
+
+def _as_arrow(lines: bytes, schema: pa.Schema | None, others: str | None = None) -> pa.Table:
+    others = others or ("infer" if schema is None else "ignore")
     return pyarrow.json.read_json(
         pa.BufferReader(lines),
         pyarrow.json.ReadOptions(block_size=len(lines) + 1),
-        pyarrow.json.ParseOptions(
-            explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
-        ),
+        pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
     )
-
-
-def _numbers_by_name(columns: pa.Schema | None) -> Iterator[re.Pattern[bytes]]:
-    """Where numbers that JSON has not may stand by their names, which Spark reads and writes: in the columns of floats,
-    then anywhere.
-    """
-    names = [re.escape(field.name.encode()) for field in columns or () if pa.types.is_floating(field.type)]
-    if names:
-        yield re.compile(rb'("(?:%s)"\s*:\s*)"(NaN|-?Infinity)"' % b"|".join(names))
-    if columns is not None:
-        yield re.compile(rb'([\[,:]\s*)"(NaN|-?Infinity)"(?=\s*[,\]}])')
 
 
 def _line(block: Block, row: int) -> int:

@@ -1,0 +1,56 @@
+"""Lines of JSON whose values are not of the types that are asked for, but such that Spark takes for them."""
+
+import numpy as np
+import pyarrow as pa
+from attrs import define, field
+from skyband.kernels.json_spelling import FLOAT, LIST, OBJECT, OTHER, TEXT, json_spelt
+
+_MOST = 1 << 29
+"""Bytes of lines: three times as many have places of 32 bits."""
+
+
+def spelt(lines: bytes, columns: pa.Schema) -> bytes:
+    """The lines with any value as text where the type is STRING or DECIMAL, and floats by their names as such.
+
+    O(bytes), whatever is in them.
+    """
+    nodes = _Nodes()
+    nodes.add([pa.struct(list(columns))], [""])
+    text = np.frombuffer(lines, np.uint8)
+    out = np.empty(3 * len(text) + 2, np.uint8)
+    places = (np.array(one, np.int64) for one in (nodes.kinds, nodes.firsts, nodes.lasts))
+    names, ends = np.frombuffer(b"".join(nodes.names) or b" ", np.uint8), np.cumsum([*map(len, nodes.names)])
+    return out[: json_spelt(text, *places, names, ends.astype(np.int64), out)].tobytes()
+
+
+@define
+class _Nodes:
+    """A type and its parts, those of one struct side by side."""
+
+    kinds: list[int] = field(factory=list)
+    firsts: list[int] = field(factory=list)
+    lasts: list[int] = field(factory=list)
+    names: list[bytes] = field(factory=list)
+
+    def add(self, types: list[pa.DataType], names: list[str]) -> None:
+        """Add types side by side, and behind them the parts of each."""
+        begin = len(self.kinds)
+        self.kinds += map(_kind, types)
+        self.firsts += [0] * len(types)
+        self.lasts += [0] * len(types)
+        self.names += [name.encode() for name in names]
+        for node, kind in enumerate(types, begin):
+            parts = [kind.field(place) for place in range(kind.num_fields)]
+            self.firsts[node] = len(self.kinds)
+            self.add([part.type for part in parts], [part.name for part in parts])
+            self.lasts[node] = self.firsts[node] + len(parts)
+
+
+def _kind(kind: pa.DataType) -> int:
+    if pa.types.is_struct(kind):
+        return OBJECT
+    if pa.types.is_list(kind):
+        return LIST
+    if pa.types.is_floating(kind):
+        return FLOAT
+    return TEXT if pa.types.is_string(kind) or pa.types.is_decimal(kind) else OTHER
