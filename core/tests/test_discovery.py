@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from skyband import BackendInfo, hookimpl
-from skyband.registry.discovery import MOST_ENTRIES, Plugin, discover, read_hooks
+from skyband.registry.discovery import MOST_ENTRIES, TOOLS, Plugin, discover, read_hooks
 
 
 def info(name="mine", **changes):
@@ -132,13 +132,13 @@ def test_the_environment_restricts_what_loads(site, monkeypatch, wanted):
     site.install_sketch("acme-one", "one")
     site.install("acme-two", "raise RuntimeError")
     monkeypatch.setenv("SKYBAND_PLUGINS", wanted)
-    assert [plugin.distribution for plugin in discover()] == ["acme-one", "skyband"]
+    assert sorted({plugin.distribution for plugin in discover()} - {*TOOLS}) == ["acme-one", "skyband"]
 
 
-def test_an_empty_restriction_leaves_core_alone(site, monkeypatch):
+def test_an_empty_restriction_leaves_core_and_its_tools(site, monkeypatch):
     site.install_sketch("acme", "one")
     monkeypatch.setenv("SKYBAND_PLUGINS", "")
-    assert {plugin.distribution for plugin in discover()} == {"skyband"}
+    assert {plugin.distribution for plugin in discover()} == {"skyband", *TOOLS}
 
 
 def test_a_distribution_seen_twice_on_the_path_counts_once(site, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""One plugin alone beside core and specs: its tests pass, without Spark, and so do the checks of all it brings.
+"""One plugin alone beside core, specs and the jobs that specs needs: its tests pass, without Spark, and so do the checks of all it brings.
 
 Run by tox in an environment that holds no other, or those alone that NEEDED names:
 
@@ -16,6 +16,8 @@ NEEDED = {
     "incomplete": {"distinct"},  # object-ranker/approx asks a sketch
     "lakes": {"distinct"},  # its tests write answers of a query
     "panes": {"distinct"},
+    "jobs": {"distinct", "incomplete", "setjoin"},  # its tests ask their queries
+    "spark": {"distinct", "incomplete"},
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }
 """Plugins that another is nothing without: a backend of another's query; what there is to compare."""
@@ -30,13 +32,13 @@ def main(environment: str, options: list[str]) -> None:
     brought = brought_by(f"skyband-{name}")
     for one in brought:
         run("-m", "skyband", "verify", one)
-    print(f"skyband-{name} is fine alone, with {', '.join(brought) or 'commands and formats alone'}")  # noqa: T201
+    print(f"skyband-{name} is fine alone, with {', '.join(brought) or 'no backend or query'}")  # noqa: T201
 
 
 def check_installed(name: str) -> None:
     """Nothing of ours but this plugin, and those it needs."""
     ours = {one.name.removeprefix("skyband-") for one in distributions() if one.name.startswith("skyband-")}
-    expected = {"specs", name, *NEEDED.get(name, ())}
+    expected = {"specs", "jobs", "expressions", name, *NEEDED.get(name, ())}
     assert ours == expected, f"installed are {sorted(ours)}, not {sorted(expected)}"
 
 

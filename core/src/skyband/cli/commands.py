@@ -139,12 +139,13 @@ class Commands(click.Group):
 
     @cached_property
     def _of_plugins(self) -> dict[str, click.Command]:
-        """The commands plugins add. One that fails is said to, and takes no other with it."""
+        """The commands that plugins add, ours first. A plugin that fails is reported, and harms no other."""
         from skyband.registry import installed
         from skyband.registry.discovery import OURS, cause
 
         commands: dict[str, click.Command] = {}
-        for plugin in installed().plugins:
+        ours_first = sorted(installed().plugins, key=lambda plugin: not plugin.distribution.startswith(f"{OURS}-"))
+        for plugin in ours_first:
             if plugin.manager is None or not plugin.manager.hook.skyband_commands.get_hookimpls():
                 continue
             theirs = click.Group()
