@@ -1,4 +1,5 @@
-"""One plugin alone beside core, specs and the jobs that specs needs: its tests pass, without Spark, and so do the checks of all it brings.
+"""One plugin alone beside core, specs and the jobs that specs needs: its
+ tests pass, without Spark, and so do the checks of what it brings.
 
 Run by tox in an environment that holds no other, or those alone that NEEDED names:
 

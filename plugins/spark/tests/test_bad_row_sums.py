@@ -7,7 +7,7 @@ import pytest
 from skyband.errors import EngineError
 from skyband_jobs.job.model import Source
 from skyband_spark.bad_row_sums import BadRowSums
-from skyband_spark.bad_rows import Beside
+from skyband_spark.rows_aside import Beside
 
 KAFKA = Source(format="kafka")
 

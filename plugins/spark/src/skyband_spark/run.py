@@ -21,18 +21,18 @@ from skyband_jobs.local.sink import Console, check_free
 from skyband_jobs.running.progress import Progress, Totals
 from skyband_jobs.running.table_sink import check_columns, is_free, sink_of, told_of_sink
 
-from skyband_spark import bad_rows, catalog_table, dataframe_writer
+from skyband_spark import catalog_table, dataframe_writer, rows_aside
 from skyband_spark import program as spark
-from skyband_spark.bad_rows import Beside
 from skyband_spark.errors import plain_errors, python_was_late
 from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.job_session import require_spark, spark_session
 from skyband_spark.reading.plain_files_of_tables import is_ours
 from skyband_spark.reading.python_file_reader import BY_PYTHON
 from skyband_spark.reading.source import open_source, plan_for, second_table, text_options
 from skyband_spark.reading.vanished_files import vanished_files
+from skyband_spark.rows_aside import Beside
 from skyband_spark.savepoints import checkpoint_record
 from skyband_spark.savepoints.stream_lock import in_use
-from skyband_spark.session import require_spark, spark_session
 from skyband_spark.side_outputs import late_rows_of_tasks, refused_rows_of_tasks
 from skyband_spark.table_sink_check import check_goes_on
 from skyband_spark.warming.precompile import Warming
@@ -69,7 +69,7 @@ def run(
     require_spark()
     if savepoint is None:
         check_free(job, engine)
-    bad_rows.check_place(job, engine)
+    rows_aside.check_place(job, engine)
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
@@ -88,7 +88,7 @@ def run(
             with _checkpoint_in_use(job):
                 _check_goes_on(job)
                 of_second = None if refused_rows is None else refused_rows.count
-                with bad_rows.beside(job, source, plan, of_second) as beside:
+                with rows_aside.beside(job, source, plan, of_second) as beside:
                     totals = _stream(job, Sources(source, rules), plan, progress, beside, reader)
         totals.reader = reader
         return totals
@@ -133,11 +133,11 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     if write is None:
         return _nothing_done(job, progress, totals)
     with _watched(session, progress):
-        aside = bad_rows.write_batch(job, session, source, plan)  # first: no answers are there without them
+        aside = rows_aside.write_batch(job, session, source, plan)  # first: no answers are there without them
         write()
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
-        bad_rows.check_batch(aside, totals.dropped.get(BAD, 0))
+        rows_aside.check_batch(aside, totals.dropped.get(BAD, 0))
     return totals
 
 

@@ -15,7 +15,7 @@ from skyband_jobs.job.model import Job, Sink, local_path
 from skyband_jobs.local.sink_parts import write_table
 from skyband_jobs.running.bad_rows import BAD, LATE, as_job, key_of
 
-from skyband_spark.bad_rows import MICRO_BATCH
+from skyband_spark.rows_aside import MICRO_BATCH
 
 _BATCH_ID = "streaming.sql.batchId"
 """What Spark calls the number of a micro-batch among the properties of its tasks."""

@@ -120,7 +120,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_jobs.job.engines", "skyband_jobs.job.job_error", "skyband_jobs.job.job_file", "skyband_jobs.local.run",
         "skyband_jobs.job.model", "skyband_jobs.running.progress", "skyband_jobs.job.parsing",
         "skyband_jobs.running.run",
-        "skyband_spark.session",
+        "skyband_spark.job_session",
         "skyband_jobs.files.source_files", "skyband_jobs.files.text_files",
         "skyband_jobs.files.text_values",
         "skyband_jobs.job.table_location", "skyband.new_files", "skyband.operator.bind_backends",

@@ -12,8 +12,8 @@ from skyband_jobs.job.engines import engine_names
 from skyband_jobs.job.model import Sink, Source
 from skyband_jobs.job.parsing import TABLES
 from skyband_jobs.local.engine import WRITABLE
+from skyband_spark.job_session import COMPILED_ONCE, LOCAL, SMALL
 from skyband_spark.program import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
-from skyband_spark.session import COMPILED_ONCE, LOCAL, SMALL
 
 from skyband_specs.reference.markdown import code, fenced, page, parameters, section, table
 from skyband_specs.reference.usable import usable_queries, usable_roles

@@ -52,7 +52,7 @@ trigger = "available-now"                # stop when every file is read
 def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) -> None:
     """Make a web log, count its distinct clients with a streaming job on Spark, and show the answers."""
     if engine == "spark":
-        from skyband_spark.session import require_spark
+        from skyband_spark.job_session import require_spark
 
         require_spark()  # before anything is made
     home = _fresh(folder)

@@ -11,7 +11,7 @@ from skyband_jobs.job.model import local_path
 from skyband_jobs.running.progress import Progress
 
 from skyband_spark.errors import plain_errors
-from skyband_spark.session import spark_session
+from skyband_spark.job_session import spark_session
 
 
 @frozen

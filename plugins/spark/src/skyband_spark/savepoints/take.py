@@ -15,11 +15,11 @@ from skyband_spark import sink_log as spark_sink_log
 from skyband_spark.errors import plain_errors
 from skyband_spark.frames.file_rows import numbered
 from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.job_session import spark_session
 from skyband_spark.savepoints import checkpoint_record, savepoint
 from skyband_spark.savepoints.first_states import begin_with_states
 from skyband_spark.savepoints.savepoint import Position, Savepoint, checkpoint_of
 from skyband_spark.savepoints.stream_lock import in_use
-from skyband_spark.session import spark_session
 
 
 @secrets_hidden()

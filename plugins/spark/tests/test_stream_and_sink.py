@@ -12,7 +12,7 @@ from attrs import define, field
 from skyband.errors import ConfigError
 from skyband_jobs.formats import BatchSink
 from skyband_jobs.local import sink as local_sink
-from skyband_jobs.running import table_sink
+from skyband_spark import table_sink_check
 from skyband_spark.sink_log import check_belong
 
 
@@ -65,7 +65,7 @@ PLACES = [(committed, begun) for committed in (-1, 0, 1, 9, 10) for begun in (co
 @pytest.mark.parametrize("written", [None, 0, 1, 2, 8, 9, 10, 11, 12])
 def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, monkeypatch, committed, begun, written):
     """The table was written up to any micro-batch. One that was begun is given again with the same rows."""
-    monkeypatch.setattr(table_sink, "_says_numbers", lambda _: True)
+    monkeypatch.setattr(table_sink_check, "_says_numbers", lambda _: True)
     sink, job = Table(), job_of(tmp_path / "c", begun, committed)
     for batch in range(-1 if written is None else written + 1):
         give(sink, batch, "before")
@@ -75,10 +75,10 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, mo
         give(after, batch, "before" if batch <= begun else "after")
     whole = [("mine", batch, "before" if batch <= begun else "after") for batch in range(15)]
     if after.rows == whole:
-        table_sink.check_goes_on(job, sink)
+        table_sink_check.check_goes_on(job, sink)
     else:
         with pytest.raises(ConfigError, match=r"bring the (newer checkpoint|table) back"):
-            table_sink.check_goes_on(job, sink)
+            table_sink_check.check_goes_on(job, sink)
 
 
 @pytest.mark.parametrize("written", range(-1, 4))
@@ -95,14 +95,14 @@ def test_a_micro_batch_that_is_there_or_lies_behind_is_not_written(written):
 @pytest.mark.parametrize("rows", [0, 3])
 def test_a_table_without_numbers_must_be_free_when_a_stream_begins(tmp_path, monkeypatch, begun, rows):
     """What is written by its keys may be written again: of a stream that has begun it may have any rows."""
-    monkeypatch.setattr(table_sink, "_says_numbers", lambda _: False)
+    monkeypatch.setattr(table_sink_check, "_says_numbers", lambda _: False)
     sink = Table([("another", number, "before") for number in range(rows)])
     job = job_of(tmp_path / "c", begun, -1)
     if begun >= 0 or not rows:
-        table_sink.check_goes_on(job, sink)
+        table_sink_check.check_goes_on(job, sink)
     else:
         with pytest.raises(ConfigError, match="exists already"):
-            table_sink.check_goes_on(job, sink)
+            table_sink_check.check_goes_on(job, sink)
 
 
 @pytest.mark.parametrize(("committed", "begun"), PLACES)
