@@ -5,8 +5,12 @@ import sys
 from bisect import bisect_right
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from skyband.errors import InputError
 from skyband_expressions.expression import parse_column
+from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.row_location import PlacedBatches
 
 
 def test_a_lambda_within_another_is_that_of_each_element():
@@ -22,6 +26,8 @@ def test_a_lambda_within_another_has_some_lists_at_a_time():
     code = """
 import pyarrow as pa
 from skyband_expressions.expression import parse_column
+from skyband_jobs.files.file_parts import FilePart
+from skyband_jobs.files.row_location import PlacedBatches
 rows = pa.record_batch({"l": pa.array([[*range(100)]] * 2_000)})
 parse_column("transform(l, x -> size(filter(l, y -> y > x))) AS v")[0].evaluate(rows)
 print(pa.default_memory_pool().max_memory())
@@ -35,3 +41,34 @@ def test_a_function_of_thousands_of_values(name):
     expression, _ = parse_column(f"{name}({', '.join(['a', 'b'] * 2_000)}) AS v")
     (value,) = expression.evaluate(pa.record_batch({"a": ["1"], "b": ["2"]})).to_pylist()
     assert value == {"greatest": "2", "least": "1", "coalesce": "1", "concat": "12" * 2_000}[name]
+
+
+def test_a_value_of_more_than_2_gb_is_told_with_its_expression():
+    text = f"concat({', '.join(['t'] * 2_000)})"
+    expression, _ = parse_column(f"{text} AS v")
+    with pytest.raises(InputError, match=r"concat.*, row 0: gives more than the 2 GB that a value may have"):
+        expression.evaluate(pa.record_batch({"t": ["x" * 1_100_000]}))
+    with pytest.raises(pa.ArrowCapacityError):
+        expression.evaluate(pa.record_batch({"t": ["x" * 600_000] * 2}))
+
+
+@pytest.mark.parametrize("most", [1, 3, 10])
+def test_rows_whose_values_do_not_fit_into_an_array_come_in_halves(tmp_path, most):
+    """Here of some rows at most, as 2 GB would take a test too long."""
+    pq.write_table(pa.table({"n": range(10)}), tmp_path / "a.parquet")
+
+    def shape(batch):
+        if len(batch) > most:
+            raise pa.ArrowCapacityError("too much")
+        if 7 in batch["n"].to_pylist():
+            raise InputError("n", "is 7", batch["n"].to_pylist().index(7))
+        return batch, None
+
+    def read(part):
+        yield from pq.ParquetFile(part.path).iter_batches()
+
+    found = []
+    with pytest.raises(InputError, match=r"a.parquet: n, row 7: is 7"):
+        for batch in PlacedBatches([FilePart(tmp_path / "a.parquet")], read, shape):
+            found += batch["n"].to_pylist()
+    assert found == [*range(len(found))] and len(found) > 7 - most

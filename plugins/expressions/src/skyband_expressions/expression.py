@@ -10,6 +10,9 @@ from skyband.errors import InputError
 from skyband_expressions.spark_types import is_number, is_time
 from skyband_expressions.syntax import Call, Name, Tree, UnknownExpressionError, names_in
 
+_OVERFLOW = "offset overflow"
+"""What Arrow says where texts or lists that it joins are more than 32 bits count."""
+
 
 @frozen
 class Expression:
@@ -72,13 +75,22 @@ class Expression:
         return kind.value_type
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
-        """Its value in each row; of a generator, the list. Raises InputError naming the first row that has none."""
+        """Its value in each row; of a generator, the list. Raises InputError naming the first row that has none.
+
+        Raises ArrowCapacityError where the values of several rows do not fit into one array: these come in fewer.
+        """
         if self.column is not None:
             return batch.column(self.column)
         tree = _argument(self.tree) if self.generator is not None else self.tree
         try:
             return _evaluated(tree, batch)
+        except pa.ArrowCapacityError as error:
+            if len(batch) > 1:
+                raise
+            raise InputError(self.text, "gives more than the 2 GB that a value may have", 0) from error
         except (ValueError, pa.ArrowInvalid) as error:
+            if _OVERFLOW in str(error) and len(batch) > 1:
+                raise pa.ArrowCapacityError(str(error)) from error
             row = _first_failing(tree, batch)
             raise InputError(self.text, _message(error, tree, batch.slice(row, 1)), row) from error
 

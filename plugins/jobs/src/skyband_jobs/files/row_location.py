@@ -115,9 +115,7 @@ class PlacedBatches:
         path, rows = part.path, part.first
         try:
             part.check()
-            for batch in self._read(part):
-                shaped, selection = self._shape(batch)
-                count = len(batch)
+            for count, shaped, selection in chain.from_iterable(map(self._shaped, self._read(part))):
                 if self._refused is not None:
                     count += len(self._refused.unread)
                     selection = self._hand_on(part, rows, count, selection, is_again)
@@ -131,6 +129,21 @@ class PlacedBatches:
             message = " ".join(str(error).split())
             place = f" after row {rows - 1:,}{_row_group(path, rows - 1)}" if rows > part.first else ""
             raise InputError(str(path), f"cannot be read{place}: {message}") from error
+
+    def _shaped(self, batch: "pa.RecordBatch") -> "Iterator[tuple[int, pa.RecordBatch, Int64 | None]]":
+        """What is made of the rows of a batch, and of how many: in halves where all values do not fit into an array."""
+        import pyarrow as pa
+
+        waiting = [batch]
+        while waiting:
+            rows = waiting.pop()
+            try:
+                yield len(rows), *self._shape(rows)
+            except pa.ArrowCapacityError:
+                half = len(rows) // 2
+                if not half or (self._refused is not None and self._refused.unread):
+                    raise
+                waiting += [rows.slice(half), rows.slice(0, half)]
 
     def _hand_on(
         self, part: FilePart, first: int, count: int, selection: "Int64 | None", is_again: bool
