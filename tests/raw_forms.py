@@ -98,6 +98,10 @@ FORMS = {
         [("a", Decimal("1234.50")), ("b", Decimal("7.00")), ("c", Decimal("-1234.00"))],
         schema="who STRING, price DECIMAL(12, 2)", sep=";", locale="de-DE",
     ),
+    "lines before the names": csv(
+        "a.csv", 'Report "of all\nmade, by, hand\n\nwho,n\na,1\nb,2\n', [("a", 1), ("b", 2)], "skipRows",
+        schema="who STRING, n INT", skipRows=3,
+    ),
     "a text for null": csv(
         "a.csv", "who,n\nNA,1\nb,NA\n", [(None, 1), ("b", None)], schema="who STRING, n INT", nullValue="NA",
     ),

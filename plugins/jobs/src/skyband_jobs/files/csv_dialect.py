@@ -11,9 +11,13 @@ from skyband_jobs.job.model import Source, option_text
 
 OPTIONS = (
     "header", "sep", "delimiter", "quote", "escape", "comment", "multiLine", "enforceSchema", "inferSchema",
-    "nullValue", *ENCODING_OPTIONS, *VALUE_OPTIONS,
+    "nullValue", "skipRows", *ENCODING_OPTIONS, *VALUE_OPTIONS,
 )  # fmt: skip
-"""The options of Spark that are known here; letters of any case."""
+"""The options of Spark that are known here; letters of any case. `skipRows` is Databricks' own: see `ONLY_PYTHON`."""
+
+ONLY_PYTHON = "skiprows"
+"""The option, in lower case, that Spark's own reader would take no notice of."""
+MOST_SKIPPED = 10_000
 
 NONE = 256
 """In the place of a byte that is not used."""
@@ -39,6 +43,8 @@ class Dialect:
     null: str = ""
     comment: str = ""
     """A line that begins with it is no record. Empty: none is."""
+    skipped: int = 0
+    """Lines before the first record, or before the names, which are not read."""
     encoding: str | None = None
     """That of the file; None: UTF-8."""
     formats: ValueFormats = ValueFormats()
@@ -87,6 +93,7 @@ def dialect_of(source: Source) -> Dialect:
         infers=options.get("inferschema") == "true",
         null=options.get("nullvalue", ""),
         comment=_unescaped(options.get("comment", "")),
+        skipped=int(options.get(ONLY_PYTHON, 0)),
         encoding=encoding_of(options),
         formats=formats_of(options),
     )
@@ -104,6 +111,8 @@ def dialect_problems(source: Source) -> list[Problem]:
             message = f"the local engine takes one ASCII character, or nothing (got {text!r})"
         elif key in ("header", "multiline", "enforceschema", "inferschema") and text not in ("true", "false"):
             message = f"must be true or false (got {text!r})"
+        elif key == ONLY_PYTHON and not (text.isascii() and text.isdecimal() and int(text) <= MOST_SKIPPED):
+            message = f"must be a whole number of lines, at most {MOST_SKIPPED:,} (got {text!r})"
         if message is not None:
             problems.append(Problem(f"options.{name}", message))
     if problems:

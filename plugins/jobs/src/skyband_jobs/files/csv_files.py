@@ -16,7 +16,7 @@ from skyband.kernels.record_boundaries import csv_records
 from skyband_jobs.files.csv_dialect import Dialect, dialect_of
 from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
 from skyband_jobs.files.spark_ddl import ZONE
-from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8
+from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8, without_lines
 from skyband_jobs.files.text_values import as_read, typed
 from skyband_jobs.files.utf8 import check_utf8, refuse_bytes
 from skyband_jobs.job.model import Source
@@ -120,6 +120,7 @@ class CsvFile:
     def rows_of(self, text: bytes) -> bytes | None:
         """All of its text, which has the names in its first line, in whole lines without that one; None where the file
         must be read by itself."""
+        text = without_lines(text, self.dialect.skipped)
         text = text if text.endswith((b"\n", b"\r")) else text + b"\n"
         end = self._take_names(text if text.strip(b"\r\n") else b"")
         if self._is_quoted(text):
@@ -309,7 +310,7 @@ class CsvFile:
         return InputError(str(self.path), f"line {block.line_at(before)}: {message[row.end() :]}")
 
     def _blocks(self, size: int | None = None, within: ByteRange | None = None) -> Iterator[Block]:
-        for block in blocks(self.path, self._cut, size, within, self.dialect.encoding):
+        for block in blocks(self.path, self._cut, size, within, self.dialect.encoding, self.dialect.skipped):
             if not self._may_be_broken and (self._is_broken or not block.is_cut):
                 end, _, opened = self._scan(block.data, _ALL)
                 if opened >= 0:

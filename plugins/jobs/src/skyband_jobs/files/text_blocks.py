@@ -1,5 +1,6 @@
 """Text files, compressed or not, in blocks of whole records: memory is that of a block."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,11 +81,12 @@ def blocks(
     size: int | None = None,
     within: ByteRange | None = None,
     encoding: str | None = None,
+    skipped: int = 0,
 ) -> Iterator[Block]:
     """A file, or a range of it, in order. O(its bytes).
 
     `cut` gives where the last whole record of bytes ends, 0 where none does; size: None is SIZE; encoding: of a file
-    that is not UTF-8.
+    that is not UTF-8; skipped: how many lines at its beginning are blank, whatever they hold.
     """
     size = size or SIZE
     rest, line, block_size = b"", 1, size
@@ -92,8 +94,9 @@ def blocks(
     with open_text(path, encoding) if within is None else within.open() as take:
         while True:
             chunk = take(block_size)
-            data = (rest + chunk).removeprefix(MARK) if is_first else rest + chunk
-            end = cut(data) if chunk else len(data)
+            data = without_lines((rest + chunk).removeprefix(MARK), skipped) if is_first else rest + chunk
+            is_short = is_first and data.count(b"\n") < skipped
+            end = (0 if is_short else cut(data)) if chunk else len(data)
             if end:
                 yield Block(data[:end], line, is_first, bool(chunk), within)
                 is_first = False
@@ -106,6 +109,17 @@ def blocks(
                 message = f"is longer than {MOST:,} bytes: break the file into records by line ends"
                 begun = Block(b"", line, range=within).line_at(0)
                 raise InputError(str(path), f"the record that begins in line {begun} {message}")
+
+
+def without_lines(data: bytes, lines: int) -> bytes:
+    """As many bytes, of which those of the first lines are line ends only; as many lines, counted by their `\\n`."""
+    end = 0
+    for _ in range(lines):
+        end = data.find(b"\n", end) + 1
+        if not end:
+            end = len(data)
+            break
+    return re.sub(rb"[^\n]", b"\r", data[:end]) + data[end:] if end else data
 
 
 def is_utf8(data: bytes) -> bool:

@@ -14,6 +14,7 @@ from skyband.config.parameters import build
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.operator.bad_rows import RefuseUnreadable
 from skyband_jobs.files.columnar_files import Layout
+from skyband_jobs.files.csv_dialect import ONLY_PYTHON
 from skyband_jobs.files.file_listing import data_files, is_pattern
 from skyband_jobs.files.file_parts import FilePart, share_of, stamp_of, tasks_of
 from skyband_jobs.files.json_files import has_map
@@ -100,6 +101,10 @@ def choose_reader(
     if strange is not None:
         message = f"Spark's own reader does not know {strange.suffix} ({strange.name}), and is taken as {why}"
         raise ConfigError(Problem("source.reader", f"{message}: compress with gzip, or let Python read it"))
+    skips = next((name for name in source.options if name.lower() == ONLY_PYTHON and source.format == "csv"), None)
+    if skips is not None:
+        message = f"Spark's own reader takes no notice of it, and is taken as {why}: let Python read the files, or"
+        raise ConfigError(Problem(f"source.options.{skips}", f"{message} cut these lines off"))
     return Choice(None, source, why)
 
 
