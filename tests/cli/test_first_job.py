@@ -134,8 +134,8 @@ def test_it_says_what_the_columns_are(folder, monkeypatch):
     job = first_job(folder, monkeypatch, "log.csv")
     table = tomllib.loads(job)
     assert table["source"] == {
-        "format": "csv", "path": "log.csv", "schema": "when TIMESTAMP, `the client` STRING, ms DOUBLE",
-        "options": {"header": True},
+        "format": "csv", "path": str(folder.home / "log.csv"),
+        "schema": "when TIMESTAMP, `the client` STRING, ms DOUBLE", "options": {"header": True},
     }  # fmt: skip
     assert table["query"] == {
         "kind": "distinct-count", "time": "when", "item": "the client", "windows": ["1 minute"],
@@ -147,7 +147,7 @@ def test_it_says_what_the_columns_are(folder, monkeypatch):
 
 def test_parquet_is_its_own_schema(folder, monkeypatch):
     job = first_job(folder, monkeypatch, "requests")
-    assert tomllib.loads(job)["source"] == {"format": "parquet", "path": "requests"}
+    assert tomllib.loads(job)["source"] == {"format": "parquet", "path": str(folder.home / "requests")}
     (folder.home / "first.toml").write_text(job)
     assert folder.call("run", folder.home / "first.toml", "--engine", "local").exit_code == 0
 

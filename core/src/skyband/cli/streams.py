@@ -3,8 +3,10 @@
 import errno
 import io
 import os
+import stat
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from skyband.cli import signals
@@ -16,6 +18,19 @@ def encoding_fault() -> str | None:
     if encoding.lower() in ("utf-8", "utf8"):
         return None
     return f"the locale has names of files in {encoding}, and Skyband in UTF-8: set PYTHONUTF8=1, or LC_ALL=C.UTF-8"
+
+
+def stdout_folder() -> Path | None:
+    """The folder of the file that stdout is written to, as `> job.toml` says; None where it is none, or not known."""
+    try:
+        handle = sys.stdout.fileno()
+        file = os.fstat(handle)
+        if not stat.S_ISREG(file.st_mode):
+            return None
+        place = Path(f"/proc/self/fd/{handle}").resolve(strict=True)
+        return place.parent if os.path.samestat(place.stat(), file) else None
+    except (OSError, ValueError, AttributeError):  # no file, one that is gone, or a system that does not say its name
+        return None
 
 
 class _Forgiving(io.TextIOWrapper):

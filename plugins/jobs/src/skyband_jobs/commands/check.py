@@ -29,6 +29,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     Of a file or folder of data instead of a job it prints a job to begin with: its columns, how it is read, and a query
     that fits; on stderr, what was seen and what was guessed. `skyband check requests.csv > job.toml` writes it down.
     """
+    from skyband.cli import streams
     from skyband.cli.commands import Failure
     from skyband.errors import ConfigError, InputError
     from skyband.text_tables import visible
@@ -42,7 +43,7 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     defer_pandas()
     if is_data(job):
         try:
-            proposed = first_job(job)
+            proposed = first_job(job, streams.stdout_folder())
         except (ConfigError, InputError) as error:
             raise click.ClickException(str(error).removeprefix("path: ")) from error
         click.echo(visible(proposed.text, keep="\n\t"), nl=False)

@@ -6,13 +6,18 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from attrs import frozen
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _LINES = 200
 _MARKS = (",", "\t", ";", "||", "::", "|")
+_MOST_BEFORE, _TABLE = 30, 3
+"""Lines that may stand before a table, and lines that it has at least."""
 _NULLS = ("NA", "N/A", "n/a", "NULL", "null", "None", r"\N", "-", "?", ".", "#N/A", "nan")
 _US = r"^[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)([.][0-9]+)?$"
+_ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)"
 _EU = r"^[-+]?([0-9]{1,3}([.][0-9]{3})+|[0-9]+)(,[0-9]+)?$"
 
 
@@ -35,27 +40,77 @@ def _is_of(text: bytes, encoding: str) -> bool:
     return True
 
 
-def csv_options(text: str, is_cut: bool = False) -> tuple[dict[str, Any], bool, list[str]]:
-    """The options that read a text, whether its lines have several values and all as many, and notes."""
+@frozen
+class CsvForm:
+    """How a text of separated values is read."""
+
+    options: dict[str, Any]
+    is_regular: bool
+    """Whether its lines have several values, and all as many."""
+    notes: list[str]
+    names: list[str] | None = None
+    """Of the columns, where the first line names two alike; they are taken by their order then."""
+
+
+def csv_form(text: str, is_cut: bool = False) -> CsvForm:
+    """How a text is read."""
     lines = text[: 1 << 16].splitlines(keepends=True)[:_LINES]
     if is_cut or len(text) > 1 << 16:
         lines = lines[:-1]
     comments = [line for line in lines if line.startswith("#")]
     has_comments = 0 < len(comments) < len(lines) and (len(comments) > 1 or _sizes(lines, lines) > 1)
     lines = [line for line in lines if not line.startswith("#")] if has_comments else lines
-    mark = max(_MARKS, key=lambda mark: _regularity(_records(lines, mark)))
+    skipped = 0 if has_comments else _lines_before(lines)
+    lines = lines[skipped:]
+    mark = _mark_of(lines)
     records = [record for record in _records(lines, mark) if record]
     options: dict[str, Any] = {} if mark == "," else {"sep": mark}
-    notes = [f"values between {mark!r}"]
-    if records and _is_header(records[0]):
+    notes, names = [f"values between {mark!r}"], None
+    if skipped:
+        options["skipRows"] = skipped
+        notes.append(f"the first {skipped} lines are none of the table")
+    if records and _is_header(records):
         options = {"header": True, **options}
         notes.append("the first line names the columns")
+        if len(set(records[0])) < len(records[0]):
+            options["enforceSchema"] = True
+            names = _unlike(records[0])
+            notes.append("of columns of one name the later ones have a number")
     else:
         notes.append("no line names the columns: they are _c0, _c1, …")
     if has_comments:
         options["comment"] = "#"
         notes.append("lines that begin with # are comments")
-    return options, _regularity(records) > 0, notes
+    return CsvForm(options, _regularity(records) > 0, notes, names)
+
+
+def _mark_of(lines: list[str]) -> str:
+    return max(_MARKS, key=lambda mark: _regularity(_records(lines, mark)))
+
+
+def _lines_before(lines: list[str]) -> int:
+    """How many lines stand before a table, so that all from there on have as many values, and more than each of them;
+    0 where none need be."""
+    for count in range(min(_MOST_BEFORE, len(lines) - _TABLE) + 1):
+        rest = lines[count:]
+        mark = _mark_of(rest)
+        more = _regularity(_records(rest, mark))
+        if more > 0 and rest[0].strip():
+            return count if all(len(line.split(mark)) <= more for line in lines[:count]) else 0
+    return 0
+
+
+def _unlike(names: list[str]) -> list[str]:
+    """The names, with a number where one was there before."""
+    taken: list[str] = []
+    for place, name in enumerate(names):
+        plain = name or f"_c{place}"
+        number = 2
+        unlike = plain
+        while unlike in taken:
+            unlike, number = f"{plain}_{number}", number + 1
+        taken.append(unlike)
+    return taken
 
 
 def _sizes(lines: list[str], of: list[str]) -> int:
@@ -67,9 +122,11 @@ def _records(lines: list[str], mark: str) -> list[list[str]]:
     if len(mark) > 1:
         return [line.rstrip("\r\n").split(mark) for line in lines]
     try:
-        return [*csv.reader(lines, delimiter=mark)]
+        records = [*csv.reader(lines, delimiter=mark)]
     except csv.Error:  # a value without an end
         return []
+    is_open = sum(line.count('"') for line in lines) % 2  # as where the lines end within a value
+    return records[:-1] if is_open else records
 
 
 def _regularity(records: list[list[str]]) -> int:
@@ -78,15 +135,38 @@ def _regularity(records: list[list[str]]) -> int:
     return min(sizes, default=1) - 1 if len(sizes) <= 1 else 0
 
 
-def _is_header(names: list[str]) -> bool:
-    """Whether a first record is one of names: all different, none empty, none a number or a time."""
-    if len(set(names)) < len(names) or not all(name.strip() for name in names):
+def _is_header(records: list[list[str]]) -> bool:
+    """Whether a first record is one of names. Where some are empty, as pandas and R call the rows' numbers, or alike, a
+    column must have a name above numbers or times."""
+    names, rows = [name.strip() for name in records[0]], records[1:_LINES]
+    if not any(names) or any(map(_is_value, filter(None, names))):
         return False
-    return not any(name.strip()[0].isdigit() or name.strip()[0] in "+-." for name in names)
+    if all(names) and len(set(names)) == len(names):
+        return True
+    columns = zip(names, *(row for row in rows if len(row) == len(names)), strict=True)
+    return any(
+        values and all(map(_is_value, values))
+        for name, *column in columns
+        if (values := [value.strip() for value in column if value.strip() and value.strip() not in _NULLS]) or name
+    )
+
+
+def _is_value(text: str) -> bool:
+    """Whether it is a number or a time, and no name."""
+    return _VALUE.match(text) is not None
+
+
+_VALUE = re.compile(r"[-+.]?[0-9][0-9.,eE+-]*%?$|[0-9]{1,4}[-/.:][0-9]|[0-9]{1,2}[- ](?i:[a-z]{3})[- ]")
+
+
+def _are_values(texts: "pa.Array") -> bool:
+    import pyarrow.compute as pc
+
+    return any(pc.all(pc.match_substring_regex(texts, pattern)).as_py() for pattern in (_US, _ISO))
 
 
 def marks_of_null(rows: "pa.Table") -> str | None:
-    """The text without which the most columns are numbers; None where there is none."""
+    """The text without which the most columns are numbers or times; None where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -97,7 +177,7 @@ def marks_of_null(rows: "pa.Table") -> str | None:
         values = pc.unique(column).drop_null()
         for mark in _NULLS:
             others = values.filter(pc.not_equal(values, mark))
-            if 0 < len(others) == len(values) - 1 and pc.all(pc.match_substring_regex(others, _US)).as_py():
+            if 0 < len(others) == len(values) - 1 and _are_values(others):
                 counts[mark] += 1
     best = max(_NULLS, key=lambda mark: counts[mark])
     return best if counts[best] else None

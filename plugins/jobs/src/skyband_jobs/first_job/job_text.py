@@ -1,7 +1,7 @@
 """The text of a first job: its columns, its source, a query that fits, and others as comments."""
 
+import datetime
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, frozen
 from skyband.errors import ConfigError, Problem
 
+from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.first_job.calendar_columns import is_part
 from skyband_jobs.first_job.csv_form import quoted
 from skyband_jobs.first_job.first_rows import ROWS
 from skyband_jobs.first_job.raw_files import RawFiles, candidates
@@ -39,8 +41,10 @@ class FirstJob:
     notes: tuple[str, ...]
 
 
-def first_job(path: str | Path) -> FirstJob:
+def first_job(path: str | Path, folder: Path | None = None) -> FirstJob:
     """A job over these files, with a first query, others as comments, and their columns.
+
+    folder: where the job is written to; None where that is not known, and its path is absolute.
 
     Of text it looks at the first 4 MB, of others at the first 100,000 rows. Nothing is written.
     Raises ConfigError where the files cannot be read, or hold no times.
@@ -49,26 +53,32 @@ def first_job(path: str | Path) -> FirstJob:
     for raw in candidates(path):
         if len(raw.rows) == 0:
             raise ConfigError(Problem("path", f"{str(path)!r} holds no rows in its first file: name one that does"))
-        writer = _writer(path, raw)
+        writer = _writer(path, raw, folder)
         if writer is not None:
             return FirstJob(writer.text(), writer.notes)
     assert raw is not None  # which is raised otherwise
     message = "holds no column of times: one of text such as 2026-01-31 09:30:00, of seconds since 1970, or of numbers"
     message += " that rise is needed, or source.select that makes one: see `skyband queries` for what can be asked"
+    parts = [name for name in raw.rows.column_names if is_part(name)]
+    if parts:
+        message += f"; {' and '.join(map(repr, parts))} is a part of a date only: add the others there, as in"
+        message += f" to_timestamp(concat('2026-01-', CAST({quoted(parts[0])} AS STRING)), 'yyyy-M-d') AS ts"
     columns = ", ".join(f"{field.name} {field.type}" for field in raw.rows.schema)
     raise ConfigError(Problem("path", f"{str(path)!r} {message} (it has {columns:.500})"))
 
 
-def _writer(path: Path, raw: RawFiles) -> "_Writer | None":
+def _writer(path: Path, raw: RawFiles, folder: Path | None) -> "_Writer | None":
     """What writes the job; None where no time is known in these rows."""
     if raw.source.format == "text":
         from skyband_jobs.first_job.log_lines import lines_of
 
-        lines = lines_of(raw.rows)
+        file = next((file for file in data_files(path) if file.is_file()), path)
+        lines = lines_of(raw.rows, datetime.date.fromtimestamp(file.stat().st_mtime))
         if lines is None:
             return None
         source = evolve(raw.source, where=lines.where)
-        return _shaped(path, evolve(raw, source=source, notes=(*raw.notes, *lines.notes)), lines.columns, lines.times)
+        raw = evolve(raw, source=source, notes=(*raw.notes, *lines.notes))
+        return _shaped(path, raw, lines.columns, lines.times, folder)
     rows, columns = raw.rows, {name: quoted(name) for name in raw.rows.column_names}
     if raw.source.format == "json":
         from skyband_jobs.first_job.json_form import elements, leaf_columns
@@ -76,10 +86,10 @@ def _writer(path: Path, raw: RawFiles) -> "_Writer | None":
         rows = rows if raw.source.explode is None else elements(rows, raw.source.explode)
         columns = leaf_columns(rows.schema)
     times = times_in(rows, columns) or order_in(rows, columns)
-    return None if times is None else _shaped(path, evolve(raw, rows=rows), columns, times)
+    return None if times is None else _shaped(path, evolve(raw, rows=rows), columns, times, folder)
 
 
-def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times) -> "_Writer":
+def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times, folder: Path | None) -> "_Writer":
     """With the columns as the job makes them, the time among them."""
     import pyarrow as pa
 
@@ -100,7 +110,7 @@ def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times) ->
     ambiguous = f"; all of it is {times.other} too: change it if that is meant" if times.other else ""
     looked = f"looked at {len(raw.rows):,} rows" + (", the first" if len(raw.rows) == ROWS else "")
     notes = (*raw.notes, f"times: {times.name}, {times.form}{ambiguous}", looked)
-    return _Writer(path, evolve(raw.source, select=select or None), rows, times, notes)
+    return _Writer(path, evolve(raw.source, select=select or None), rows, times, notes, folder)
 
 
 @frozen
@@ -113,6 +123,8 @@ class _Writer:
     """As the job makes them."""
     times: Times
     notes: tuple[str, ...]
+    folder: Path | None
+    """Where the job is written to; None where that is not known."""
 
     def text(self) -> str:
         """The job."""
@@ -133,7 +145,39 @@ class _Writer:
         width = max(map(len, self.rows.column_names))
         lines = [f"#   {one.name:{width}}  {self._description(one)}" for one in samples]
         looked = f"# A first job over {self.path.name}, after a look at {len(self.rows):,} rows:"
-        return "\n".join([looked, *(line.replace("\n", " ") for line in lines)])
+        doubts = [f"# Look at this: {doubt}" for doubt in (*self.times.doubts, *self._order_doubts())]
+        return "\n".join([looked, *(line.replace("\n", " ") for line in [*lines, *doubts])])
+
+    def _order_doubts(self) -> "list[str]":
+        if not self._is_unordered:
+            return []
+        order = "newest first" if self._falls else "in no order of their times"
+        return [f"rows come {order}, which a batch takes as it is; before source.stream = true sort them"]
+
+    @property
+    def _late(self) -> int:
+        """By how much the latest row comes late, in microseconds."""
+        import numpy as np
+
+        moments = self.times.moments
+        return int((np.maximum.accumulate(moments) - moments).max()) if len(moments) else 0
+
+    @property
+    def _covered(self) -> int:
+        moments = self.times.moments
+        return int(moments.max() - moments.min()) if len(moments) else 0
+
+    @property
+    def _falls(self) -> bool:
+        import numpy as np
+
+        steps = np.diff(self.times.moments)
+        return int((steps < 0).sum()) > int((steps > 0).sum())
+
+    @property
+    def _is_unordered(self) -> bool:
+        """Whether no delay would take the rows as they come but one of the whole time that they cover."""
+        return self._late > 0 and (self._falls or 2 * self._late > self._covered)
 
     def _description(self, column: "ColumnSample") -> str:
         import pyarrow.compute as pc
@@ -161,12 +205,9 @@ class _Writer:
         return samples
 
     def _sample(self, samples: "list[ColumnSample]") -> "SourceSample":
-        import numpy as np
         from skyband.queries.first_query import SourceSample
 
-        moments = self.times.moments
-        late = int((np.maximum.accumulate(moments) - moments).max()) if len(moments) else 0
-        covered = int(moments.max() - moments.min()) if len(moments) else 0
+        late, covered = 0 if self._is_unordered else self._late, self._covered
         suited = [name for name, length in _LENGTHS.items() if covered >= _ANSWERS * length]
         delays = [name for name, length in _LENGTHS.items() if length >= late] or [f"{late // _SECOND + 1} seconds"]
         columns = tuple(one for one in samples if one.name != self.times.name)
@@ -197,12 +238,20 @@ class _Writer:
         return queries, broken
 
     def _source(self) -> str:
-        place = os.path.relpath(self.path)
-        keys: dict[str, Any] = {"format": self.source.format, "path": self.path.as_posix() if ".." in place else place}
+        keys: dict[str, Any] = {"format": self.source.format, "path": self._place}
         keys |= {"schema": self.source.schema, "options": self.source.options, "explode": self.source.explode}
         keys |= {"where": self.source.where, "select": self.source.select}
         lines = [f"{name} = {_toml(value)}" for name, value in keys.items() if value]
         return "\n".join(["[source]", *lines])
+
+    @property
+    def _place(self) -> str:
+        """The path of the data as the job finds it: below its own folder, or from the root."""
+        place = self.path.absolute()
+        beside = place.parent.resolve() / place.name
+        if self.folder is not None and beside.is_relative_to(self.folder):
+            return beside.relative_to(self.folder).as_posix()
+        return place.as_posix()
 
     def _table(self, kind: str, question: str, keys: Mapping[str, Any], commented: bool) -> str:
         lines = ["[query]", f"kind = {_toml(kind)}", *(f"{name} = {_toml(value)}" for name, value in keys.items())]

@@ -1,27 +1,59 @@
 """Lines of logs: the time in each, and columns of what stands beside it, as expressions in Spark's SQL."""
 
+import datetime
+import re
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from skyband_jobs.first_job.times import Times, times_in, value_of
+from skyband_jobs.first_job.times import Times, times_as, times_in, value_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _DAY, _ZONE = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "(Z|[+-][0-9]{2}:[0-9]{2})?"
-_TIMES = (
-    "[0-9]{1,2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8} [+-][0-9]{4}",
-    f"{_DAY}[T ][0-9:]{{8}}([.][0-9]{{1,9}})?{_ZONE}",
-    "[0-9]{4}/[0-9]{1,2}/[0-9]{1,2} [0-9:]{8}",
-    "[0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( [AP]M)?",
-    "[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4} [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?",
+_MONTH, _HMS = "[A-Z][a-z]{2}", "[0-9]{2}:[0-9]{2}:[0-9]{2}"
+
+
+@frozen
+class _Form:
+    """How times are written in lines: a regular expression that Java and RE2 read alike, whose group is the time."""
+
+    pattern: str
+    kind: str = ""
+    """The type of a number since 1970; empty of text."""
+    format: str = ""
+    """The pattern that reads it, where a shorter look would leave a doubt; empty where that is to be found."""
+    has_year: bool = True
+
+
+_FORMS = (
+    _Form("^([0-9]{2}/[0-9]{2}/[0-9]{2} [0-9:]{8}) [A-Z]+ ", format="yy/MM/dd HH:mm:ss"),  # Spark's own
+    _Form("([0-9]{1,2}/[A-Z][a-z]{2}/[0-9]{4}:[0-9:]{8} [+-][0-9]{4})"),
+    _Form(f"({_DAY}[T ][0-9:]{{8}}([.][0-9]{{1,9}})?{_ZONE})"),
+    _Form("([0-9]{4}/[0-9]{1,2}/[0-9]{1,2} [0-9:]{8})"),
+    _Form(f"([0-9]{{1,2}}/{_MONTH}/[0-9]{{4}}:{_HMS}([.][0-9]{{3}})?)"),
+    _Form(f"({_MONTH} {_MONTH} [ 0-9][0-9] {_HMS}([.][0-9]{{6}})? [0-9]{{4}})"),
+    _Form(f"([0-9]{{1,2}} {_MONTH} [0-9]{{4}} {_HMS}( [+-][0-9]{{4}}| GMT|[.][0-9]{{3}})?)"),
+    _Form("([0-9]{1,2}/[0-9]{1,2}/[0-9]{4} [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?( [AP]M)?)"),
+    _Form("([0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4} [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)"),
+    _Form("^([0-9]{8}-[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2})", format="yyyyMMdd-H:m:s"),
+    _Form("^([0-9]{10}[.][0-9]{1,6})", "DOUBLE"),
+    *(_Form(f"^([0-9]{{{digits}}})([^0-9]|$)", "BIGINT") for digits in (10, 13, 16, 19)),
+    _Form("^[^ ]+ ([0-9]{10}) ", "BIGINT"),  # of supercomputers, as BGL
+    _Form("^([0-9]{6} [0-9]{6}) ", format="yyMMdd HHmmss"),  # of Hadoop's file system
+    _Form(f"^(?:<[0-9]+>)?({_MONTH} [ 0-9][0-9] {_HMS})", format="yyyy MMM d HH:mm:ss", has_year=False),  # syslog
+    _Form(f"^([0-9]{{2}}-[0-9]{{2}} {_HMS}[.][0-9]{{3}})", format="yyyy MM-dd HH:mm:ss.SSS", has_year=False),  # Android
+    _Form(f"^\\[?([0-9]{{2}}[.][0-9]{{2}} {_HMS})", format="yyyy MM.dd HH:mm:ss", has_year=False),
+    _Form(f"^[IWEF]([0-9]{{4}} {_HMS}[.][0-9]{{6}})", format="yyyy MMdd HH:mm:ss.SSSSSS", has_year=False),  # glog
 )
-"""How times are written in lines, as regular expressions that Java and RE2 read alike."""
-_NUMBERS = (("[0-9]{10}[.][0-9]{1,6}", "DOUBLE"), *((f"[0-9]{{{digits}}}", "BIGINT") for digits in (10, 13, 16, 19)))
+"""The first that most lines have is taken."""
 _AT_LEAST = 0.5
 """The part of the first lines that has a time; the others are left out."""
 _MOST_WORDS = 8
+_NO_COMMENT = " AND NOT value LIKE '#%'"
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_DAY_LENGTH = 86_400_000_000
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL"
 _OF_TIMES = r"^[\[(]?([0-9]{1,4}[-/:.][0-9]{1,2}[-/:][0-9:.,TZ+-]*|[0-9]{10,}([.][0-9]+)?)[\])]?$"
 """Words that are the time, or a part of it."""
@@ -46,29 +78,57 @@ class Lines:
     notes: tuple[str, ...]
 
 
-def lines_of(rows: "pa.Table") -> Lines | None:
-    """What lines are, in the column `value`; None where less than half of them hold a time that is known."""
+def lines_of(rows: "pa.Table", changed: datetime.date) -> Lines | None:
+    """What lines are, in the column `value`; None where less than half of them hold a time that is known.
+
+    changed: the day of the file's last change, for times without a year.
+    """
     import pyarrow.compute as pc
 
-    lines = rows.filter(pc.greater(pc.utf8_length(rows.column("value")), 0))
-    for pattern, kind in (*((pattern, "") for pattern in _TIMES), *((f"^{one}", kind) for one, kind in _NUMBERS)):
-        where = f"value RLIKE '{pattern}'"
-        mask = pc.match_substring_regex(lines.column("value"), pattern)
+    values = rows.column("value")
+    comments = pc.starts_with(values, "#")
+    has_comments = 0 < pc.sum(comments).as_py() < _AT_LEAST * len(rows)
+    lines = rows.filter(pc.invert(comments)) if has_comments else rows
+    lines = lines.filter(pc.greater(pc.utf8_length(lines.column("value")), 0))
+    for form in _FORMS:
+        mask = pc.match_substring_regex(lines.column("value"), form.pattern)
         count = pc.sum(mask).as_py() or 0
         if count == 0 or count < _AT_LEAST * len(lines):
             continue
-        text = f"regexp_extract(value, '({pattern.removeprefix('^')})', 1)"
-        text = f"CAST({text.replace(chr(39) + '(', chr(39) + '^(')} AS {kind})" if kind else text
         stamped = lines.filter(mask)
-        times = times_in(stamped, {"ts": text})
+        times = _times(form, stamped, changed)
         if times is not None:
             left_out = len(rows) - count
             notes = (f"{left_out:,} lines without such a time are left out",) if left_out else ()
-            return Lines(where, _columns(stamped), times, notes)
+            where = f"value RLIKE {_literal(form.pattern)}{_NO_COMMENT if has_comments else ''}"
+            return Lines(where, _columns(stamped, form), times, notes)
     return None
 
 
-def _columns(lines: "pa.Table") -> "dict[str, str]":
+def _times(form: _Form, lines: "pa.Table", changed: datetime.date) -> Times | None:
+    text = f"regexp_extract(value, {_literal(form.pattern)}, 1)"
+    if form.kind:
+        return times_in(lines, {"ts": f"CAST({text} AS {form.kind})"})
+    if not form.format:
+        return times_in(lines, {"ts": text})
+    if " d " in form.format:
+        text = f"regexp_replace({text}, '  +', ' ')"
+    if form.has_year:
+        return times_as(lines, f"to_timestamp({text}, '{form.format}')", "ts", form.format)
+    for year in (changed.year, changed.year - 1):
+        times = times_as(lines, f"to_timestamp(concat('{year} ', {text}), '{form.format}')", "ts", form.format)
+        if times is not None and int(times.moments.max()) < (changed.toordinal() - _EPOCH + 2) * _DAY_LENGTH:
+            break
+    doubt = f"these times have no year: {year} is put before them, as the file was last changed on {changed}; across"
+    return times and evolve(times, doubts=(f"{doubt} New Year split the file",))
+
+
+def _literal(pattern: str) -> str:
+    """A regular expression as Spark's SQL has it."""
+    return "'" + pattern.replace("\\", "\\\\") + "'"
+
+
+def _columns(lines: "pa.Table", form: _Form) -> "dict[str, str]":
     """What may be asked about: of requests to a web server their parts, else the level and the words of a line."""
     import pyarrow.compute as pc
 
@@ -78,7 +138,8 @@ def _columns(lines: "pa.Table") -> "dict[str, str]":
     columns = {}
     if 2 * (pc.sum(pc.match_substring_regex(values, rf"\b({_LEVELS})\b")).as_py() or 0) >= len(lines):
         columns["level"] = f"regexp_extract(value, '({_LEVELS})', 1)"
-    for number in range(_MOST_WORDS):
+    begin = _words_of_time(str(values[0].as_py()), form)
+    for number in range(begin, begin + _MOST_WORDS):
         before = f"([^ ]+ +){{{number}}}" if number else ""
         word = f"regexp_extract(value, '^{before}([^ ]+)', {2 if number else 1})"
         words = pc.unique(value_of(word, lines))
@@ -89,3 +150,9 @@ def _columns(lines: "pa.Table") -> "dict[str, str]":
         elif not pc.all(pc.match_substring_regex(words, _OF_TIMES)).as_py():
             columns[f"word{number + 1}"] = word
     return columns
+
+
+def _words_of_time(line: str, form: _Form) -> int:
+    """How many words the time is that a line begins with; 0 where it stands further on."""
+    match = re.search(form.pattern, line)
+    return 0 if match is None or " " in line[: match.start(1)] else len(match[1].split())

@@ -1,5 +1,6 @@
 """Files that nobody has described: their format and options, and their first rows as these read them."""
 
+import re
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from attrs import evolve, frozen
 from skyband.errors import ConfigError, InputError, Problem
 
 from skyband_jobs.files.file_listing import SUFFIXES, data_files, format_by_name
-from skyband_jobs.first_job.csv_form import csv_options, encoding_in, marks_of_null, marks_of_numbers
+from skyband_jobs.first_job.csv_form import CsvForm, csv_form, encoding_in, marks_of_null, marks_of_numbers
 from skyband_jobs.first_job.first_rows import first_rows, with_folders, with_times
 from skyband_jobs.job.model import Source
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 BYTES = 1 << 22
 """So much of text is looked at."""
 _JOB_BYTES = 1 << 16
+_CLOCK_WITH_COMMA = re.compile(rb"[0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3} ")
+"""As Java's and Python's logs have it, whose comma is none between values."""
+_BEGINS_JSON = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
@@ -72,16 +76,19 @@ def _candidates(file: Path, files: list[Path], path: Path) -> Iterator[RawFiles]
         yield _in_folders(RawFiles(Source(name, str(path)), rows), files)
         return
     with _head(file) as (head, text, options, notes, is_cut):
-        if name == "json" or (name == "text" and text.lstrip()[:1] in (b"{", b"[")):
-            from skyband_jobs.first_job.json_form import json_form
-
-            raw = RawFiles(*json_form(head, text, options))
-            yield _in_folders(_at(raw, path, notes), files)
+        if name == "json":
+            yield _in_folders(_at(_json_files(head, text, options), path, notes), files)
         elif name == "csv":
-            yield _in_folders(_at(_csv_files(head, text, options, is_cut), path, notes), files)
-        elif csv_options(text.decode(errors="replace"), is_cut)[1]:
+            form = csv_form(text.decode(errors="replace"), is_cut)
+            yield _in_folders(_at(_csv_files(head, form, options), path, notes), files)
+        elif _BEGINS_JSON.match(text):
+            with suppress(ConfigError, InputError):  # of a log that begins as JSON does
+                yield _in_folders(_at(_json_files(head, text, options), path, notes), files)
+        elif not _CLOCK_WITH_COMMA.search(text[:_JOB_BYTES]):
+            form = csv_form(text.decode(errors="replace"), is_cut)
             with suppress(ConfigError, InputError):  # later lines have other values: they are lines of a log
-                yield _in_folders(_at(_csv_files(head, text, options, is_cut), path, notes), files)
+                if form.is_regular:
+                    yield _in_folders(_at(_csv_files(head, form, options), path, notes), files)
         if name == "text":
             rows = first_rows(Source("text", str(head)))
             yield _in_folders(RawFiles(Source("text", str(path)), rows, (*notes, "text, a row each line")), files)
@@ -152,13 +159,23 @@ def _whole_records(text: bytes) -> bytes:
     return text
 
 
-def _csv_files(head: Path, text: bytes, encoding: Mapping[str, Any], is_cut: bool) -> RawFiles:
+def _json_files(head: Path, text: bytes, encoding: Mapping[str, Any]) -> RawFiles:
+    from skyband_jobs.first_job.json_form import json_form
+
+    return RawFiles(*json_form(head, text, encoding))
+
+
+def _csv_files(head: Path, form: CsvForm, encoding: Mapping[str, Any]) -> RawFiles:
     from skyband_jobs.files.spark_ddl import ddl_of
 
-    options, _, notes = csv_options(text.decode(errors="replace"), is_cut)
+    options, notes = dict(form.options), list(form.notes)
 
     def rows_with(**more: Any) -> "pa.Table":
-        return first_rows(Source("csv", str(head), options={**options, **more}))
+        if form.names is None:
+            return first_rows(Source("csv", str(head), options={**options, **more}))
+        plain = {name: value for name, value in options.items() if name not in ("header", "enforceSchema")}
+        below = {"skipRows": plain.get("skipRows", 0) + 1}
+        return first_rows(Source("csv", str(head), options={**plain, **more, **below})).rename_columns(form.names)
 
     rows = rows_with(inferSchema=True)
     if (null := marks_of_null(rows)) is not None:

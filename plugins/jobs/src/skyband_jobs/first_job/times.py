@@ -1,11 +1,21 @@
 """Which column says when a row happened, and the expression in Spark's SQL that makes it a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from skyband.errors import ConfigError, InputError
+
+from skyband_jobs.first_job.calendar_columns import is_part, times_of_parts
+from skyband_jobs.first_job.time_patterns import (
+    CLOCK_PATTERNS,
+    DAY_PATTERNS,
+    changed,
+    marks_in,
+    patterns_of,
+    without_marks,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,14 +24,13 @@ if TYPE_CHECKING:
 _PROBE = 100
 _SECOND = 1_000_000
 _EARLIEST, _LATEST = 315_532_800 * _SECOND, 4_102_444_800 * _SECOND
-"""What is taken for times: those of the years 1980 to 2099."""
-_DAYS = ("M/d/yyyy", "d/M/yyyy", "d.M.yyyy", "dd-MMM-yyyy", "yyyy/M/d", "yyyy-M-d", "M/d/yy", "d-M-yyyy", "yyyyMMdd")
-_CLOCKS = (" H:mm:ss", " H:mm", " h:mm:ss a", " h:mm a", " H:mm:ss.SSS", "", ":HH:mm:ss", "HHmmss")
-_PATTERNS = (*map("".join, product(_DAYS, _CLOCKS)), "dd/MMM/yyyy:HH:mm:ss Z", "yyyyMMdd HHmmss", "MMM d, yyyy")
-"""Those in which times of text are looked for that are not of ISO 8601, the first that all of a column has."""
+_YEARS = range(1980, 2100)
+"""What numbers are taken for times: those of these years."""
 _CLOCK = r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?( ?[AaPp][Mm])?$"
-_ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CALENDAR = ("year", "month", "day", "hour", "minute", "second")
+_ISO, _ISO_MONTH = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)", r"^[0-9]{4}-[0-9]{2}$"
+_COMPACT = {14: "yyyyMMddHHmmss", 12: "yyyyMMddHHmm", 10: "yyyyMMddHH", 8: "yyyyMMdd"}
+"""How whole numbers of so many digits may be dates."""
+_MOST_LETTERS = 45
 
 
 @frozen
@@ -34,9 +43,11 @@ class Times:
     form: str
     """How it is written, for people."""
     other: str = ""
-    """Another pattern that all of it has too; empty where there is none."""
+    """How all of it could be read too, though its rows stand in a worse order then; empty where it could not."""
     in_rows: bool = False
     """Whether it says no more than the order, so that windows are counted in rows."""
+    doubts: tuple[str, ...] = ()
+    """What the reader of a job should look at, a sentence each."""
 
 
 def value_of(expression: str, rows: "pa.Table") -> "pa.ChunkedArray":
@@ -51,26 +62,58 @@ def value_of(expression: str, rows: "pa.Table") -> "pa.ChunkedArray":
     return pa.chunked_array([shape.apply(batch, schema)[0].column(0) for batch in batches], schema.field(0).type)
 
 
+_Reading = tuple[str, str, str]
+"""An expression that may be the time of a row, the name that it gets, and its form."""
+
+
 def times_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
     """The time of a row, likeliest first: columns of times, text with days and clocks, days beside clocks, numbers
     since 1970, days. None where there is none.
 
-    columns: expressions by the names they have.
+    columns: expressions by the names they have. Of several readings of a column the one is taken in whose order the
+    rows stand with the least way between them.
     """
-    kinds = {name: value_of(expression, rows.slice(0, 1)).type for name, expression in columns.items()}
     probe = rows.slice(0, _PROBE)
-    for expression, name, form in _candidates(probe, columns, kinds):
-        if _moments(expression, probe) is not None and (moments := _moments(expression, rows)) is not None:
-            other = _other(expression, form, rows)
-            return Times(expression, name, moments, form, other)
+    for readings in _candidates(rows, probe, columns):
+        found = [times for one in readings if _moments(one[0], probe) is not None and (times := _times(one, rows))]
+        if found:
+            return _best(found)
     return None
 
 
+def times_as(rows: "pa.Table", expression: str, name: str, form: str) -> Times | None:
+    """The time of a row by this expression alone; None where not all rows have one."""
+    return _times((expression, name, form), rows)
+
+
+def _times(reading: _Reading, rows: "pa.Table") -> Times | None:
+    expression, name, form = reading
+    moments = _moments(expression, rows)
+    return None if moments is None else Times(expression, name, moments, form)
+
+
+def _best(readings: list[Times]) -> Times:
+    """The one whose rows rise and are dense: with the least way from row to row, the first of equals."""
+    import numpy as np
+
+    ways = [float(np.abs(np.diff(times.moments)).sum(dtype=np.float64)) for times in readings]
+    best = readings[int(np.argmin(ways))]
+    other = next((one for one in readings if not np.array_equal(one.moments, best.moments)), None)
+    if other is None:
+        return best
+    doubt = f"{best.name} is read as {best.form}, and could be {other.form} too"
+    why = "" if min(ways) == max(ways) else ", in which its rows stand in a worse order"
+    return evolve(best, other=other.form, doubts=(f"{doubt}{why}: change the pattern if that is meant",))
+
+
 def order_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
-    """The first column of whole numbers that rise all through, for data without times; None where there is none."""
+    """The first column of whole numbers that rise all through, for data without times; None where there is none, or a
+    column is a part of a date, which others are to be added to."""
     import numpy as np
     import pyarrow as pa
 
+    if any(map(is_part, columns)):
+        return None
     for name, expression in columns.items():
         values = value_of(expression, rows)
         if not pa.types.is_integer(values.type) or values.null_count or len(values) < 2:
@@ -83,45 +126,45 @@ def order_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
     return None
 
 
-def _candidates(
-    rows: "pa.Table", columns: dict[str, str], kinds: "dict[str, pa.DataType]"
-) -> Iterator[tuple[str, str, str]]:
-    """Expressions that may be the time of a row, each with its name and form."""
+def _candidates(rows: "pa.Table", probe: "pa.Table", columns: dict[str, str]) -> Iterator[list[_Reading]]:
+    """What may be the time of a row, likeliest first, each with all its readings."""
     import pyarrow as pa
 
+    kinds = {name: value_of(expression, rows.slice(0, 1)).type for name, expression in columns.items()}
     stamps = [name for name, kind in kinds.items() if pa.types.is_timestamp(kind)]
-    texts = [name for name, kind in kinds.items() if pa.types.is_string(kind)]
     days = [name for name, kind in kinds.items() if pa.types.is_date(kind)]
     numbers = [name for name, kind in kinds.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)]
-    yield from ((columns[name], name, "a time") for name in stamps)
-    texts = [name for name in texts if _is_short(columns[name], rows)]
-    for name in texts:
-        if _all_match(_ISO, columns[name], rows):
-            yield f"to_timestamp({columns[name]})", name, "ISO 8601"
-    patterns = [pattern for pattern in _PATTERNS if pattern.lower().count("h")]
-    for name in texts:
-        for pattern in _patterns_of(_first(columns[name], rows), patterns):
-            yield f"to_timestamp({columns[name]}, '{pattern}')", name, pattern
-    clocks = [name for name in texts if _all_match(_CLOCK, columns[name], rows)]
-    for day, clock in product([*days, *texts], clocks):
-        whole = f"concat(CAST({columns[day]} AS STRING), ' ', {columns[clock]})"
+    whole = [name for name in numbers if pa.types.is_integer(kinds[name])]
+    texts = [name for name, kind in kinds.items() if pa.types.is_string(kind)]
+    yield from ([(columns[name], name, "a time")] for name in stamps)
+    written = {name: text for name in texts if (text := _Text.of(columns[name], rows, probe)) is not None}
+    for name, text in written.items():
+        yield from text.of_iso(name)
+    for name, text in written.items():
+        yield text.of_patterns(name, CLOCK_PATTERNS)
+    clocks = [name for name, text in written.items() if text.all_match(_CLOCK)]
+    for day, clock in product([*days, *written], clocks):
+        together = f"concat(CAST({columns[day]} AS STRING), ' ', {columns[clock]})"
         form = f"{day} and {clock}"
-        yield f"to_timestamp({whole})", day, f"{form}, ISO 8601"
-        first = f"{_first(columns[day], rows)} {_first(columns[clock], rows)}" if day in texts else ""
-        for pattern in _patterns_of(first, patterns):
-            yield f"to_timestamp({whole}, '{pattern}')", day, f"{form}, {pattern}"
-    yield from _of_calendar(columns, kinds)
+        yield [(f"to_timestamp({together})", day, f"{form}, ISO 8601")]
+        if day in written:
+            pair = f"{written[day].first} {written[clock].first}"
+            fitting = patterns_of(pair, CLOCK_PATTERNS)
+            yield [(f"to_timestamp({together}, '{pattern}')", day, f"{form}, {pattern}") for pattern in fitting]
+    yield [*times_of_parts(columns, whole, 3)]
+    for name in whole:
+        yield [one for one in _compact(columns[name], name, rows) if "H" in one[2]]
     for name in numbers:
-        yield from _of_numbers(columns[name], name, kinds[name])
-    yield from ((columns[name], name, "a day") for name in days)
-    for name in texts:
-        for pattern in _patterns_of(_first(columns[name], rows), [one for one in _PATTERNS if one not in patterns]):
-            yield f"to_timestamp({columns[name]}, '{pattern}')", name, pattern
-    for name in (name for name in numbers if pa.types.is_integer(kinds[name])):
-        yield f"to_timestamp(CAST({columns[name]} AS STRING), 'yyyyMMdd')", name, "yyyyMMdd"
+        yield from ([one] for one in _since_1970(columns[name], name, kinds[name]))
+    yield from ([(columns[name], name, "a day")] for name in days)
+    for name, text in written.items():
+        yield text.of_patterns(name, DAY_PATTERNS)
+    for name in whole:
+        yield [*_compact(columns[name], name, rows)]
+    yield [*times_of_parts(columns, whole, 1)]
 
 
-def _of_numbers(column: str, name: str, kind: "pa.DataType") -> Iterator[tuple[str, str, str]]:
+def _since_1970(column: str, name: str, kind: "pa.DataType") -> Iterator[_Reading]:
     import pyarrow as pa
 
     yield f"timestamp_seconds({column})", name, "seconds since 1970"
@@ -131,54 +174,68 @@ def _of_numbers(column: str, name: str, kind: "pa.DataType") -> Iterator[tuple[s
         yield f"timestamp_micros({column} DIV 1000)", name, "nanoseconds since 1970"
 
 
-def _of_calendar(columns: dict[str, str], kinds: "dict[str, pa.DataType]") -> Iterator[tuple[str, str, str]]:
-    """Of columns called year, month, day and so on, as far as there are such."""
-    import pyarrow as pa
-
-    by_word = {name.casefold(): name for name, kind in kinds.items() if pa.types.is_integer(kind)}
-    names = [by_word[word] for word in _CALENDAR if word in by_word]
-    if [name.casefold() for name in names] != list(_CALENDAR[: len(names)]) or len(names) < 3:
-        return
-    pattern = "yyyy-M-d-H-m-s"[: 2 * len(names) + 2]
-    parts = ", ".join(f"CAST({columns[name]} AS STRING)" for name in names)
-    yield f"to_timestamp(concat_ws('-', {parts}), '{pattern}')", "ts", f"{', '.join(names)}"
-
-
-def _is_short(column: str, rows: "pa.Table") -> bool:
-    """Whether text may hold times: none long, all with a digit."""
+def _compact(column: str, name: str, rows: "pa.Table") -> Iterator[_Reading]:
+    """Of numbers such as 20260131093000."""
     import pyarrow.compute as pc
 
-    texts = value_of(column, rows)
-    if texts.null_count == len(texts) or pc.max(pc.utf8_length(texts)).as_py() > 40:
-        return False
-    return bool(pc.all(pc.match_substring_regex(texts, "[0-9]")).as_py())
+    ends = pc.min_max(value_of(column, rows)).as_py()
+    texts = [str(ends["min"]), str(ends["max"])]
+    digits = len(texts[0])
+    if digits == len(texts[1]) and digits in _COMPACT and all(int(text[:4]) in _YEARS for text in texts):
+        yield f"to_timestamp(CAST({column} AS STRING), '{_COMPACT[digits]}')", name, _COMPACT[digits]
 
 
-def _first(column: str, rows: "pa.Table") -> str:
-    """The first text that is no null."""
-    return str(value_of(column, rows).drop_null()[0].as_py())
+@frozen
+class _Text:
+    """A column of short texts that have digits."""
 
+    column: str
+    """Its expression, null where a mark stands for no value."""
+    values: "pa.Array"
+    """The first of them that are no nulls."""
+    marks: tuple[str, ...]
 
-def _patterns_of(text: str, patterns: Sequence[str]) -> list[str]:
-    """Those that a text is a time of."""
-    import pyarrow as pa
-    from skyband_expressions.bound import EvaluationError
-    from skyband_expressions.time_formats import formatted
+    @classmethod
+    def of(cls, column: str, rows: "pa.Table", probe: "pa.Table") -> "_Text | None":
+        """None where they cannot be times."""
+        import pyarrow.compute as pc
 
-    fitting = []
-    for pattern in patterns:
-        try:
-            formatted(pattern)(pa.array([text]))
-        except EvaluationError:
-            continue
-        fitting.append(pattern)
-    return fitting
+        marks = marks_in(value_of(column, rows))
+        expression = without_marks(column, marks)
+        values = value_of(expression, probe).drop_null().combine_chunks()
+        values = values if len(values) else value_of(expression, rows).drop_null().combine_chunks()[:_PROBE]
+        if not len(values) or pc.max(pc.utf8_length(values)).as_py() > _MOST_LETTERS:
+            return None
+        has_digits = pc.all(pc.match_substring_regex(values, "[0-9]")).as_py()
+        return cls(expression, values, tuple(marks)) if has_digits else None
 
+    @property
+    def first(self) -> str:
+        return str(self.values[0].as_py())
 
-def _all_match(pattern: str, column: str, rows: "pa.Table") -> bool:
-    import pyarrow.compute as pc
+    def all_match(self, pattern: str) -> bool:
+        import pyarrow.compute as pc
 
-    return bool(pc.all(pc.match_substring_regex(value_of(column, rows), pattern)).as_py())
+        return bool(pc.all(pc.match_substring_regex(self.values, pattern)).as_py())
+
+    def of_iso(self, name: str) -> Iterator[list[_Reading]]:
+        if self.all_match(_ISO):
+            plain = dict.fromkeys([self.column, changed(self.column, self.values)])
+            yield from ([self._reading(f"to_timestamp({column})", name, "ISO 8601")] for column in plain)
+        elif self.all_match(_ISO_MONTH):
+            yield [self._reading(f"to_timestamp(concat({self.column}, '-01'))", name, "months")]
+
+    def of_patterns(self, name: str, patterns: tuple[str, ...]) -> list[_Reading]:
+        import pyarrow as pa
+
+        column = changed(self.column, self.values)
+        first = value_of(changed("x", self.values), pa.table({"x": self.values[:1]}))[0].as_py()
+        fitting = patterns_of(first, patterns)
+        return [self._reading(f"to_timestamp({column}, '{pattern}')", name, pattern) for pattern in fitting]
+
+    def _reading(self, expression: str, name: str, form: str) -> _Reading:
+        nulls = f", {' and '.join(map(repr, self.marks))} for none" if self.marks else ""
+        return expression, name, f"{form}{nulls}"
 
 
 def _moments(expression: str, rows: "pa.Table") -> "np.ndarray[Any, np.dtype[np.int64]] | None":
@@ -195,19 +252,3 @@ def _moments(expression: str, rows: "pa.Table") -> "np.ndarray[Any, np.dtype[np.
     moments = values.cast(pa.timestamp("us", getattr(values.type, "tz", None)), safe=False).cast(pa.int64()).to_numpy()
     is_said = not expression.startswith(("timestamp_", "to_timestamp(CAST"))
     return moments if is_said or _EARLIEST <= int(moments.min()) <= int(moments.max()) < _LATEST else None
-
-
-def _other(expression: str, form: str, rows: "pa.Table") -> str:
-    """The same pattern with day and month changed, where all rows have that too."""
-    pattern = form.rpartition(", ")[2]
-    changed = next(
-        (
-            f"{two}{pattern.removeprefix(one)}"
-            for one, two in (("M/d", "d/M"), ("d/M", "M/d"))
-            if pattern.startswith(one)
-        ),
-        "",
-    )
-    if not changed:
-        return ""
-    return changed if _moments(expression.replace(pattern, changed), rows) is not None else ""

@@ -103,8 +103,9 @@ def choose_reader(
         raise ConfigError(Problem("source.reader", f"{message}: compress with gzip, or let Python read it"))
     skips = next((name for name in source.options if name.lower() == ONLY_PYTHON and source.format == "csv"), None)
     if skips is not None:
-        message = f"Spark's own reader takes no notice of it, and is taken as {why}: let Python read the files, or"
-        raise ConfigError(Problem(f"source.options.{skips}", f"{message} cut these lines off"))
+        message = f"Spark's own reader does not know {skips}, and is taken as {why}"
+        remedy = "let Python read the files, or cut these lines off"
+        raise ConfigError(Problem(f"source.options.{skips}", f"{message}: {remedy}"))
     return Choice(None, source, why)
 
 

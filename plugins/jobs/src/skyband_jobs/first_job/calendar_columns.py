@@ -1,0 +1,37 @@
+"""Columns that are parts of a date, such as year, month and day: the time that they make together."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+_PARTS = {
+    "year": ("year", "yr", "yyyy"),
+    "month": ("month", "mon", "mo", "mm", "mnth"),
+    "day": ("day", "dy", "dd", "mday", "dom"),
+    "hour": ("hour", "hr", "hh"),
+    "minute": ("minute", "min", "mi"),
+    "second": ("second", "sec", "ss"),
+}
+"""What such columns are called, the largest part first."""
+_OTHERS = ("doy", "yday", "week", "weekday", "wday", "dow", "quarter", "season")
+
+
+def is_part(name: str) -> bool:
+    """Whether a column is called like a part of a date, which alone says nothing of the order of rows."""
+    word = name.strip().casefold()
+    return word in _OTHERS or any(word in words for words in _PARTS.values())
+
+
+def times_of_parts(
+    columns: Mapping[str, str], whole_numbers: Iterable[str], least: int
+) -> Iterator[tuple[str, str, str]]:
+    """The expression, name and form of the time that at least so many parts make, the year first; none where there are
+    others than these in between, or fewer."""
+    by_word = {name.strip().casefold(): name for name in whole_numbers}
+    found = [next((by_word[word] for word in words if word in by_word), None) for words in _PARTS.values()]
+    count = next((place for place, name in enumerate(found) if name is None), len(found))
+    if count < least or any(name is not None for name in found[count:]):
+        return
+    names = [name for name in found[:count] if name is not None]
+    parts = [f"CAST({columns[name]} AS STRING)" for name in names]
+    parts += ["'1'"] * (3 - count)
+    pattern = "yyyy-M-d-H-m-s"[: 2 * len(parts) + 2]
+    yield f"to_timestamp(concat_ws('-', {', '.join(parts)}), '{pattern}')", "ts", ", ".join(names)
