@@ -114,10 +114,10 @@ class Named:
     __slots__ = ()
 
     def __new__(cls, *_: Any, **values: Any) -> Self:
-        known = _names(cls)  # type: ignore[arg-type]  # a class is hashable
-        if not known.issuperset(values):
-            unknown = [name for name in values if name not in known]
-            raise ConfigError(*(Problem(name, _unknown(cls, name, known)) for name in unknown))
+        names = _names(cls)  # type: ignore[arg-type]  # a class is hashable
+        if not names.issuperset(values):
+            unknown = [name for name in values if name not in names]
+            raise ConfigError(*(Problem(name, _unknown(cls, name, names)) for name in unknown))
         return super().__new__(cls)
 
 
@@ -138,9 +138,9 @@ def build(cls: type[T], values: Mapping[str, Any]) -> T:
         return _build(cls, values)
 
 
-def _unknown(cls: type, name: str, known: Iterable[str]) -> str:
+def _unknown(cls: type, name: str, names: Iterable[str]) -> str:
     refused: Mapping[str, str] = getattr(cls, "refused_keys", {})
-    return refused.get(name) or f"unknown; {suggest(name, known)}"
+    return refused.get(name) or f"unknown; {suggest(name, names)}"
 
 
 def _by_new_names(renamed: Mapping[str, str], values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -26,11 +26,11 @@ def times_of_parts(
     """The expression, name and form of the time that at least so many parts make, the year first; none where there are
     others than these in between, or fewer."""
     by_word = {name.strip().casefold(): name for name in whole_numbers}
-    found = [next((by_word[word] for word in words if word in by_word), None) for words in _PARTS.values()]
-    count = next((place for place, name in enumerate(found) if name is None), len(found))
-    if count < least or any(name is not None for name in found[count:]):
+    parts_in_order = [next((by_word[word] for word in words if word in by_word), None) for words in _PARTS.values()]
+    count = next((place for place, name in enumerate(parts_in_order) if name is None), len(parts_in_order))
+    if count < least or any(name is not None for name in parts_in_order[count:]):
         return
-    names = [name for name in found[:count] if name is not None]
+    names = [name for name in parts_in_order[:count] if name is not None]
     parts = [f"CAST({columns[name]} AS STRING)" for name in names]
     parts += ["'1'"] * (3 - count)
     pattern = "yyyy-M-d-H-m-s"[: 2 * len(parts) + 2]

@@ -102,15 +102,15 @@ def _lines_before(lines: list[str]) -> int:
 
 def _unlike(names: list[str]) -> list[str]:
     """The names, with a number where one was there before."""
-    taken: list[str] = []
+    apart: list[str] = []
     for place, name in enumerate(names):
         plain = name or f"_c{place}"
         number = 2
         unlike = plain
-        while unlike in taken:
+        while unlike in apart:
             unlike, number = f"{plain}_{number}", number + 1
-        taken.append(unlike)
-    return taken
+        apart.append(unlike)
+    return apart
 
 
 def _sizes(lines: list[str], of: list[str]) -> int:

@@ -75,9 +75,9 @@ def times_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
     """
     probe = rows.slice(0, _PROBE)
     for readings in _candidates(rows, probe, columns):
-        found = [times for one in readings if _moments(one[0], probe) is not None and (times := _times(one, rows))]
-        if found:
-            return _best(found)
+        fitting = [times for one in readings if _moments(one[0], probe) is not None and (times := _times(one, rows))]
+        if fitting:
+            return _best(fitting)
     return None
 
 

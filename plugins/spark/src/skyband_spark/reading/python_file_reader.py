@@ -244,8 +244,8 @@ def frame_of(
     except ConfigError as error:
         problems = [evolve(one, field=one.field.removeprefix("source.")) for one in error.problems]
         raise ConfigError(*problems) from None
-    asked = session()
-    return file_frame(asked, choose_reader(source, settings_of(asked, source), rows=files))
+    active = session()
+    return file_frame(active, choose_reader(source, settings_of(active, source), rows=files))
 
 
 def _declared_otherwise(files: Files) -> bool:
