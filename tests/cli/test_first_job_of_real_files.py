@@ -29,7 +29,7 @@ def test_the_job_of_a_real_file_has_the_times_that_are_meant_and_runs_as_printed
     assert off < 0.001, told.stdout
     ran = folder.call("run", path, "--engine", "local")
     assert ran.exit_code == 0, ran.output
-    assert ran.stderr.split()[:3] == ["rows", "in", f"{len(rows):,}"], "all rows are read"
+    assert f"rows in {len(rows):,} " in f"{' '.join(ran.stderr.split())} ", "all rows are read"
     assert sum(row is None for row in rows) == real.nulls
     assert ("null time" in ran.stderr) == bool(real.nulls), "rows without a time are counted"
 
