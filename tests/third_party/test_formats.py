@@ -234,7 +234,7 @@ def test_a_format_whose_rows_raise_leaves_the_sink_as_it_was(registered, call, t
 
 def test_what_is_no_format_is_told():
     for place, said in (
-        ("pathlib:Path", "is not a subclass of skyband_jobs.formats.Format"),
+        ("pathlib:Path", "is not a subclass of Format"),
         ("no:One", "could not be imp"),
     ):
         entry = Listed(FormatInfo("acme-log", place, "a log", CAN), "acme", "1.0")

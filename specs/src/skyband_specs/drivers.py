@@ -6,7 +6,7 @@ from types import ModuleType
 
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.registry import installed
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 
 from skyband_specs.driver import Driver
 

@@ -10,7 +10,7 @@ from attrs import frozen
 from skyband import BackendInfo, ConfigError, PluginError, Problem
 from skyband.config.parameters import parameters_of
 from skyband.registry import installed, load_class
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 from skyband.roles import Backend
 
 from skyband_specs.check import Check

@@ -141,7 +141,8 @@ class Commands(click.Group):
     def _of_plugins(self) -> dict[str, click.Command]:
         """The commands that plugins add, ours first. A plugin that fails is reported, and harms no other."""
         from skyband.registry import installed
-        from skyband.registry.discovery import OURS, cause
+        from skyband.registry.discovery import OURS
+        from skyband.registry.module_import import cause
 
         commands: dict[str, click.Command] = {}
         ours_first = sorted(installed().plugins, key=lambda plugin: not plugin.distribution.startswith(f"{OURS}-"))

@@ -3,21 +3,20 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Int64
-from skyband.errors import ConfigError, PluginError, Problem
+from skyband.errors import ConfigError, Problem
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
 from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.host import SmallGroups
 from skyband.queries.query import Query
 from skyband.registry import Binding
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import check_class, load_class
 from skyband.windows.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -122,15 +121,7 @@ def check_broadcast(query: Query, rows: pa.Table, schema: pa.Schema | None) -> R
 
 @cache
 def _load(place: str, kind: str) -> type[Execution[Any]]:
-    module, _, name = place.partition(":")
-    message = f"query {kind!r} is answered by {place}, which"
-    try:
-        cls = getattr(import_module(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{message} could not be imported: {cause(error)}") from error
-    if not (isinstance(cls, type) and issubclass(cls, Execution)):
-        raise PluginError(f"{message} is not a subclass of Execution")
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
-    if missing:
-        raise PluginError(f"{message} has no {', '.join(missing)}")
+    whose = f"execution of query {kind!r}"
+    cls = load_class(place, Execution, whose)
+    check_class(cls, place, whose)
     return cls

@@ -10,10 +10,9 @@ from skyband.config.literals import literal
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry import installed
-from skyband.registry.discovery import cause
 from skyband.registry.info import QueryInfo
 from skyband.registry.install_hints import each_row_hint
-from skyband.registry.module_import import import_plugin
+from skyband.registry.module_import import check_class, load, load_class
 
 if TYPE_CHECKING:
     from skyband.queries.example import QueryExample
@@ -41,21 +40,11 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     from skyband.queries.error_attribution import BROUGHT_BY
     from skyband.queries.query import Query
 
-    module, _, name = info.factory.partition(":")
-    message = f"query {info.kind!r} of {distribution}: {info.factory}"
-    try:
-        cls = getattr(import_plugin(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{message} could not be imported: {cause(error)}") from error
-    if not (isinstance(cls, type) and issubclass(cls, Query)):
-        raise PluginError(f"{message} is not a subclass of Query")
-    if getattr(cls, "kind", None) != info.kind:
-        raise PluginError(f"{message} calls itself {getattr(cls, 'kind', None)!r}; names must agree")
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
-    if missing:
-        raise PluginError(f"{message} has no {', '.join(missing)}")
+    whose = f"query {info.kind!r} of {distribution}"
+    cls = load_class(info.factory, Query, whose)
+    check_class(cls, info.factory, whose, kind=info.kind)
     if not isinstance(getattr(cls, "answered_by", None), str):
-        raise PluginError(f"{message} does not say by `answered_by` where its Execution is")
+        raise PluginError(f"{whose}: {info.factory} does not say by `answered_by` where its Execution is")
     BROUGHT_BY[cls] = distribution
     return cls
 
@@ -70,15 +59,12 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     entry = installed().query(kind, distribution)
     if entry.info.examples is None:
         return ()
-    module, _, name = entry.info.examples.partition(":")
-    message = f"query {kind!r} of {entry.distribution}: {entry.info.examples}"
-    try:
-        brought = getattr(import_plugin(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{message} could not be imported: {cause(error)}") from error
+    whose = f"query {kind!r} of {entry.distribution}"
+    brought = load(entry.info.examples, whose)
     examples = brought if isinstance(brought, tuple | list) else (brought,)
     if not examples or not all(isinstance(one, QueryExample) for one in examples):
-        raise PluginError(f"{message} must be a QueryExample or a tuple of them (got {literal(brought)})")
+        message = f"must be a QueryExample or a tuple of them (got {literal(brought)})"
+        raise PluginError(f"{whose}: {entry.info.examples} {message}")
     return tuple(examples)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from skyband.errors import PluginError, SkybandError
 from skyband.registry import installed
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 from skyband.roles.backend import Backend
 
 if TYPE_CHECKING:

@@ -10,9 +10,8 @@ import attrs
 from skyband import snapshot
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, SnapshotError
-from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo, EngineInfo, RoleInfo
-from skyband.registry.module_import import import_plugin
+from skyband.registry.module_import import cause, check_class, load, load_class
 from skyband.roles import Backend
 
 
@@ -23,15 +22,7 @@ def load_interface(info: RoleInfo, brought_by: str = "") -> type[Any]:
 
 def load_interface_at(place: str, name: str, brought_by: str = "") -> type[Any]:
     """The same from where it is, "package.module:Class", and the role's name."""
-    role = f"role {name} of {brought_by}" if brought_by else f"role {name}"
-    module, _, cls_name = place.partition(":")
-    try:
-        cls = getattr(import_plugin(module), cls_name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{role}: {place} could not be imported: {cause(error)}") from error
-    if not (isinstance(cls, type) and issubclass(cls, Backend)):
-        raise PluginError(f"{role}: {place} is not a subclass of Backend")
-    return cls
+    return load_class(place, Backend, f"role {name} of {brought_by}" if brought_by else f"role {name}")
 
 
 def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_brought_by: str = "") -> type[Backend]:
@@ -41,21 +32,11 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
     distributions to name then.
     """
     label = named(info, brought_by)
-    module, _, name = info.factory.partition(":")
-    try:
-        cls = getattr(import_plugin(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{label}: {info.factory} could not be imported: {cause(error)}") from error
+    cls = load(info.factory, label)
     if isinstance(cls, type) and _SOUND.get(cls) == (info.role, info.name):
         return cls
-    base = load_interface_at(interface, info.role, role_brought_by)
-    if not (isinstance(cls, type) and issubclass(cls, base)):
-        raise PluginError(f"{label}: {info.factory} is not a subclass of {base.__name__}")
-    if getattr(cls, "name", None) != info.name:
-        raise PluginError(f"{label}: {info.factory} calls itself {getattr(cls, 'name', None)!r}; names must agree")
-    missing = sorted(getattr(cls, "__abstractmethods__", ()))
-    if missing:
-        raise PluginError(f"{label}: {info.factory} has no {', '.join(missing)}")
+    cls = load_class(info.factory, load_interface_at(interface, info.role, role_brought_by), label)
+    check_class(cls, info.factory, label, name=info.name)
     undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
     if undone:
         lost = f"so that its field {undone[0]} would be no parameter"
@@ -69,14 +50,12 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
 def load_engine(info: EngineInfo, brought_by: str) -> Any:
     """Import an engine's class and make it. Raises PluginError where it is not there or not what its plugin says."""
     label = f"{info.key} of {brought_by}"
-    module, _, name = info.factory.partition(":")
+    cls = load(info.factory, label)
+    check_class(cls, info.factory, label, name=info.name)
     try:
-        engine = getattr(import_plugin(module), name)()
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{label}: {info.factory} could not be imported: {cause(error)}") from error
-    if getattr(engine, "name", None) != info.name:
-        raise PluginError(f"{label}: {info.factory} calls itself {getattr(engine, 'name', None)!r}; names must agree")
-    return engine
+        return cls()
+    except Exception as error:
+        raise PluginError(f"{label}: {info.factory} could not be made: {cause(error)}") from error
 
 
 _SOUND: WeakKeyDictionary[type, tuple[str, str]] = WeakKeyDictionary()

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 from skyband.errors import suggest
 from skyband.registry import hookspecs
 from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
-from skyband.registry.module_import import imports_print_on_stderr
+from skyband.registry.module_import import cause, imports_print_on_stderr
 from skyband.version import __version__
 
 GROUP = "skyband"
@@ -105,15 +105,6 @@ def _check_hooks(manager: pluggy.PluginManager) -> None:
         name = (re.findall(r"unknown hook '(\w+)'", str(error)) or [""])[0]
         message = f"unknown hook {name!r}; {suggest(name, hooks)}; if a later Skyband has it, upgrade skyband"
         raise pluggy.PluginValidationError(error.plugin, message) from error
-
-
-def cause(error: BaseException) -> str:
-    """An exception in one line."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # an error of a plugin's own making may not even be able to say what it is
-        text = ""
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _installed() -> Iterator[tuple[str, Distribution]]:

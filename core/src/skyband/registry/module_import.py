@@ -1,10 +1,13 @@
-"""The import of a plugin's module, where kernels can be kept and where they cannot."""
+"""What plugins name by "package.module:Name", imported when it is needed, with faults told as theirs."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from types import ModuleType
+from typing import Any
+
+from skyband.errors import PluginError
 
 
 @contextmanager
@@ -31,3 +34,43 @@ def import_plugin(name: str) -> ModuleType:
             raise
     with imports_print_on_stderr():
         return import_module(name)
+
+
+def load(place: str, whose: str) -> Any:
+    """What stands at "package.module:Name". Raises PluginError, which says whose it is: `whose`, and the place."""
+    module, _, name = place.partition(":")
+    try:
+        return getattr(import_plugin(module), name)
+    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+        home = module.partition(".")[0].replace("_", "-")
+        lacks = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("skyband_")
+        hint = f"; it comes with {home}: pip install {home}" if lacks and home.startswith("skyband-") else ""
+        raise PluginError(f"{whose}: {place} could not be imported: {cause(error)}{hint}") from error
+
+
+def load_class(place: str, base: type[Any], whose: str) -> type[Any]:
+    """The class there. Raises PluginError as `load`, and where it does not extend `base`."""
+    cls = load(place, whose)
+    if not (isinstance(cls, type) and issubclass(cls, base)):
+        raise PluginError(f"{whose}: {place} is not a subclass of {base.__name__}")
+    return cls
+
+
+def check_class(cls: type[Any], place: str, whose: str, **names: str) -> None:
+    """Raise PluginError unless a class has these attributes and no method left to define."""
+    for attribute, name in names.items():
+        own = getattr(cls, attribute, None)
+        if own != name:
+            raise PluginError(f"{whose}: {place} calls itself {own!r}; names must agree")
+    missing = sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing:
+        raise PluginError(f"{whose}: {place} has no {', '.join(missing)}")
+
+
+def cause(error: BaseException) -> str:
+    """An exception in one line."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # an error of a plugin's own making may not even be able to say what it is
+        text = ""
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,8 +1,8 @@
 """The registry: what the installed plugins bring, and which of it a name means."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve
 
@@ -15,6 +15,8 @@ from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, Info, Que
 from skyband.registry.install_hints import comes_with, engine_comes_with, format_comes_with
 from skyband.registry.name_claims import Listed, listed, pick
 from skyband.roles import Backend
+
+T = TypeVar("T", bound=Info)
 
 
 class Registry:
@@ -68,22 +70,11 @@ class Registry:
 
     def query(self, kind: str, distribution: str | None = None) -> Listed[QueryInfo]:
         """Who brings a kind of query. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
-        listing = self.query_listing()
-        entries = [entry for entry in listing if entry.info.kind == kind]
-        if not entries:
-            kinds = list(dict.fromkeys(entry.info.kind for entry in listing))
-            raise ConfigError(Problem("kind", f"unknown {kind!r}; {suggest(kind, kinds)}{comes_with(kind)}"))
-        return pick(entries, "distribution", kind, distribution, _outdated)
+        return _named("kind", kind, distribution, self.query_listing(), comes_with)
 
     def format(self, name: str, distribution: str | None = None) -> Listed[FormatInfo]:
         """Who brings a format. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
-        listing = self.format_listing()
-        entries = [entry for entry in listing if entry.info.name == name]
-        if not entries:
-            names = list(dict.fromkeys(entry.info.name for entry in listing))
-            near = f"; {suggest(name, names)}" if names else ""
-            raise ConfigError(Problem("format", f"unknown {name!r}{near}{format_comes_with(name)}"))
-        return pick(entries, "distribution", name, distribution, _outdated)
+        return _named("format", name, distribution, self.format_listing(), format_comes_with)
 
     def engine(self, name: str) -> Listed[EngineInfo]:
         """Who brings an engine. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
@@ -161,6 +152,18 @@ class Registry:
         broken = [f"{plugin.distribution} ({plugin.problem})" for plugin in self.plugins if plugin.problem]
         message += f"; plugins that did not load: {', '.join(broken)}" if broken else ""
         return "; ".join([message, *self.absent])
+
+
+def _named(
+    field: str, name: str, distribution: str | None, listing: list[Listed[T]], hint: Callable[[str], str]
+) -> Listed[T]:
+    """The one of a listing that a name means. Raises ConfigError for an unknown one, PluginError as `pick`."""
+    entries = [entry for entry in listing if entry.info.key.rpartition("/")[2] == name]
+    if not entries:
+        names = list(dict.fromkeys(entry.info.key.rpartition("/")[2] for entry in listing))
+        near = f"; {suggest(name, names)}" if names else ""
+        raise ConfigError(Problem(field, f"unknown {name!r}{near}{hint(name)}"))
+    return pick(entries, "distribution", name, distribution, _outdated)
 
 
 def _outdated(info: Info, distribution: str) -> str | None:

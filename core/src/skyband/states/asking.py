@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from skyband.columns.integer_ids import numbers_column
 from skyband.errors import InputError, PluginError, SnapshotError
+from skyband.registry.module_import import load
 from skyband.roles.answering_reader import AnsweringReader
 from skyband.states.compatibility import check_alike, common_coverage
 from skyband.states.object_names import values_of
 from skyband.states.question import Question
-from skyband.states.readers import load_named
 from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import State
 
@@ -30,7 +30,7 @@ def questions_of(reader: type[AnsweringReader]) -> dict[str, type[Question]]:
 
 def _question(reader: type[AnsweringReader], place: str) -> type[Question]:
     owner = f"{reader.__module__}:{reader.__qualname__}"
-    question = load_named(owner, place)
+    question = load(place, owner)
     if not (isinstance(question, type) and issubclass(question, Question)):
         raise PluginError(f"{owner}: {place} is not a subclass of Question")
     clashes = [parameter.name for parameter in question.parameters() if parameter.name in RESERVED]

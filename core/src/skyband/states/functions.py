@@ -9,9 +9,10 @@ from typing import Any
 from skyband.config.parameters import Parameter
 from skyband.errors import PluginError
 from skyband.registry import Registry, installed
+from skyband.registry.module_import import load
 from skyband.states.asking import ask_states, questions_of
 from skyband.states.question import Question
-from skyband.states.readers import Readers, installed_readers, load_named
+from skyband.states.readers import Readers, installed_readers
 from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import read_state, read_states
 
@@ -51,7 +52,7 @@ def _listing(_: Registry) -> tuple[dict[str, type[Question]], list[str]]:
     wrong: list[str] = []
     for info in readers.infos.values():
         try:
-            reader = readers.reader(info) if info.reader else load_named(info.key, readers.restoring[info.role])
+            reader = readers.reader(info) if info.reader else load(readers.restoring[info.role], info.key)
             questions = {
                 **questions,
                 **{name: one for name, one in questions_of(reader).items() if name not in questions},

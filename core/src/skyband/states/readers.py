@@ -6,12 +6,11 @@ from typing import Any
 
 from attrs import field, frozen
 
-from skyband.errors import PluginError, SnapshotError
+from skyband.errors import SnapshotError
 from skyband.registry import Registry, installed
-from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo
 from skyband.registry.install_hints import comes_with
-from skyband.registry.module_import import import_plugin
+from skyband.registry.module_import import load, load_class
 from skyband.roles.answering_reader import AnsweringReader
 
 
@@ -44,31 +43,13 @@ class Readers:
         """The class that reads a backend's states. Raises PluginError where it cannot be imported."""
         if info.reader is not None:
             return _reader_class(info.key, info.reader)
-        restoring: type[AnsweringReader] = load_named(info.key, self.restoring[info.role]).of(info)  # loads the backend
+        restoring: type[AnsweringReader] = load(self.restoring[info.role], info.key).of(info)  # loads the backend
         return restoring
-
-
-def load_named(owner: str, place: str) -> Any:
-    """What stands at "package.module:Name". Raises PluginError that names whose it is, and what to install."""
-    module, _, name = place.partition(":")
-    try:
-        return getattr(import_plugin(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        home = module.partition(".")[0].replace("_", "-")
-        hint = f"; it comes with {home}: pip install {home}" if home.startswith("skyband-") and _lacks(error) else ""
-        raise PluginError(f"{owner}: {place} could not be imported: {cause(error)}{hint}") from error
-
-
-def _lacks(error: BaseException) -> bool:
-    return isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("skyband_")
 
 
 @lru_cache(maxsize=64)
 def _reader_class(key: str, place: str) -> type[AnsweringReader]:
-    cls = load_named(key, place)
-    if not (isinstance(cls, type) and issubclass(cls, AnsweringReader)):
-        raise PluginError(f"{key}: {place} is not a subclass of {AnsweringReader.__name__}")
-    return cls
+    return load_class(place, AnsweringReader, key)
 
 
 def installed_readers() -> Readers:

@@ -10,8 +10,8 @@ from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array
 from skyband.config.durations import length_text
 from skyband.errors import ConfigError, InputError, PluginError, SnapshotError
-from skyband.registry.discovery import cause
 from skyband.registry.info import BackendInfo
+from skyband.registry.module_import import cause
 from skyband.roles.answering_reader import AnsweringReader
 from skyband.states.coverage import HEADER, Coverage
 from skyband.states.object_names import names_in, phase_in

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 from skyband.registry import installed
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 
 from skyband_specs.formats.check import ADDS, SHOWS, FormatCheck
 from skyband_specs.formats.checks import CHECKS

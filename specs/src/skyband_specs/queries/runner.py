@@ -7,7 +7,7 @@ from skyband.errors import ConfigError, Problem
 from skyband.queries import examples_of, load_query
 from skyband.queries.example import QueryExample
 from skyband.queries.query import Query
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 
 from skyband_specs.counterexample import Counterexample
 from skyband_specs.queries.case import QueryCase

@@ -20,7 +20,7 @@ class Ran:
 
 def run_program(program: str) -> Ran:
     """Run a Python program in this process."""
-    from skyband.registry.discovery import cause
+    from skyband.registry.module_import import cause
 
     printed = io.StringIO()
     try:
@@ -33,7 +33,7 @@ def run_program(program: str) -> Ran:
 
 def run_steps(steps: Iterable[str], names: Mapping[str, Any]) -> Ran:
     """Run statements as an interactive session shows them, each with what it gives; `names` are there already."""
-    from skyband.registry.discovery import cause
+    from skyband.registry.module_import import cause
 
     output = io.StringIO()
     namespace = dict(names)

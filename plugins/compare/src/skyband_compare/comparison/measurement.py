@@ -15,7 +15,7 @@ from skyband.errors import ConfigError, SkybandError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.registry import Binding, choose
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 
 from skyband_compare.comparison.candidates import Choice
 from skyband_compare.comparison.instrumentation import Watch, Watched

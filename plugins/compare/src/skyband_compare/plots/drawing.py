@@ -1,14 +1,13 @@
 """Which chart a table of answers has: as its query says, or told by its columns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 from skyband.errors import InputError, PluginError, suggest
 from skyband.queries import make_query
 from skyband.queries.query import Query
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import load
 
 from skyband_compare.plots import axes, bands, pairs_and_matches, ranks
 from skyband_compare.plots.answers import Answers, read
@@ -117,13 +116,9 @@ def _own_chart(place: str) -> Callable[[Any, Answers], Drawn] | None:
     """The function that a query names; None of a chart that is here. Raises PluginError for one that is neither."""
     if place in _CHARTS:
         return None
-    module, colon, name = place.partition(":")
-    if not colon:
+    if ":" not in place:
         raise PluginError(f"chart {place!r}: {suggest(place, _CHARTS)}, or name a function, package.module:function")
-    try:
-        function: Any = getattr(import_module(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"chart {place!r} could not be imported: {cause(error)}") from error
+    function = load(place, "chart")
 
     def draw_own(alt: Any, answers: Answers) -> Drawn:
         chart = function(alt, answers)

@@ -219,7 +219,7 @@ class _Writer:
     def _queries(self, samples: "list[ColumnSample]") -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
         """Kind, question and keys of what each kind would ask; and a comment for each that asks what cannot be."""
         from skyband.queries import kinds, load_query, make_query
-        from skyband.registry.discovery import cause
+        from skyband.registry.module_import import cause
 
         sample, queries, broken = self._sample(samples), list[tuple[str, str, Mapping[str, Any]]](), list[str]()
         for kind in sorted(kinds()):

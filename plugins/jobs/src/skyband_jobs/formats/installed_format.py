@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field, frozen
 from skyband.errors import EngineError, PluginError, Problem, SkybandError
-from skyband.registry.discovery import cause
 from skyband.registry.info import FormatInfo
-from skyband.registry.module_import import import_plugin
+from skyband.registry.module_import import cause, load_class
 from skyband.registry.name_claims import Listed
 
 from skyband_jobs.formats.batch_sink import BatchSink, CurrentSink
@@ -78,13 +77,7 @@ def _defines(cls: type[Format], method: str) -> bool:
 def load(entry: Listed[FormatInfo]) -> InstalledFormat:
     """The format that a plugin brings. Raises PluginError where its class is not there or is none."""
     info, name = entry.info, f"format {entry.info.name} of {entry.distribution}"
-    module, _, cls_name = info.factory.partition(":")
-    try:
-        cls = getattr(import_plugin(module), cls_name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
-        raise PluginError(f"{name}: {info.factory} could not be imported: {cause(error)}") from error
-    if not (isinstance(cls, type) and issubclass(cls, Format)):
-        raise PluginError(f"{name}: {info.factory} is not a subclass of skyband_jobs.formats.Format")
+    cls = load_class(info.factory, Format, name)
     undone = [name for name, abilities in _NEEDED.items() if abilities & {*info.can} and not _defines(cls, name)]
     if undone:
         message = f"has no {' and no '.join(undone)}, though its FormatInfo names {' and '.join(info.can)}"

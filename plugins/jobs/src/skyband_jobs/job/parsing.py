@@ -10,7 +10,8 @@ from skyband.config.literals import literal
 from skyband.config.parameters import build, parameters_of
 from skyband.errors import NO_TABLE, ConfigError, PluginError, Problem, closest, suggest
 from skyband.registry import installed
-from skyband.registry.discovery import Plugin, cause
+from skyband.registry.discovery import Plugin
+from skyband.registry.module_import import cause
 
 from skyband_jobs.files.spark_ddl import ZONE_SETTING
 from skyband_jobs.job.checked_job import CheckedJob

@@ -4,7 +4,8 @@ from typing import Any
 
 from attrs import asdict
 from skyband.registry import installed
-from skyband.registry.discovery import Plugin, cause
+from skyband.registry.discovery import Plugin
+from skyband.registry.module_import import cause
 
 from skyband_jobs.job.model import Job
 from skyband_jobs.running.progress import Progress, Totals
