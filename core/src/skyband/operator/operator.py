@@ -14,7 +14,7 @@ import pyarrow as pa
 from attrs import define, field
 
 from skyband import snapshot
-from skyband.arrays import TIME_MIN, Array, Int64, UInt64
+from skyband.arrays import TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.state_frame_checks import refused_as_damage
@@ -23,6 +23,7 @@ from skyband.groups.broadcast_state import RefusedRows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.instants import instant
+from skyband.operator.answer_release import AnswerRelease
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.groups import Bound, Groups
 from skyband.operator.groups_of_zones import GroupsOfZones
@@ -59,8 +60,7 @@ class Operator:
 
     _bound: BoundQuery = field(init=False)
     _state: OperatorState = field(init=False)
-    _finished: bool = field(default=False, init=False)
-    """The last step was the end of the input for now, and touched what is withheld."""
+    _release: AnswerRelease = field(init=False)
     _counters: Counters = field(factory=Counters, init=False)
     _waited: int = field(default=0, init=False)
     """Rows that waited when metrics were last taken, or when it became another operator."""
@@ -74,6 +74,10 @@ class Operator:
     @_state.default
     def _state_of_no_rows(self) -> OperatorState:
         return OperatorState(self._bound)
+
+    @_release.default
+    def _release_of_state(self) -> AnswerRelease:
+        return AnswerRelease(self._bound, self._state)
 
     @property
     def watermark(self) -> int | None:
@@ -161,39 +165,7 @@ class Operator:
             finishing = ticking.finish and progress.newest is None and progress.tick > TIME_MIN
             marks += [self._end(newest)] if finishing else []
         answers = self._advance(max(marks)) if marks else self._bound.no_answers()
-        return self._due(answers, before, finishing)
-
-    def _due(self, answers: pa.RecordBatch, before: int | None, finishing: bool) -> pa.RecordBatch:
-        """What of a step's answers, and of those withheld, is given; before: the watermark before the step."""
-        count, newest = len(self._state.withheld), self.progress.newest
-        self._finished = False
-        if finishing and newest is not None:
-            answers = self._state.withheld.at_the_end(answers, newest)
-            self._finished = count + len(self._state.withheld) > 0 or self._state.changes is not None
-            return self._as_given_at_the_end(answers, newest, before)
-        if not self._goes_on(before):
-            return self._as_given(answers, lambda: TIME_MIN)
-        answers = self._state.withheld.given_with(answers) if count else answers
-        return self._as_given(answers, lambda: TIME_MIN if self.watermark is None else self.watermark)
-
-    def _as_given(
-        self, answers: pa.RecordBatch, answered: Callable[[], int | Int64], latest: int | None = None
-    ) -> pa.RecordBatch:
-        """Answers as the query gives them: whole, or what changed; answered: up to which moment all were given.
-
-        latest: as `AnswerChanges.take` has it.
-        """
-        changes = self._state.changes
-        if changes is None:
-            return answers
-        if not len(answers) + len(changes):
-            return self._bound.no_results()
-        return changes.take(answers, answered(), latest)
-
-    def _goes_on(self, before: int | None) -> bool:
-        """Whether a stream that was finished up to a watermark had a row since that was not late, or was idle."""
-        newest = self.progress.newest
-        return before is None or (newest is not None and newest >= before) or self.watermark != before
+        return self._release.step(answers, before, finishing)
 
     def drop_ahead(self, progress: EventTimeProgress) -> int | None:
         """Drop rows added since the last step that are `ahead` of all others, and what `progress` tells of them.
@@ -234,7 +206,7 @@ class Operator:
 
     def advance(self, watermark: int) -> pa.RecordBatch:
         """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
-        return self._as_given(self._advance(watermark), lambda: watermark)
+        return self._release.up_to(watermark, self._advance(watermark))
 
     def _advance(self, watermark: int) -> pa.RecordBatch:
         if self.watermark is None or watermark > self.watermark:
@@ -243,28 +215,7 @@ class Operator:
 
     def finish(self, latest: int) -> pa.RecordBatch:
         """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
-        answers = self._run(Bound(None, latest))
-        answers = self._state.withheld.at_the_end(answers, latest) if len(self._state.withheld) else answers
-        return self._as_given_at_the_end(answers, latest, self.watermark)
-
-    def _as_given_at_the_end(self, answers: pa.RecordBatch, latest: int, before: int | None) -> pa.RecordBatch:
-        """Answers as the end of an input with this latest time gives them; before: the watermark without that end."""
-        goes_further = before is None or before <= latest
-        ended = latest if goes_further and self._state.broadcast is not None else None
-        return self._as_given(
-            answers, lambda: self._answered_at_the_end(latest) if latest > TIME_MIN else TIME_MIN, ended
-        )
-
-    def _answered_at_the_end(self, latest: int) -> int | Int64:
-        """Up to which moment all answers are given once an input with this latest time has ended.
-
-        Where time had gone on further, what is later was told then. Rules have ends of their own, and a stream that is
-        finished withholds answers later than those.
-        """
-        if self._state.broadcast is not None:
-            return latest
-        following: int | Int64 = self.execution.query.schedule.each_after(latest)
-        return following
+        return self._release.finish(self._run(Bound(None, latest)), latest)
 
     def take_metrics(self) -> Metrics:
         """What was done since this was last called. Raises EngineError where a row is lost, or is there twice."""
@@ -338,7 +289,7 @@ class Operator:
 
     def last_turn(self) -> LoggedBatch:
         """Where the turn just done left time, without its frames."""
-        return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._finished)
+        return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._release.finished)
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
         """Become what one that took these turns after this one's last became. Their answers were given by that one."""
@@ -359,15 +310,16 @@ class Operator:
             self._state.clock.load_state(turn.clock)
             if self.query.ahead is not None and self.progress.newest is not None:
                 self.drop_after(self.progress.newest)
-            self._due(self._catch_up() if turn.finished else self._bound.no_answers(), mark, turn.finished)
-            goes_on = not turn.finished and (goes_on or self._goes_on(mark))
+            answers = self._catch_up() if turn.finished else self._bound.no_answers()
+            self._release.step(answers, mark, turn.finished)
+            goes_on = not turn.finished and (goes_on or self._release.goes_on(mark))
         self._catch_up_as_given(goes_on)
         self.take_metrics()
 
     def _catch_up_as_given(self, goes_on: bool) -> None:
         """What the turns so far answered was given, up to the watermark where they went on after a finished one."""
-        answers, watermark = self._catch_up(silent=self._state.changes is None), self.watermark
-        self._as_given(answers, lambda: watermark if goes_on and watermark is not None else TIME_MIN)
+        answers = self._catch_up(silent=self._state.changes is None)
+        self._release.up_to(self.watermark if goes_on else None, answers)
 
     def _catch_up(self, silent: bool = False) -> pa.RecordBatch:
         """silent: nobody looks at its answers."""
@@ -423,5 +375,6 @@ class Operator:
             raise SnapshotError(f"the state cannot be read: {type(error).__name__}: {error}") from error
         # Nothing is taken over before all of it fits.
         self.shard, self._state, self._whole = shard, fresh, True
+        self._release = AnswerRelease(self._bound, fresh)
         self._counters, self._waited = Counters(), fresh.waiting.own
         return changed
