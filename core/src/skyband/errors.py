@@ -1,7 +1,8 @@
 """What can go wrong, each with the place, the value and the remedy."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from attrs import frozen
@@ -48,6 +49,15 @@ class ConfigError(SkybandError, ValueError):
 
     def __reduce__(self) -> tuple[type["ConfigError"], tuple[Problem, ...]]:
         return type(self), self.problems
+
+
+@contextmanager
+def problems_within(field: str) -> Iterator[None]:
+    """Have the problems of a ConfigError be those of a part, under this field."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(*(problem.within(field) for problem in error.problems)) from error
 
 
 class InputError(SkybandError, ValueError):

@@ -9,6 +9,7 @@ import skyband
 from skyband import ConfigError, Problem, SnapshotError, snapshot
 from skyband.arrays import TIME_MIN, Array, Float64, Int32, Int64
 from skyband.columns.hashing import hash_column
+from skyband.errors import problems_within
 from skyband.registry import revive
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
@@ -103,10 +104,8 @@ def join_sizes(unions: Float64) -> Float64:
 
 def _create(sketch: str | Mapping[str, Any] | None) -> Sketch:
     parameters = dict(sketch) if isinstance(sketch, Mapping) else {"name": sketch}
-    try:
+    with problems_within("sketch"):
         created = skyband.create("sketch", parameters.pop("name", None), **parameters)
-    except ConfigError as error:
-        raise ConfigError(*(problem.within("sketch") for problem in error.problems)) from error
     assert isinstance(created, Sketch)
     return created
 

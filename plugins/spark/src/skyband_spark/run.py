@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa
 from attrs import evolve
+from skyband.engines.local import in_order
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.queries.query import BAD
 from skyband_jobs.job.checked_job import CheckedJob
@@ -147,7 +147,7 @@ def _batch_writer(job: Job, session: Any, answers: Any, progress: Progress) -> C
     Raises ConfigError where the sink is not free, or has other columns.
     """
     if job.sink.format == "console":
-        return lambda: Console(job.query, progress, together=True).write(_in_order(job, answers.toArrow()))
+        return lambda: Console(job.query, progress, together=True).write(in_order(job.query, answers.toArrow()))
     if is_ours(session, job.sink):
         return _table_writer(job, answers)
     if catalog_table.is_named(job.sink):
@@ -171,7 +171,7 @@ def _table_writer(job: Job, answers: Any) -> Callable[[], None] | None:
 
     def write() -> None:
         with told_of_sink():
-            sink.append(_in_order(job, answers.toArrow()), replace=job.sink.mode == "overwrite")
+            sink.append(in_order(job.query, answers.toArrow()), replace=job.sink.mode == "overwrite")
 
     return write
 
@@ -237,7 +237,7 @@ def _start(job: Job, sources: Sources, plan: ShardedPlan, progress: Progress, la
         writer = writer.trigger(availableNow=True) if now else writer.trigger(processingTime=job.sink.trigger)
     if job.sink.format == "console":
         console = Console(job.query, progress, together=False)
-        return writer.foreachBatch(lambda rows, _: console.write(_in_order(job, rows.toArrow()))).start()
+        return writer.foreachBatch(lambda rows, _: console.write(in_order(job.query, rows.toArrow()))).start()
     if is_ours(source.sparkSession, job.sink):
         with told_of_sink():
             sink = sink_of(job.sink)
@@ -320,11 +320,6 @@ def _plain(row: Any) -> dict[str, Any]:
 def _answers(update: Any) -> int:
     metrics = update["observedMetrics"].get("skyband_answers")
     return 0 if metrics is None else int(_plain(metrics)["answers"] or 0)
-
-
-def _in_order(job: Job, answers: pa.Table) -> pa.Table:
-    at = answers.column_names[len(job.query.by)]
-    return answers.sort_by([(name, "ascending") for name in (at, *job.query.by)])
 
 
 @contextmanager

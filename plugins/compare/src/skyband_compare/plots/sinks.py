@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 from attrs import frozen
 from skyband.config.literals import literal
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, Problem, problems_within
 from skyband_jobs.files.file_listing import data_files
 from skyband_jobs.files.source_files import READABLE, open_files
 from skyband_jobs.files.text_files import beyond_readers
@@ -37,10 +37,8 @@ class Answered:
 
     def read(self) -> pa.Table:
         """Its rows as they are now. Raises ConfigError where there are none, InputError where a file is damaged."""
-        try:
+        with problems_within(self.argument):
             files = open_files(self.source)
-        except ConfigError as error:
-            raise ConfigError(*(problem.within(self.argument) for problem in error.problems)) from error
         if files is None:
             beyond = beyond_readers(self.source)
             raise ConfigError(Problem(f"sink.options.{beyond}", "is known to Spark only: drop it to draw its answers"))

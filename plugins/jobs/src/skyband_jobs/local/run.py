@@ -7,7 +7,7 @@ from attrs import define, evolve
 from skyband.arrays import TIME_MIN
 from skyband.engines.engine import InProcessEngine, Run
 from skyband.engines.local import in_order
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, Problem, problems_within
 from skyband.queries.query import FAIL
 from skyband.watermark import EventTimeProgress
 
@@ -155,10 +155,8 @@ def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
 
 def _rows(job: CheckedJob) -> Files | Table:
     """The source as the check opened it. Raises ConfigError where there was nothing to open, and still is not."""
-    try:
+    with problems_within("source"):
         rows = job.rows or open_files(job.source)
-    except ConfigError as error:
-        raise ConfigError(*(problem.within("source") for problem in error.problems)) from error
     if rows is None:
         raise ConfigError(Problem("source", "the local engine reads this machine's files; use --engine spark"))
     return rows

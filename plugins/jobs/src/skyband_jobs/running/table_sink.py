@@ -1,10 +1,9 @@
 """Answers into a table: a batch at once, a stream's micro-batches each once."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, Problem, problems_within
 
 from skyband_jobs.formats import BatchSink
 from skyband_jobs.job.model import Job, Sink
@@ -42,10 +41,6 @@ def check_columns(job_sink: Sink, answers: "pa.Schema") -> None:
         sink_of(job_sink).check(answers)
 
 
-@contextmanager
-def told_of_sink() -> Iterator[None]:
+def told_of_sink() -> AbstractContextManager[None]:
     """What is wrong with the table, as the sink's problem."""
-    try:
-        yield
-    except ConfigError as error:
-        raise ConfigError(*(problem.within("sink") for problem in error.problems)) from error
+    return problems_within("sink")

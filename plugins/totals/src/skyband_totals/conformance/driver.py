@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
 from attrs import evolve
 from skyband import BackendInfo
+from skyband.registry.module_import import load
 from skyband_specs.driver import Case, Driver, Trial
 from skyband_specs.odd_streams import NAMES, numbered
 
@@ -44,8 +44,7 @@ class TotalRankerDriver(Driver):
             {"windows": (20,), "every": 4, "at_least": 1.1, "k": 3, "total": "sum", "unit": 0.1, "epsilon": 0.1},
             {"windows": (24, 12), "every": 12, "at_least": 2, "share": 0.02, "total": "distinct", "epsilon": 0.1},
         ]
-        module, _, name = info.factory.partition(":")
-        known = getattr(import_module(module), name).totals
+        known = load(info.factory, info.key).totals
         return [chosen for chosen in sets if chosen["total"] in known]
 
     def tiny(self, case: Case) -> Iterator[TotalStream]:
