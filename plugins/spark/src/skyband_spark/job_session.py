@@ -41,7 +41,7 @@ def require_spark() -> Any:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise EngineError(
-            "PySpark is not installed: pip install 'skyband[spark]', or answer without Spark: --engine local"
+            "PySpark is not installed: pip install skyband-spark, or answer without Spark: --engine local"
         ) from error
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         require_classic()
