@@ -369,7 +369,8 @@ class CsvFile:
 
 def _is_doubtful(batch: pa.RecordBatch, data: bytes) -> bool:
     """Whether Arrow may have read a value that Spark does not: 0x10, or nan in other letters than NaN."""
-    if any(map(pa.types.is_integer, batch.schema.types)) and (b"0x" in data or b"0X" in data):
+    has_base_16 = any(mark in data and b"0" + mark in data for mark in (b"x", b"X"))  # one byte alone is found sooner
+    if has_base_16 and any(map(pa.types.is_integer, batch.schema.types)):
         return True
     floats = [column for column in batch.columns if pa.types.is_floating(column.type)]
     return any(not pc.all(pc.is_finite(column), min_count=0).as_py() for column in floats)
