@@ -152,6 +152,8 @@ def _moments(name: str, column: Any) -> Any:
     try:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             column = column.cast(pa.string())
+            if isinstance(column, pa.ChunkedArray):
+                column = column.combine_chunks()
             try:
                 return column.cast(pa.int64())
             except pa.ArrowInvalid:
