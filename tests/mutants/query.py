@@ -1,11 +1,13 @@
 """Broken queries: each is the query of `skyband new --query` but for one fault, with the checks that catch it."""
 
 from typing import ClassVar
+from weakref import WeakSet
 
 import numpy as np
 import pyarrow as pa
-from attrs import evolve
+from attrs import define, evolve
 from skyband.columns.keyed_frames import PART
+from skyband.config.parameters import flag
 from skyband.errors import InputError, SnapshotError
 from skyband.groups.partitioning import Partitioning
 from skyband.queries.query import Input
@@ -248,9 +250,66 @@ class BlamesTooMany(MineQuery):
         return super().encode_columns(batch)
 
 
+class LeavesOutTheOldestRow(_Sums):
+    """Windows do not hold the row that is just as old as they are long."""
+
+    def __init__(self, query, answers):
+        super().__init__(query, answers)
+        self._window -= 1
+
+
+@define(eq=True)
+class HasAKeyOfItsOwn(MineQuery):
+    """No example gives `twice`."""
+
+    twice: bool = flag(False, help="whether to add each value twice")
+
+
+class _ForgetsAKeyByGroup(SumsExecution):
+    def processor(self, bindings, answers):
+        query = self.query
+        return _Twice(query, answers) if query.twice and not query.by else _Sums(query, answers)
+
+
+class _Twice(_Sums):
+    def update(self, times, rows):
+        super().update(times, {"value": 2 * rows["value"]})
+
+
+class ForgetsAKeyByGroup(HasAKeyOfItsOwn):
+    """Without `by` its key counts."""
+
+    answered_by = f"{__name__}:_ForgetsAKeyByGroup"
+
+
+class _FewAtOnce(_Sums):
+    """Of more than a hundred none is made but answers nothing."""
+
+    alive: ClassVar[WeakSet[_Sums]] = WeakSet()
+
+    def __init__(self, query, answers):
+        super().__init__(query, answers)
+        self._is_lost = len(self.alive) > 100
+        self.alive.add(self)
+
+    def answer(self, at):
+        super().answer(at)
+        if self._is_lost:
+            self._answers.pop()
+
+
+_TWICE = tuple(evolve(one, keys={**one.keys, "twice": True}, oracle=None) for one in EXAMPLES)
 _NO_DELAY = tuple(evolve(one, keys={**one.keys, "delay": "0 seconds"}) for one in EXAMPLES)
 
 MUTANTS = [
+    (_answered_by(LeavesOutTheOldestRow), EXAMPLES, ["answers_are_those_of_the_oracle"]),
+    (HasAKeyOfItsOwn, EXAMPLES, ["each_key_is_given_by_an_example"]),
+    (
+        ForgetsAKeyByGroup,
+        _TWICE,
+        ["one_group_is_answered_as_all_rows_are", "a_group_is_answered_as_if_alone"],
+    ),
+    (_answered_by(_FewAtOnce), EXAMPLES, ["each_of_many_groups_has_the_answers_of_one"]),
     (_answered_by(_OfFloats), EXAMPLES, ["answers_have_the_declared_columns"]),
     (ReadsTheFirstRow, EXAMPLES, ["an_empty_input_has_no_answers"]),
     (ReadsByPlace, EXAMPLES, ["only_its_columns_are_read"]),

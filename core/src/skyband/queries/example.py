@@ -3,7 +3,7 @@
 Rows come late, with ties in time and score, quiet times and columns of every kind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,21 @@ class QueryExample:
     backends: by role, as in a job; an exact one, or the role's default, where it is missing.
 
     nullable: columns in which a null has a meaning, as the query's docstring says; in others it leaves its row out.
+
+    elsewhere: keys that no example can give, as they need a second table or give no plain answers, each with what
+    tries it.
+
+    oracle: the answers by the definition, in plain Python: a function of the rows, a list of dictionaries in the order
+    they come, that gives the answers as such a list, in any order. Without one, the checks see only answers that
+    contradict each other. Floats count as equal where they differ by less than one in 10^9.
     """
 
     keys: Mapping[str, Any]
     rows: pa.Table = field(validator=_check_rows)
     backends: Mapping[str, Any] = field(factory=dict)
     nullable: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str] = field(factory=dict)
+    oracle: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
 
 
 @frozen

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ from skyband_specs.check import brief, expect, shortened
 from skyband_specs.counterexample import Counterexample, shrink
 from skyband_specs.queries.case import QueryCase, lines
 
-GROUPS = ("schema", "batches", "order", "left-out", "groups", "memory", "shards", "snapshot", "engine")
+GROUPS = ("schema", "oracle", "batches", "order", "left-out", "groups", "memory", "shards", "snapshot", "engine")
 SECONDS = 0.5
 """How long to look for fewer rows that fail."""
 
@@ -24,10 +25,14 @@ class NotApplicable(Exception):  # noqa: N818 - no fault
 
 @frozen(eq=False)
 class QueryCheck:
-    """One thing a query must do: a function that raises AssertionError where it does not."""
+    """One thing a query must do: a function that raises AssertionError where it does not.
 
-    body: Body
+    of_all: it looks at the cases of all examples together, and is given the list of them.
+    """
+
+    body: Callable[[Any], None]
     group: str
+    of_all: bool = False
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -35,14 +40,19 @@ class QueryCheck:
             raise ValueError(f"{self.body.__name__}: must be called check_… and be of one of {GROUPS}")
         object.__setattr__(self, "name", self.body.__name__.removeprefix("check_"))
 
-    def __call__(self, case: QueryCase) -> None:
-        """Run it on one case."""
+    def __call__(self, case: "QueryCase | tuple[QueryCase, ...]") -> None:
+        """Run it on one case, or on all."""
         self.body(case)
 
 
 def query_check(group: str) -> Callable[[Body], QueryCheck]:
     """Tag a function `check_something(case)` as a check of `group`."""
     return lambda body: QueryCheck(body, group)
+
+
+def check_of_all(group: str) -> Callable[[Callable[[tuple[QueryCase, ...]], None]], QueryCheck]:
+    """Tag a function `check_something(cases)` as a check of `group` that looks at all examples together."""
+    return lambda body: QueryCheck(body, group, of_all=True)
 
 
 def equal_answers(got: pa.Table, expected: pa.Table, what: str) -> None:

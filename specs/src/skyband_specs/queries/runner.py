@@ -33,18 +33,20 @@ class QuerySubject:
     def run(self, check: QueryCheck) -> Result:
         """Try one check on every example. It is not applicable where it says nothing of any."""
         reasons = []
-        for case in self.cases:
+        tried = (self.cases,) if check.of_all else self.cases
+        for case in tried:
+            place = self.key if check.of_all else str(case)
             try:
                 check(case)
             except NotApplicable as error:
                 reasons.append(str(error))
             except Counterexample as found:
-                return Result(check.name, check.group, FAILED, f"{case}: {found.reason}", found.snippet)
+                return Result(check.name, check.group, FAILED, f"{place}: {found.reason}", found.snippet)
             except AssertionError as error:
-                return Result(check.name, check.group, FAILED, f"{case}: {error}")
+                return Result(check.name, check.group, FAILED, f"{place}: {error}")
             except (Exception, SystemExit) as error:  # whatever a query raises is a failure to report, not to die of
-                return Result(check.name, check.group, FAILED, f"{case}: {cause(error)}")
-        if len(reasons) == len(self.cases):
+                return Result(check.name, check.group, FAILED, f"{place}: {cause(error)}")
+        if len(reasons) == len(tried):
             return Result(check.name, check.group, NOT_APPLICABLE, reasons[0])
         return Result(check.name, check.group, PASSED)
 

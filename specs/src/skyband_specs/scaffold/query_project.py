@@ -61,36 +61,6 @@ DISTRIBUTION = "skyband-{name}"
 from skyband_specs.queries.suite import *  # noqa: E402, F403 - the suite looks for DISTRIBUTION here
 '''
 
-ANSWERS = '''\
-"""The answers are those of the definition, by brute force: what the checks of queries cannot know."""
-
-from datetime import datetime, timedelta
-
-from skyband.engines import local
-
-from {package}.examples import EXAMPLES
-
-WINDOW, EVERY = timedelta(seconds=20), timedelta(seconds=5)
-
-
-def moment_after(time: datetime) -> datetime:
-    """The first multiple of EVERY since 1970 that is after `time`."""
-    return time + EVERY - (time - datetime.fromtimestamp(0, time.tzinfo)) % EVERY
-
-
-def test_each_window_with_a_row_has_its_sum() -> None:
-    rows = EXAMPLES[0].rows.to_pylist()
-    times = [row["ts"] for row in rows]
-    moments = {{moment_after(time) + place * EVERY for time in times for place in range(WINDOW // EVERY)}}
-    expected = [
-        {{"at": at, "sum": sum(row["size"] for row in rows if at - WINDOW <= row["ts"] < at)}}
-        for at in sorted(moments)
-        if at <= moment_after(max(times))
-    ]
-    answers = local.apply(EXAMPLES[0].rows, {{"kind": "{name}", **EXAMPLES[0].keys}})
-    assert answers.to_pylist() == expected
-'''
-
 README = """\
 # skyband-{name}
 
@@ -129,11 +99,10 @@ every = "1 minute"
 
 | file | holds |
 |---|---|
-| `src/{package}/query.py` | its keys, the columns it reads and answers with, and how one group's stream is answered |
-| `src/{package}/examples.py` | keys and rows that the checks try it on, and its page is made of |
+| `src/{package}/query.py` | the query, its keys and columns; and its `Execution`, how one group's stream is answered |
+| `src/{package}/examples.py` | keys and rows that the checks try it on, and `oracle`, the answers by the definition |
 | `src/{package}/hooks.py` | what is said of it without importing it |
 | `tests/test_conformance.py` | the checks of queries, which it passes as it stands |
-| `tests/test_answers.py` | its answers beside the definition, by brute force, which no check of all queries can know |
 | `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
 | `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
 
@@ -166,6 +135,5 @@ def render_query(name: str) -> dict[str, str]:
         f"{home}/examples.py": renamed(sources["query_example"], name, cls),
         f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
-        "tests/test_answers.py": ANSWERS.format(**facts),
         **repository_files.files(f"query/{name}"),
     }

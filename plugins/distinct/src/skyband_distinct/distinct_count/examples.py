@@ -4,14 +4,21 @@ from skyband.queries.example import JobExample, examples
 
 _RANGES = {"value": "value", "ranges": [[0, 0.5], [0.5, 1], [1, float("inf")]]}
 
+_ELSEWHERE = {
+    "emit": "the tests of states, as states are no plain answers",
+    "empty": "the tests of empty windows, as its groups answer for ever",
+    "longest": "the tests of rules, which come as a second table",
+}
+
 EXAMPLES = (
     examples(
-        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "offset": "5 seconds"},
         {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
         {"item": "name", "windows": ["30 seconds", "15 seconds"], "every": "15 seconds", "against": "previous"},
+        elsewhere=_ELSEWHERE,
     )
     + examples(
-        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", **_RANGES},
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "hash": "theta", **_RANGES},
         {"item": "name", "windows": ["20 rows"], "every": "7 rows", **_RANGES},
         backends={"sketch": "k-skb"},
     )
@@ -21,7 +28,7 @@ EXAMPLES = (
         backends={"sketch": "exact"},
     )
     + examples(
-        {"item": "name", "windows": ["30 seconds"], "every": "15 seconds", "value": "value", "upper": 1},
+        {"item": "name", "windows": ["30 seconds"], "every": "15 seconds", "value": "value", "lower": 0.2, "upper": 1},
         backends={"sketch": "k-skb"},
     )
 )

@@ -6,8 +6,10 @@ _WINDOWS = {"window": "1 minute", "every": "15 seconds"}
 _TOP_K = {"object": "name", "stream": "origin", "value": "value", "streams": ["air", "water", "soil"], "k": 4}
 
 EXAMPLES = examples(
-    {**_TOP_K, **_WINDOWS, "repeats": "per-window"},
-    {**_TOP_K, "window": "50 rows", "every": "9 rows", "aggregate": "max"},
+    {**_TOP_K, **_WINDOWS, "repeats": "per-window", "upper": 2, "offset": "5 seconds"},
+    {**_TOP_K, "window": "50 rows", "every": "9 rows", "aggregate": "max", "carry": ["number"], "order": "smallest"},
+    {**_TOP_K, **_WINDOWS, "repeats": "latest", "half_life": "10 seconds"},
+    nullable=("number",),
 )
 
 JOB = JobExample(

@@ -5,8 +5,15 @@ from skyband.queries.example import JobExample, QueryExample, rows
 _KEYS = {"time": "ts", "value": "value", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
 _DELAY = {"delay": "20 seconds"}
 
+_ELSEWHERE = {
+    "emit": "the tests of states, as states are no plain answers",
+    "longest": "the tests of rules, which come as a second table",
+}
+
 EXAMPLES = (
-    QueryExample({**_KEYS, **_DELAY, "at": [0.5, 0.95], "above": [0.4]}, rows(1)),
+    QueryExample(
+        {**_KEYS, **_DELAY, "at": [0.5, 0.95], "above": [0.4], "offset": "5 seconds"}, rows(1), elsewhere=_ELSEWHERE
+    ),
     QueryExample({**_KEYS, **_DELAY, "at": [0.07, 0.28, 1], "windows": ["20 rows"], "every": "7 rows"}, rows(2)),
 )
 

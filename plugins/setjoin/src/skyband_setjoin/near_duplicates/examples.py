@@ -8,6 +8,8 @@ _CARRYING = {**_KEYS, "output": "rows", "matches": 2, "carry": ["value"], "carry
 
 EXAMPLES = (
     QueryExample(_KEYS, rows(1), nullable=("words",)),
+    QueryExample({**_KEYS, "keep": "first", "similarity": "containment"}, rows(3), nullable=("words",)),
+    QueryExample({**_KEYS, "side": "side"}, rows(4), nullable=("words",)),
     QueryExample(_CARRYING, rows(2), nullable=("words", "value", "name")),
 )
 

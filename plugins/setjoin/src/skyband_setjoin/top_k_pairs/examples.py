@@ -7,7 +7,7 @@ _PAIRS = {"id": "number", "tokens": "words", "similarity": "jaccard", "k": 5}
 
 
 EXAMPLES = examples(
-    {**_PAIRS, **_WINDOWS},
+    {**_PAIRS, **_WINDOWS, "carry": ["number"], "offset": "5 seconds"},
     {**_PAIRS, **_WINDOWS, "side": "side"},
 )
 

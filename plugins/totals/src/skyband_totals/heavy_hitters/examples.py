@@ -5,11 +5,22 @@ from skyband.queries.example import JobExample, QueryExample, rows
 _KEYS = {"time": "ts", "object": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
 _DELAY = {"delay": "20 seconds"}
 
+_WEIGHED = {"total": "sum", "weight": "value", "unit": 0.1, "carry": ["origin"]}
+_ELSEWHERE = {
+    "emit": "the tests of states, as states are no plain answers",
+    "empty": "the tests of empty windows, as its groups answer for ever",
+    "longest": "the tests of rules, which come as a second table",
+    "most": "the tests of rules",
+}
+
 EXAMPLES = (
-    QueryExample({**_KEYS, **_DELAY, "k": 4}, rows(1)),
+    QueryExample({**_KEYS, **_DELAY, "k": 4}, rows(1), elsewhere=_ELSEWHERE),
     QueryExample({**_KEYS, **_DELAY, "total": "distinct", "value": "origin", "share": 0.05, "rest": True}, rows(2)),
     QueryExample({**_KEYS, **_DELAY, "part": "value < 0.5", "share": 0.02, "k": 5}, rows(3), nullable=("value",)),
-    QueryExample({**_KEYS, **_DELAY, "against": "previous", "at_least": 2, "rank_by": "ratio"}, rows(4)),
+    QueryExample(
+        {**_KEYS, **_DELAY, "against": "previous", "at_least": 2, "rank_by": "ratio", "direction": "up"}, rows(4)
+    ),
+    QueryExample({**_KEYS, **_DELAY, "k": 4, "offset": "5 seconds", **_WEIGHED}, rows(6), nullable=("origin",)),
     QueryExample({**_KEYS, **_DELAY, "half_life": "10 seconds", "k": 3}, rows(5)),
 )
 

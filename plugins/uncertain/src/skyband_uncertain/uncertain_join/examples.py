@@ -9,7 +9,7 @@ _JOINED = {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1}
 _POINTS = {"values": ["samples", "heights"], "epsilon": 0.6}
 
 EXAMPLES = examples(
-    _SAMPLES | _JOINED,
+    _SAMPLES | _JOINED | {"carry": ["number"]},
     _BY_TIME | _JOINED,
     {key: value for key, value in (_BY_CHANGE | _JOINED).items() if key != "side"},
     _SAMPLES | _JOINED | _POINTS,

@@ -7,9 +7,10 @@ _BY_TIME = {"values": "samples", "probabilities": "chances", "window": "10 secon
 _BY_CHANGE = {"values": "samples", "probabilities": "chances", "delta": 1.5, "alpha": 0.9}
 
 EXAMPLES = examples(
-    _SAMPLES | {"statistics": ["count", "average"]},
+    _SAMPLES | {"statistics": ["count", "average"], "carry": ["number"]},
     _BY_TIME,
     _BY_CHANGE | {"statistics": ["average"]},
+    nullable=("number",),
 )
 
 JOB = JobExample(

@@ -7,7 +7,13 @@ _WORKLOAD = [
     {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
 ]
 
-EXAMPLES = examples({"object": "name", "score": "value", "queries": _WORKLOAD})
+_RANKED = {"object": "name", "score": "value", "queries": _WORKLOAD}
+
+EXAMPLES = examples(
+    {**_RANKED, "longest": "5 minutes", "most": 20},
+    {**_RANKED, "order": "smallest", "carry": ["number"], "repeats": "best"},
+    nullable=("number",),
+)
 
 JOB = JobExample(
     "Two screens over one stream of bids, each with a window, slide and k of its own:",

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from skyband_specs.queries.check import QueryCheck
 
-MODULES = ("schema", "batches", "order", "left_out", "groups", "memory", "snapshot")
+MODULES = ("schema", "oracle", "batches", "order", "left_out", "groups", "memory", "snapshot")
 ON_SPARK = "skyband_spark"
 """Where it is installed, `shards` is checked as it plans them; `spark` is run where that engine is asked for."""
 

@@ -8,10 +8,11 @@ from skyband.queries.grouping_sets import GROUPING
 from skyband.queries.time_columns import microseconds
 
 from skyband_specs.check import expect_equal
-from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts
+from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, lines, random_cuts
 from skyband_specs.queries.check import NotApplicable, equal_answers, holds, query_check
 
-COUNT = 4
+COUNT = 5
+MANY, ROWS_OF_EACH = 120, 16
 
 
 @query_check("groups")
@@ -29,10 +30,32 @@ def check_a_group_is_answered_as_if_alone(case: QueryCase) -> None:
             alone = gathered(run, [*answers, run.operator.finish(latest)])
             mine = together.filter(pc.equal(together.column(GROUP), name))
             equal_answers(mine, alone, f"group {name!r} beside others, as if alone")
+            equal_answers(mine.drop_columns([GROUP]), _without_by(case, own, latest), f"group {name!r}, without `by`")
 
     # one group in ten is small, which some queries hold in another way
     names = np.random.default_rng(5).choice(["a", "b", "c"], len(case.rows), p=[0.5, 0.4, 0.1])
     holds(case, law, case.rows.append_column(GROUP, pa.array(names.tolist(), pa.string())))
+
+
+@query_check("groups")
+def check_each_of_many_groups_has_the_answers_of_one(case: QueryCase) -> None:
+    """More than a hundred groups that have the same rows have the same answers, through a snapshot."""
+    query, names = case.query(by=[GROUP]), [f"group {number}" for number in range(MANY)]
+
+    def law(rows: pa.Table) -> None:
+        many = rows.take(np.repeat(np.arange(len(rows)), MANY))
+        named = many.append_column(GROUP, pa.array(names * len(rows), pa.string()))
+        run, other = case.run(named, query), case.run(named, query)
+        first, second = cut(named, [len(named) // 2])
+        answers = [run.push(first)]
+        other.operator.restore(run.operator.snapshot())
+        together = gathered(other, [*answers, other.push(second), other.operator.finish(_latest(case, rows))])
+        expected = lines(_without_by(case, rows, _latest(case, rows)))
+        for name in names:
+            mine = lines(together.filter(pc.equal(together.column(GROUP), name)).drop_columns([GROUP]))
+            expect_equal(mine, expected, f"answers of {name!r}, of {MANY} groups with the same rows")
+
+    holds(case, law, case.rows.slice(0, ROWS_OF_EACH))
 
 
 @query_check("groups")
@@ -89,6 +112,12 @@ def check_a_group_is_forgotten_when_its_windows_are_empty(case: QueryCase) -> No
         expect_equal((metrics.groups, metrics.retained), (0, 0), "groups and items held a century after the last row")
 
     holds(case, law)
+
+
+def _without_by(case: QueryCase, rows: pa.Table, latest: int) -> pa.Table:
+    """The answers to the rows of one group, as a query without `by` gives them."""
+    run = case.run(rows)
+    return gathered(run, [*(run.push(batch) for batch in cut(rows, []) if len(rows)), run.operator.finish(latest)])
 
 
 def _latest(case: QueryCase, rows: pa.Table) -> int:

@@ -3,14 +3,16 @@
 import pickle
 
 import pyarrow as pa
+from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError
 from skyband.operator.bind_backends import bind
+from skyband.queries.query import Query
 
 from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered
-from skyband_specs.queries.check import equal_answers, holds, query_check
+from skyband_specs.queries.check import check_of_all, equal_answers, holds, query_check
 
-COUNT = 6
+COUNT = 7
 
 
 @query_check("schema")
@@ -53,6 +55,19 @@ def check_only_its_columns_are_read(case: QueryCase) -> None:
         equal_answers(case.answers(rows.select(rows.column_names[::-1])), whole, "with columns in another order")
 
     holds(case, law)
+
+
+@check_of_all("schema")
+def check_each_key_is_given_by_an_example(cases: tuple[QueryCase, ...]) -> None:
+    """No check tries a key that no example gives; where none can, an example says in `elsewhere` what tries it."""
+    shared = {key.name for key in parameters_of(Query)}
+    keys = [key.name for key in parameters_of(cases[0].factory) if key.name not in shared]
+    given = {key for case in cases for key in case.example.keys}
+    elsewhere = {key: where for case in cases for key, where in case.example.elsewhere.items()}
+    missing = [key for key in keys if key not in given and key not in elsewhere]
+    expect(missing == [], f"no example gives {', '.join(missing)}: add one, or say in `elsewhere` what tries it")
+    needless = [key for key in elsewhere if key in given or key not in keys or not elsewhere[key]]
+    expect(needless == [], f"`elsewhere` names {', '.join(needless)}, which an example gives, or which needs a reason")
 
 
 @query_check("schema")
