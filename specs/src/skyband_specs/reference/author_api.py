@@ -128,6 +128,16 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.registry.info",
         "skyband.text_tables", "skyband.version",
     ),
+    "for engines and jobs": (
+        "skyband.cli.json_lines", "skyband.cli.streams", "skyband.columns.arrow_normalization",
+        "skyband.columns.compact_frames", "skyband.columns.dictionaries", "skyband.engines.engine",
+        "skyband.engines.local", "skyband.kernels.json_spelling", "skyband.kernels.record_boundaries",
+        "skyband.memory_limit", "skyband.operator.bad_rows", "skyband.operator.logged_batch",
+        "skyband.operator.metrics", "skyband.operator.resharding", "skyband.operator.shard",
+        "skyband.operator.static_broadcast_table", "skyband.queries.grouping_sets", "skyband.registry.homes",
+        "skyband.registry.install_hints", "skyband.registry.module_import", "skyband.registry.name_claims",
+        "skyband.states.compatibility", "skyband.states.functions", "skyband.watermark",
+    ),
     "for formats": ("skyband_jobs.files.json_files", "skyband_jobs.formats.extras", "skyband_jobs.formats.json_rows"),
     "for conformance": (
         "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.memoized_oracle",
