@@ -143,3 +143,8 @@ def may_be(raised: ast.expr | None, cause: str) -> bool:
     if not isinstance(raised, ast.Call) or not isinstance(raised.func, ast.Attribute):
         return False
     return [ast.unparse(argument) for argument in raised.args] == [cause]
+
+
+def test_core_has_at_most_22000_lines():
+    """What is not the framework is a guest: formats, engines, jobs, families."""
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in HOUSE.rglob("*.py")) <= 22_000

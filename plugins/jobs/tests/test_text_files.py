@@ -16,13 +16,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, InputError
-from skyband.kernels.record_boundaries import FINE, GOES_ON, NO_OBJECT, SECOND_VALUE, TOO_DEEP, csv_records, json_lines
 from skyband_jobs.files import json_files, text_blocks
 from skyband_jobs.files.csv_dialect import Dialect
 from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.formats.json_rows import json_rows
 from skyband_jobs.job.model import Source
+from skyband_jobs.kernels.record_boundaries import (
+    FINE,
+    GOES_ON,
+    NO_OBJECT,
+    SECOND_VALUE,
+    TOO_DEEP,
+    csv_records,
+    json_lines,
+)
 
 HEADER = {"header": True}
 

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from attrs import define, field
 from skyband.errors import InputError
-from skyband.kernels.record_boundaries import csv_records
 
 from skyband_jobs.files.csv_dialect import Dialect, dialect_of
 from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
@@ -20,6 +19,7 @@ from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_ut
 from skyband_jobs.files.text_values import as_read, typed
 from skyband_jobs.files.utf8 import check_utf8, refuse_bytes
 from skyband_jobs.job.model import Source
+from skyband_jobs.kernels.record_boundaries import csv_records
 
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
 _ALL = 1 << 62

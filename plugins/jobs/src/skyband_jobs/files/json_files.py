@@ -12,16 +12,6 @@ from attrs import define, frozen
 from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
-from skyband.kernels.record_boundaries import (
-    FINE,
-    GOES_ON,
-    MOST_NESTED,
-    NO_OBJECT,
-    SECOND_VALUE,
-    TOO_DEEP,
-    json_elements,
-    json_lines,
-)
 
 from skyband_jobs.files.csv_dialect import text_options
 from skyband_jobs.files.json_spelling import spelt
@@ -32,6 +22,16 @@ from skyband_jobs.files.text_values import as_read, typed
 from skyband_jobs.files.utf8 import refuse_bytes
 from skyband_jobs.files.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
 from skyband_jobs.job.model import Source
+from skyband_jobs.kernels.record_boundaries import (
+    FINE,
+    GOES_ON,
+    MOST_NESTED,
+    NO_OBJECT,
+    SECOND_VALUE,
+    TOO_DEEP,
+    json_elements,
+    json_lines,
+)
 
 
 def object_blocks(path: Path, encoding: str | None, size: int | None = None) -> Iterator[Block]:

@@ -3,7 +3,8 @@
 import numpy as np
 import pyarrow as pa
 from attrs import define, field
-from skyband.kernels.json_spelling import FLOAT, LIST, OBJECT, OTHER, TEXT, json_spelt
+
+from skyband_jobs.kernels.json_spelling import FLOAT, LIST, OBJECT, OTHER, TEXT, json_spelt
 
 _MOST = 1 << 29
 """Bytes of lines: three times as many have places of 32 bits."""

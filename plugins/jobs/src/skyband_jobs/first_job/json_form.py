@@ -41,7 +41,8 @@ def json_form(head: Path, text: bytes, encoding: Mapping[str, Any]) -> "tuple[So
 def _as_lines(text: bytes) -> tuple[bytes, dict[str, Any]]:
     """The whole objects of a file that is an array, or an object over lines, one a line; and the options of such."""
     import numpy as np
-    from skyband.kernels.record_boundaries import FINE, json_elements, json_lines
+
+    from skyband_jobs.kernels.record_boundaries import FINE, json_elements, json_lines
 
     view = np.frombuffer(text, np.uint8)
     if text.lstrip()[:1] != b"[" and json_lines(view)[0] == FINE:

@@ -140,7 +140,8 @@ def _head(file: Path) -> Iterator[tuple[Path, bytes, Mapping[str, Any], tuple[st
 def _is_one_object(text: bytes) -> bool:
     """Whether text begins with an object of JSON that goes on beyond it."""
     import numpy as np
-    from skyband.kernels.record_boundaries import FINE, json_elements, json_lines
+
+    from skyband_jobs.kernels.record_boundaries import FINE, json_elements, json_lines
 
     first = np.frombuffer(text.lstrip().partition(b"\n")[0], np.uint8)
     if text.lstrip()[:1] != b"{" or json_lines(first)[0] == FINE:

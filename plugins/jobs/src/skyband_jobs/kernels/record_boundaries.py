@@ -2,7 +2,6 @@
 """Where the records of CSV and JSON end, byte by byte: text is cut into blocks of whole ones, and told by its line."""
 
 import numpy as np
-
 from skyband.arrays import Array
 from skyband.kernels.nested import kernel_njit
 

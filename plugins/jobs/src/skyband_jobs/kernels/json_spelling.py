@@ -2,7 +2,6 @@
 """JSON spelt so that Arrow reads it as Spark does: any value where text is asked for, and "NaN" where a float is."""
 
 import numpy as np
-
 from skyband.arrays import Array
 from skyband.kernels.nested import kernel_njit, nested_njit
 

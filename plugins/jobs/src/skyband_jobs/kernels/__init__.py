@@ -1,0 +1,1 @@
+"""Compiled loops of the readers of text: where records end, and values as JSON spells them."""
