@@ -11,9 +11,8 @@ def cut_run(rows: pa.Table, query, rng, backends=None) -> tuple[pa.Table, bytes]
         parts += [run.push(batch) for batch in rows.slice(start, stop - start).combine_chunks().to_batches()]
         start, state = stop, run.operator.snapshot()
         again = LocalRun.start(query, rows.schema, backends)
-        again.operator.restore(state)
+        again.restore(state)
         assert again.operator.snapshot() == state
-        again._latest = run._latest
         run = again
     parts.append(run.finish())
     return pa.Table.from_batches(parts), run.operator.snapshot()

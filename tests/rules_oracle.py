@@ -374,11 +374,9 @@ class Standing:
 def resumed(run: LocalRun) -> LocalRun:
     """The same run, gone on with from a snapshot in a new operator."""
     operator = run.operator
-    other = Operator(operator.query, operator.bindings, operator.schema)
-    other.restore(operator.snapshot())
-    assert other.snapshot() == operator.snapshot()
-    again = LocalRun(other)
-    again._latest = run._latest
+    again = LocalRun(Operator(operator.query, operator.bindings, operator.schema))
+    again.restore(run.snapshot())
+    assert again.snapshot() == run.snapshot()
     return again
 
 

@@ -136,8 +136,7 @@ def test_batches_and_snapshots_cannot_be_seen(asked):
     for start in range(0, len(table), 37):
         pieces.append(run.push(table.slice(start, 37).to_batches()[0]))
         again = local.LocalRun.start(asked, table.schema)
-        again.operator.restore(run.operator.snapshot())
-        again._latest = run._latest
+        again.restore(run.operator.snapshot())
         assert again.operator.snapshot() == run.operator.snapshot()
         run = again
     pieces.append(run.finish())

@@ -191,9 +191,8 @@ def test_states_of_a_processor_each_are_gone_on_with(case, monkeypatch):
             state = run.operator.snapshot()
             at_most(512, monkeypatch)
             operator = Operator(run.operator.query, run.operator.bindings, run.operator.schema)
-            operator.restore(state)
-            run, before = LocalRun(operator), run
-            run._latest = before._latest
+            run = LocalRun(operator)
+            run.restore(state)
         pieces.append(run.push(frame.batch_of(batch)))
     got = frame.plain(pa.Table.from_batches([*pieces, run.finish()]))
     assert set(got) == frame.expected(rows, steps, **options)

@@ -182,8 +182,7 @@ def test_columns_that_are_read_keep_their_type_and_others_come_and_go(kind):
     other = table.select(read).append_column("unused", number)
     other = other.set_column(other.column_names.index("ts"), "ts", other["ts"].cast(pa.timestamp("ms", "Asia/Tokyo")))
     again = LocalRun.start(asked, other.schema)
-    again.operator.restore(held)
-    again._latest = run._latest
+    again.restore(held)
     assert again.finish().to_pylist() == run.finish().to_pylist(), "instants are the same in every zone"
     for name in read:
         kinds = pa.timestamp("us") if name == "ts" else pa.list_(pa.string()) if name == "place" else pa.string()
@@ -214,8 +213,7 @@ def test_the_state_of_an_older_skyband_goes_on():
 
     state = rewritten(run.operator.snapshot(), older)
     again = LocalRun.start(asked, source().schema)
-    again.operator.restore(state)
-    again._latest = run._latest
+    again.restore(state)
     assert again.operator.watermark == run.operator.watermark
     assert again.finish().equals(run.finish())
     changed = LocalRun.start(family("distinct-count", source="side", sources=["left"]), source().schema)

@@ -85,6 +85,8 @@ class LocalRun(Run):
 
     def restore(self, blob: bytes) -> None:
         self.operator.restore(blob)
+        self._latest = self.operator.progress.newest
+        self._added = self._nowhere()
 
     def step(self, progress: EventTimeProgress) -> pa.RecordBatch:
         """Answer what the rows just added let pass."""

@@ -65,8 +65,7 @@ def _stop_and_go(case: QueryCase, rows: pa.Table, cuts: list[int], **keys: objec
     for batch in cut(rows, cuts):
         answers.append(run.push(batch))
         resumed = case.run(rows, query)
-        resumed.operator.restore(run.operator.snapshot())
-        resumed._latest = run._latest  # what the engine knows of the input, which is not the operator's
+        resumed.restore(run.snapshot())
         run = resumed
     equal_answers(
         gathered(run, [*answers, run.finish()]), case.answers(rows, [], query), "saved and restored on the way"
