@@ -1,4 +1,4 @@
-"""skyband describe: one backend or query in full, read from its class and from what its plugin says."""
+"""skyband describe: one backend, query or engine in full, read from its class and from what its plugin says."""
 
 import json
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 import click
 
 from skyband.cli.descriptions import parameter_rows, plain_parameters, write_sections, write_text
-from skyband.cli.options import QUERY, backend_or_query
+from skyband.cli.options import ENGINE_KEY, QUERY, backend_or_query
 
 
-@click.command(short_help="Describe a backend or query: parameters, guarantee, paper.")
-@click.argument("key", metavar="ROLE/NAME|query/KIND", callback=backend_or_query)
+@click.command(short_help="Describe a backend, query or engine: parameters, guarantee, paper.")
+@click.argument("key", metavar="ROLE/NAME|query/KIND|engine/NAME", callback=backend_or_query)
 @click.option("--distribution", help="Whose, where two distributions have one of this name.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     """Describe a backend: its parameters with types, defaults and bounds, its guarantee, capabilities and paper.
 
-    Or a query: its keys with types, defaults and bounds, the columns of its answers, and its roles.
+    Or a query: its keys with types, defaults and bounds, the columns of its answers, and its roles. Or an engine.
     """
     from skyband.errors import ConfigError
 
@@ -25,10 +25,12 @@ def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> No
             from skyband.cli.describe_query import describe_query
 
             describe_query(key[1], distribution, as_json)
+        elif key[0] == ENGINE_KEY:
+            _describe_engine(key[1], distribution, as_json)
         else:
             _describe_backend(key, distribution, as_json)
     except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND'") from error
+        raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND|engine/NAME'") from error
 
 
 def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
@@ -44,6 +46,22 @@ def _describe_backend(key: tuple[str, str], distribution: str | None, as_json: b
         click.echo(json.dumps(_plain(binding, described, parameters), indent=2, default=str))
     else:
         _show_backend(binding, described, parameters)
+
+
+def _describe_engine(name: str, distribution: str | None, as_json: bool) -> None:
+    from skyband.docstrings import read_docstring
+    from skyband.registry import installed
+
+    engine = installed().load_engine(name, distribution)
+    entry = installed().engine(name, distribution)
+    text = read_docstring(type(engine)).text
+    if as_json:
+        described = {"engine": entry.info.key, "summary": entry.info.summary, "description": text}
+        click.echo(json.dumps({**described, "distribution": entry.distribution, "version": entry.version}, indent=2))
+        return
+    click.echo(f"{entry.info.key}: {entry.info.summary}\n")
+    write_text(text)
+    click.echo(f"\nfrom  {entry.distribution} {entry.version}")
 
 
 def _show_backend(binding: Any, described: Any, parameters: Any) -> None:

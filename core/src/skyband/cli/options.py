@@ -8,8 +8,8 @@ import click
 from skyband.errors import ConfigError, PluginError, suggest
 from skyband.registry.install_hints import comes_with
 
-QUERY, FORMAT = "query", "format"
-"""What stands before a kind of query, or the name of a format, where a backend has its role."""
+QUERY, FORMAT, ENGINE_KEY = "query", "format", "engine"
+"""What stands before a kind of query, or the name of a format or engine, where a backend has its role."""
 
 AS_JSON = "skyband.log_as_json"
 """Of a context's `meta`: whether errors are told as JSON."""
@@ -79,11 +79,13 @@ def backend_key(ctx: click.Context, parameter: click.Parameter, value: str) -> t
 
 
 def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:
-    """ROLE/NAME or query/KIND as a pair; the role, or the kind, must be known."""
+    """ROLE/NAME, query/KIND or engine/NAME as a pair; the role, kind or engine must be known."""
     from skyband.queries import kinds
     from skyband.registry import installed
 
     prefix, slash, kind = value.partition("/")
+    if prefix == ENGINE_KEY and slash:
+        return _installed_one(ctx, parameter, prefix, kind)
     query_kinds = {entry.info.kind for entry in installed().query_listing()}
     if not slash and prefix in query_kinds:
         raise click.BadParameter(f"must be query/KIND (got {value!r}); did you mean query/{value}?", ctx, parameter)
@@ -98,19 +100,24 @@ def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str)
 
 
 def backend_query_or_format(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, str]:
-    """ROLE/NAME, query/KIND or format/NAME as a pair."""
+    """ROLE/NAME, query/KIND, engine/NAME or format/NAME as a pair."""
     prefix, _, name = value.partition("/")
     if prefix != FORMAT:
         return backend_or_query(ctx, parameter, value)
+    return _installed_one(ctx, parameter, FORMAT, name)
+
+
+def _installed_one(ctx: click.Context, parameter: click.Parameter, sort: str, name: str) -> tuple[str, str]:
+    """A format or an engine that is there, as a pair."""
     from skyband.registry import installed
 
     try:
-        installed().format(name)
+        installed().format(name) if sort == FORMAT else installed().engine(name)
     except ConfigError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     except PluginError:
         pass  # claimed twice: --distribution may say whose
-    return FORMAT, name
+    return sort, name
 
 
 def _closest(name: str) -> str:

@@ -76,18 +76,18 @@ class Registry:
         """Who brings a format. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
         return _named("format", name, distribution, self.format_listing(), format_comes_with)
 
-    def engine(self, name: str) -> Listed[EngineInfo]:
+    def engine(self, name: str, distribution: str | None = None) -> Listed[EngineInfo]:
         """Who brings an engine. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
         listing = self.engine_listing()
         entries = [entry for entry in listing if entry.info.name == name]
         if not entries:
             hint = engine_comes_with(name) or f"; {suggest(name, [entry.info.name for entry in listing])}"
             raise ConfigError(Problem("engine", f"unknown {name!r}{hint}"))
-        return pick(entries, "engine", name, None, _outdated)
+        return pick(entries, "engine", name, distribution, _outdated)
 
-    def load_engine(self, name: str) -> Any:
+    def load_engine(self, name: str, distribution: str | None = None) -> Any:
         """An engine, made. Raises as `engine`, and PluginError where its class cannot be imported or made."""
-        entry = self.engine(name)
+        entry = self.engine(name, distribution)
         return load_engine(entry.info, entry.distribution)
 
     def backends(self, role: str | None = None) -> list[BackendInfo]:

@@ -1,15 +1,15 @@
-"""skyband verify: the conformance checks of an installed backend, query or format."""
+"""skyband verify: the conformance checks of an installed backend, query, engine or format."""
 
 import sys
 from typing import Any
 
 import click
-from skyband.cli.options import ENGINE, FORMAT, QUERY, backend_query_or_format
+from skyband.cli.options import ENGINE, ENGINE_KEY, FORMAT, QUERY, backend_query_or_format
 from skyband.text_tables import is_terminal, visible
 
 
-@click.command(short_help="Check that a backend, query or format does what it promises.")
-@click.argument("key", metavar="ROLE/NAME|query/KIND|format/NAME", callback=backend_query_or_format)
+@click.command(short_help="Check that a backend, query, engine or format does what it promises.")
+@click.argument("key", metavar="ROLE/NAME|query/KIND|engine/NAME|format/NAME", callback=backend_query_or_format)
 @click.option("--distribution", help="Whose, where two distributions have one of this name.")
 @click.option("--long", is_flag=True, help="Take every stream, and larger ones: minutes instead of seconds.")
 @click.option("--engine", type=ENGINE, default="local", show_default=True,
@@ -20,16 +20,17 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
 
     Checks of a capability that the backend declares to lack are skipped and counted as not applicable. A capability
     that it declares to lack but has is a failure. It takes 5 to 30 seconds a backend on one core; --long takes minutes.
-    A query is tried on the examples that its plugin gives, a format on a table in a folder.
+    A query is tried on the examples that its plugin gives, an engine on those of all
+    queries that are installed, which takes minutes, a format on a table in a folder.
     """
     from skyband.cli.commands import INTERRUPTED, Failure
     from skyband.errors import ConfigError
 
-    if long and key[0] in (QUERY, FORMAT):
+    if long and key[0] in (QUERY, ENGINE_KEY, FORMAT):
         raise click.BadParameter(f"goes with ROLE/NAME: a {key[0]} has one form of checks", param_hint="'--long'")
     if engine != "local" and key[0] != QUERY:
         raise click.BadParameter("goes with query/KIND: a backend never sees an engine", param_hint="'--engine'")
-    verify_backend, verify_query, verify_format = _runners()
+    verify_backend, verify_query, verify_others = _runners()
     reports: list[Any] = []
 
     def tick(result: Any) -> None:
@@ -42,12 +43,12 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
     try:
         if key[0] == QUERY:
             report = verify_query(key[1], progress=tick, distribution=distribution, engine=engine)
-        elif key[0] == FORMAT:
-            report = verify_format(key[1], progress=tick, distribution=distribution)
+        elif key[0] in verify_others:
+            report = verify_others[key[0]](key[1], progress=tick, distribution=distribution)
         else:
             report = verify_backend(*key, progress=tick, distribution=distribution, long=long)
     except ConfigError as error:
-        raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND|format/NAME'") from error
+        raise click.BadParameter(str(error), param_hint="'ROLE/NAME|query/KIND|engine/NAME|format/NAME'") from error
     except KeyboardInterrupt:
         click.echo(f"\ninterrupted after {len(reports)} checks", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
@@ -60,10 +61,11 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
 
 
 def _runners() -> Any:
-    """What verifies a backend, a query and a format."""
+    """What verifies a backend, a query, and by their names others."""
     from skyband.cli.commands import Failure
 
     try:
+        from skyband_specs.engines import verify_engine
         from skyband_specs.formats import verify_format
         from skyband_specs.queries import verify_query
         from skyband_specs.runner import verify
@@ -71,4 +73,4 @@ def _runners() -> Any:
         if (error.name or "").partition(".")[0] != "skyband_specs":
             raise
         raise Failure("the checks are a distribution of their own: pip install skyband-specs") from error
-    return verify, verify_query, verify_format
+    return verify, verify_query, {ENGINE_KEY: verify_engine, FORMAT: verify_format}

@@ -131,7 +131,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "for engines and jobs": (
         "skyband.cli.json_lines", "skyband.cli.streams", "skyband.columns.arrow_normalization",
         "skyband.columns.compact_frames", "skyband.columns.dictionaries", "skyband.engines.engine",
-        "skyband.engines.local", 
+        "skyband.engines.local",
         "skyband.memory_limit", "skyband.operator.bad_rows", "skyband.operator.logged_batch",
         "skyband.operator.metrics", "skyband.operator.resharding", "skyband.operator.shard",
         "skyband.operator.static_broadcast_table", "skyband.queries.grouping_sets", "skyband.registry.homes",

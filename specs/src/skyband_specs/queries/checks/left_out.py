@@ -78,7 +78,7 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
     def law(rows: pa.Table) -> None:
         hostile = np.isin(np.arange(len(rows)), [1, len(rows) // 2, len(rows) - 2])
         without = case.answers(rows.filter(pa.array(~hostile)), query=counted)
-        for name, holed in _with_hostile_values(rows, hostile, case.query().columns):
+        for name, holed in with_hostile_values(rows, hostile, case.query().columns):
             if not _is_refused(case, holed):
                 continue
             aside: list[pa.RecordBatch] = []
@@ -111,7 +111,7 @@ def check_rows_that_a_query_takes_are_refused_by_no_backend(case: QueryCase) -> 
 
     def law(rows: pa.Table) -> None:
         hostile = np.isin(np.arange(len(rows)), [1, len(rows) // 2, len(rows) - 2])
-        for name, holed in _with_hostile_values(rows, hostile, case.query().columns):
+        for name, holed in with_hostile_values(rows, hostile, case.query().columns):
             if name == counted.time or _is_refused(case, holed):
                 continue
             run = case.run(rows, counted)
@@ -144,7 +144,7 @@ def _is_refused(case: QueryCase, rows: pa.Table) -> bool:
     return False
 
 
-def _with_hostile_values(rows: pa.Table, places: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, pa.Table]]:
+def with_hostile_values(rows: pa.Table, places: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, pa.Table]]:
     """The rows with each value that a column can hold and no query expects, at these places, in each column in turn."""
     for name in names:
         kind = rows.schema.field(name).type

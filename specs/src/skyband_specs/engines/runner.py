@@ -1,0 +1,70 @@
+"""The runner: every check of engines on one of them, without pytest."""
+
+from collections.abc import Callable, Iterable
+
+from skyband.errors import ConfigError, Problem
+from skyband.registry import installed
+from skyband.registry.discovery import cause
+
+from skyband_specs.engines.cases import SORTS, cases, some_cases
+from skyband_specs.engines.check import ANSWERS, KILLS, EngineCheck
+from skyband_specs.engines.checks import CHECKS
+from skyband_specs.engines.trial import EngineCase, EngineSubject, EngineTrial
+from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
+
+Progress = Callable[[Result], None]
+_KILLED = 2
+"""Queries of each sort that are killed: each in processes of its own."""
+
+
+def verify_engine(name: str, progress: Progress | None = None, distribution: str | None = None) -> Report:
+    """Run every check on an installed engine; `progress` is called with each result as it comes.
+
+    Raises ConfigError or PluginError where there is no such engine, or nothing tries it.
+    """
+    installed().load_engine(name, distribution)
+    info = installed().engine(name, distribution).info
+    return verify_engine_subject(EngineSubject(info.key, info.factory, info.trial), progress)
+
+
+def verify_engine_subject(
+    subject: EngineSubject, progress: Progress | None = None, checks: Iterable[EngineCheck] | None = None
+) -> Report:
+    """Run every check (or those given) on an engine that need not be installed.
+
+    Raises ConfigError where no family of queries is installed to try it on.
+    """
+    if not any(map(cases, SORTS)):
+        message = "no query is installed to try an engine on: pip install skyband-distinct"
+        raise ConfigError(Problem("engine", message))
+    trial, results = subject.trials(), []
+    for check in CHECKS if checks is None else checks:
+        results.append(_run(check, trial))
+        if progress is not None:
+            progress(results[-1])
+    return Report(subject.name, tuple(results))
+
+
+def _run(check: EngineCheck, trial: EngineTrial) -> Result:
+    if not check.says_something_of(trial):
+        return Result(check.name, check.group, NOT_APPLICABLE, "another process: the engine begins no run in this one")
+    choose = cases if check.group == ANSWERS else some_cases
+    most = _KILLED if check.group == KILLS else trial.most
+    tried = [case for sort in check.sorts for case in choose(sort)[:most]]
+    if not tried:
+        return Result(check.name, check.group, NOT_APPLICABLE, f"no query {' or '.join(check.sorts)} is installed")
+    for case in tried:
+        reason = _failure(check, trial, case)
+        if reason is not None:
+            return Result(check.name, check.group, FAILED, f"{case.name}: {reason}")
+    return Result(check.name, check.group, PASSED)
+
+
+def _failure(check: EngineCheck, trial: EngineTrial, case: EngineCase) -> str | None:
+    try:
+        check(trial, case)
+    except AssertionError as error:
+        return str(error)
+    except (Exception, SystemExit) as error:  # whatever an engine raises is a failure to report, not to die of
+        return cause(error)
+    return None

@@ -1,0 +1,1 @@
+"""Skyband's queries in threads, each with groups of its own."""
