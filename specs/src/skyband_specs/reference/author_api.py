@@ -27,6 +27,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.roles.answering_reader": ("AnsweringReader",),
     "skyband_distinct.sketch_reader": ("SketchReader",),
     "skyband_totals.top_reader": ("TopReader", "Ranking"),
+    "skyband.states.coverage": ("Coverage",),
     "skyband.states.question": ("Question",),
     "skyband.states.state": ("State",),
     "skyband.states.object_names": ("extra_arrays", "together"),
@@ -111,7 +112,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.roles.window", "skyband.snapshot",
     ),
     "states": (
-        "skyband.states.asking", "skyband.states.coverage", "skyband.states.readers", "skyband.states.since_or_last",
+        "skyband.states.asking", "skyband.states.readers", "skyband.states.since_or_last",
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.cli.paths", "skyband.config.redaction",
