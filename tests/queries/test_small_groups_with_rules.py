@@ -10,7 +10,6 @@ from rules_oracle import LONGEST, SECOND, Rule, resumed
 from skyband.engines.local import LocalRun
 from skyband.errors import SkybandError
 from skyband.groups.small_groups.windows_in_time import SmallTimeWindows
-from skyband.operator.operator import Operator
 from skyband.queries import make_query
 from skyband.rules import small_groups_with_rules
 from skyband.rules.rules_in_force import Rules
@@ -175,28 +174,6 @@ def test_small_groups_are_in_the_table_and_large_ones_are_not(monkeypatch):
         at_most(4, monkeypatch)
         _, state = played(case, [(None, [Rule("a", 4, 4, 1)], rows)])
         assert (len(state["small_groups.group"]), len(state["processors.key"])) == (1, 1), case
-
-
-@pytest.mark.parametrize("case", ["top-k-workload", "heavy-hitters", "quantiles", "distinct-count"])
-def test_states_of_a_processor_each_are_gone_on_with(case, monkeypatch):
-    """As they were written before rules had a table."""
-    frame, backend, changes, options = CASES[case]
-    rows, steps = frame.scenario(7, 60)
-    at_most(0, monkeypatch)
-    run, pieces = frame.started(**{"backend": backend, **changes}), []
-    for number, (_, rules, batch) in enumerate(steps):
-        if rules:
-            run.broadcast(frame.rules_table(rules))
-        if number == 3:
-            state = run.operator.snapshot()
-            at_most(512, monkeypatch)
-            operator = Operator(run.operator.query, run.operator.bindings, run.operator.schema)
-            run = LocalRun(operator)
-            run.restore(state)
-        pieces.append(run.push(frame.batch_of(batch)))
-    got = frame.plain(pa.Table.from_batches([*pieces, run.finish()]))
-    assert set(got) == frame.expected(rows, steps, **options)
-    assert run.operator.groups._small_groups._entries.entries
 
 
 def test_a_silence_is_asked_at_the_moments_of_its_rows_alone(monkeypatch):
