@@ -1,6 +1,9 @@
 """Core without a family beside it: it lists nothing, and says what to install."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,16 @@ def test_a_job_and_its_checkpoint_say_which_plugin_their_query_lacks(site, tmp_p
 def test_a_command_and_a_role_say_which_plugin_brings_them(site, arguments, missing, home):
     ran = site.run(*arguments, SKYBAND_PLUGINS="skyband")
     assert ran.returncode and missing in ran.stderr and f"it comes with {home}: pip install {home}" in ran.stderr
+
+
+@pytest.mark.parametrize(("command", "home"), [("run", "skyband-jobs"), ("savepoint", "skyband-spark")])
+def test_a_command_of_jobs_or_spark_says_which_distribution_brings_it(command, home):
+    without = "from skyband.registry import discovery; discovery.TOOLS = (); from skyband.__main__ import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", without, command, "job.toml"], capture_output=True, text=True, check=False,
+        env={**os.environ, "SKYBAND_PLUGINS": "skyband"},
+    )  # fmt: skip
+    assert ran.returncode and f"no command {command!r}; it comes with {home}: pip install {home}" in ran.stderr
 
 
 def test_help_says_where_the_command_to_begin_with_comes_from(site):

@@ -1,9 +1,11 @@
 """Functions and processors on their way to the executors: opened there only where the same code is installed."""
 
 from collections.abc import Callable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
 from attrs import frozen
+from skyband.registry import installed
 from skyband.version import __version__
 
 from skyband_spark.frames import executor_version_check
@@ -39,7 +41,8 @@ def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
 
     Without the seal a worker that lacks Skyband would fail while unpickling, with an error about some module.
     """
-    modules = {"skyband": (__version__, "skyband")}
+    modules = {"skyband": (__version__, "skyband"), "skyband-spark": (_own_version(), "skyband_spark")}
+    modules |= _of_the_query(plan)
     for binding in plan.bindings.values():
         modules[binding.distribution] = binding.version, binding.info.factory.partition(":")[0]
     builds = {module.partition(".")[0] for _, module in modules.values()}
@@ -50,3 +53,21 @@ def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
     }
     wrapped: Any = _PickledWithVersions(payload, made_with)
     return wrapped
+
+
+def _own_version() -> str:
+    """That of this distribution, which need not be core's."""
+    try:
+        return version("skyband-spark")
+    except PackageNotFoundError:  # code on a path without metadata
+        return __version__
+
+
+def _of_the_query(plan: ShardedPlan) -> dict[str, tuple[str, str]]:
+    """The distribution that brings the query, its version and package; none of a class that no plugin brings."""
+    package = type(plan.query).__module__.partition(".")[0]
+    return {
+        entry.distribution: (entry.version, package)
+        for entry in installed().query_listing()
+        if entry.info.kind == plan.query.kind and entry.info.factory.partition(".")[0] == package
+    }
