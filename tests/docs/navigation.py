@@ -11,8 +11,9 @@ BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 GUIDES = (
     "idea.md", "questions.md", "recipes.md", "testing.md", "choose.md", "plots.md", "states.md", "savepoints.md",
     "changes.md", "leaderboard.md", "deduplicate.md", "latencies.md", "cluster.md", "platforms.md", "scale.md",
-    "raw.md", "sources.md", "time.md", "faults.md", "watching.md", "writing.md", "writing-queries.md",
-    "writing-roles.md", "writing-formats.md",
+    "raw.md", "sources.md", "time.md", "faults.md", "watching.md",
+    "how-it-works.md", "writing.md", "writing-queries.md",
+    "writing-roles.md", "writing-formats.md", "writing-engines.md",
     "hooks.md", "conformance.md", "plugins.md", "policy.md",
 )  # fmt: skip
 
