@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from skyband.errors import ConfigError, Problem
 from skyband.registry import installed
-from skyband.registry.discovery import cause
+from skyband.registry.module_import import cause
 
 from skyband_specs.engines.cases import SORTS, cases, some_cases
 from skyband_specs.engines.check import ANSWERS, KILLS, EngineCheck
