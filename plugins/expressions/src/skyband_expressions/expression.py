@@ -5,8 +5,10 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 from attrs import field, frozen
+from skyband.columns.keyed_frames import decoded
 from skyband.errors import InputError
 
+from skyband_expressions.failing_rows import failing_rows, failing_values
 from skyband_expressions.spark_types import is_number, is_time
 from skyband_expressions.syntax import Call, Name, Tree, UnknownExpressionError, names_in
 
@@ -94,6 +96,21 @@ class Expression:
             row = _first_failing(tree, batch)
             raise InputError(self.text, _message(error, tree, batch.slice(row, 1)), row) from error
 
+    def failing(self, batch: pa.RecordBatch) -> list[InputError]:
+        """What is wrong with each row that has no value, ascending."""
+        if self.column is not None:
+            return []
+        tree = _argument(self.tree) if self.generator is not None else self.tree
+        if len(self.columns) == 1:
+            (name,) = self.columns
+            column = decoded(batch.column(name))
+            failing = failing_values(
+                column, lambda part: _evaluated(tree, pa.RecordBatch.from_arrays([part], names=[name]))
+            )
+        else:
+            failing = failing_rows(len(batch), lambda begin, end: _evaluated(tree, batch.slice(begin, end - begin)))
+        return [InputError(self.text, _as_sentence(error), row) for row, error in failing]
+
 
 def _argument(tree: Tree) -> Tree:
     assert isinstance(tree, Call)
@@ -128,6 +145,10 @@ def _message(error: Exception, tree: Tree, row: pa.RecordBatch) -> str:
         _evaluated(tree, row)
     except (ValueError, pa.ArrowInvalid) as own:
         error = own
+    return _as_sentence(error)
+
+
+def _as_sentence(error: Exception) -> str:
     message = " ".join(str(error).split())
     return {"divide by zero": "division by zero", "overflow": "the result does not fit its type"}.get(message, message)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,12 +10,12 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from attrs import frozen
-from skyband.columns.arrow_normalization import check_whole, no_rows
-from skyband.columns.dictionaries import concatenated
-from skyband.columns.keyed_frames import plain_type
+from skyband.columns.arrow_normalization import check_whole
+from skyband.columns.keyed_frames import decoded, plain_type
 from skyband.errors import InputError
+from skyband_expressions.failing_rows import failing_values
 
-from skyband_jobs.files.refused_rows import RefusedRows, readable_rows
+from skyband_jobs.files.refused_rows import RefusedRows, without_rows
 from skyband_jobs.files.store_paths import StorePath
 
 _BATCH = 100_000
@@ -106,8 +107,19 @@ def read(
         except InputError:
             if refused is None:
                 raise
-            pieces = readable_rows(batch, lambda rows, _: _as_schema(rows, schema, dictionaries), refused.unread)
-            yield concatenated(pieces) if pieces else no_rows(schema)
+            readable = without_rows(batch, _failing(batch, schema), refused.unread)
+            yield _as_schema(readable, schema, dictionaries)
+
+
+def _failing(batch: pa.RecordBatch, schema: pa.Schema) -> dict[int, InputError]:
+    """What is wrong with each row that has a value of another type."""
+    errors: dict[int, InputError] = {}
+    for name, column in zip(batch.schema.names, map(decoded, batch.columns), strict=True):
+        convert = partial(_converted, field=schema.field(name))
+        for row, error in failing_values(column, convert):
+            assert isinstance(error, InputError)
+            errors.setdefault(row, error)
+    return errors
 
 
 def _as_schema(batch: pa.RecordBatch, schema: pa.Schema, dictionaries: bool) -> pa.RecordBatch:
@@ -189,8 +201,10 @@ def _column(column: Any, field: Any, rows: int, dictionaries: bool) -> Any:
         return pa.nulls(rows, field.type)
     if column.type == field.type or (dictionaries and plain_type(column.type) == field.type):
         return column
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    return _converted(column.dictionary_decode() if pa.types.is_dictionary(column.type) else column, field)
+
+
+def _converted(column: Any, field: Any) -> Any:
     try:
         return column.cast(field.type)
     except pa.ArrowInvalid as error:

@@ -13,10 +13,10 @@ from attrs import define, field
 from skyband.errors import InputError
 
 from skyband_jobs.files.csv_dialect import Dialect, dialect_of
-from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
+from skyband_jobs.files.refused_rows import Records, RefusedRows, middle_line, readable_records
 from skyband_jobs.files.spark_ddl import ZONE
 from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8, without_lines
-from skyband_jobs.files.text_values import as_read, typed
+from skyband_jobs.files.text_values import as_read, typed, typed_where_right
 from skyband_jobs.files.utf8 import check_utf8, refuse_bytes
 from skyband_jobs.job.model import Source
 from skyband_jobs.kernels.record_boundaries import csv_records
@@ -61,7 +61,13 @@ def read_csv(
         return
     places = file.places(columns.names, schema)
     for block in file.records():
-        yield readable_records(block, columns, lambda part: file.parsed(part, columns, places), file.middle, refused)
+        if refused is None:
+            yield file.parsed(block, columns, places)
+        else:
+            records = Records(file.middle, file.bounds)
+            yield readable_records(
+                block, columns, lambda part: file.parsed_where_right(part, columns, places), records, refused
+            )
 
 
 def read_csv_texts(
@@ -211,25 +217,60 @@ class CsvFile:
             return pa.schema([(name, _kind(kind)) for name, kind in zip(self.names, table.schema.types, strict=True)])
         return pa.schema([(name, pa.string()) for name in self.names])
 
+    def bounds(self, data: bytes, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Where the records of these numbers, ascending, begin and end; lines of comments before one begin it.
+
+        O(bytes).
+        """
+        text, *marks = self._marked(data)
+        bounds, end, number = list[tuple[int, int]](), 0, 0
+        for row in rows:
+            for most in filter(None, (row - number, 1)):
+                begin = end
+                length, records, _ = csv_records(text[begin:], *marks, self.dialect.multi_line, most, _NO_COMMENTS)
+                end = begin + int(length) if records == most else len(data)
+            number = row + 1
+            bounds.append((begin, end))
+        return bounds
+
     def parsed(self, block: Block, columns: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
+        return self.parsed_where_right(block, columns, places)[0]
+
+    def parsed_where_right(
+        self, block: Block, columns: pa.Schema, places: Sequence[int]
+    ) -> tuple[pa.RecordBatch, list[InputError]]:
+        """A block's rows, and what is wrong with each other, by its place among all, where `refused` takes those.
+
+        Raises InputError with the line, or the row, that cannot be read.
+        """
         if self._may_be_broken and self._is_quoted(block.data):
             _, _, opened = self._scan(block.data, _ALL)
             if opened >= 0:
                 raise self._unclosed(block, opened)
         if not self._as_text:
             try:
-                batch = self._typed(block, columns, places, self._kinds(columns))
-                if not _is_doubtful(batch, block.data):
-                    return batch
+                texts = self._texts(block, columns, places, self._kinds(columns))
+                if not _is_doubtful(texts, block.data):
+                    return self._where_right(block, texts, columns)
             except pa.ArrowInvalid as error:
                 if "parse error" in str(error):
                     raise self._not_read(block, error) from error
                 self._as_text = True
         try:
-            return self._typed(block, columns, places, [pa.string()] * len(columns))
+            return self._where_right(block, self._texts(block, columns, places, [pa.string()] * len(columns)), columns)
         except pa.ArrowInvalid as error:
             raise self._not_read(block, error) from error
+
+    def _where_right(
+        self, block: Block, texts: pa.RecordBatch, columns: pa.Schema
+    ) -> tuple[pa.RecordBatch, list[InputError]]:
+        try:
+            return self._of_types(block, texts, columns), []
+        except InputError:
+            if self.refused is None:
+                raise
+        return typed_where_right(texts, columns, self.dialect.formats)
 
     def parsed_as_read(self, data: bytes, fields: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
         """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
@@ -248,8 +289,14 @@ class CsvFile:
         return [text or "" for row in values[:1] for text in row.values()]
 
     def _typed(self, block: Block, columns: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
+        return self._of_types(block, self._texts(block, columns, places, kinds), columns)
+
+    def _texts(self, block: Block, columns: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
         table = self._parse(block, kinds, places).rename_columns(columns.names)
         (batch,) = table.combine_chunks().to_batches()
+        return batch
+
+    def _of_types(self, block: Block, batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
         try:
             return typed(batch, columns, self.dialect.formats)
         except InputError as error:

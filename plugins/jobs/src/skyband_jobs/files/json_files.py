@@ -1,6 +1,7 @@
 """JSON files read with Arrow, block by block, once each line is known to be an object: others can end the process."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from skyband.errors import InputError, Problem
 
 from skyband_jobs.files.csv_dialect import text_options
 from skyband_jobs.files.json_spelling import spelt
-from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
+from skyband_jobs.files.refused_rows import LINES as LINE_RECORDS
+from skyband_jobs.files.refused_rows import RefusedRows, line_bounds, readable_records
 from skyband_jobs.files.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
-from skyband_jobs.files.text_values import as_read, typed
+from skyband_jobs.files.text_values import as_read, typed, typed_where_right
 from skyband_jobs.files.utf8 import refuse_bytes
 from skyband_jobs.files.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
 from skyband_jobs.job.model import Source
@@ -92,6 +94,8 @@ _SAID = {
     TOO_DEEP: f"holds a JSON object of more than {MOST_NESTED:,} levels",
 }
 _REMEDY = "write one object a line, as jq -c . does"
+_PIECE = 1 << 15
+"""Bytes of lines of which single ones are looked for that cannot be read."""
 _MULTI_LINE = "of an array, or an object over several lines, set source.options = { multiLine = true }"
 
 OPTIONS = ("multiLine", *TIME_OPTIONS, *ENCODING_OPTIONS)
@@ -175,14 +179,64 @@ def read_json(
     """
     _check_maps(columns)
 
-    def parse(block: Block) -> pa.RecordBatch:
-        if not block.data.strip():
-            return no_rows(columns)
-        rows = _parsed(path, block, columns, form, refused is None).combine_chunks().to_batches()
-        return typed(rows[0], columns, form.formats) if rows else no_rows(columns)
+    def parse(block: Block) -> tuple[pa.RecordBatch, list[InputError]]:
+        errors = list[InputError]()
+        try:
+            table = _parsed(path, block, columns, form, refused is None)
+        except InputError:
+            if refused is None or len(block.data) > _PIECE or not is_utf8(block.data):
+                raise
+            data, errors = _without_other_lines(path, block.data, columns)
+            table = _parsed(path, Block(data, block.line), columns, form, False) if data else pa.table([])
+        rows = table.combine_chunks().to_batches()
+        try:
+            return (typed(rows[0], columns, form.formats) if rows else no_rows(columns)), errors
+        except InputError:
+            if refused is None:
+                raise
+        batch, wrong = typed_where_right(rows[0], columns, form.formats)
+        places = np.delete(np.arange(len(rows[0]) + len(errors)), [error.row or 0 for error in errors])
+        errors += [InputError(error.argument, error.message, int(places[error.row])) for error in wrong]
+        return batch, sorted(errors, key=lambda error: error.row or 0)
 
     for block in _blocks(path, form, within):
-        yield readable_records(block, columns, parse, middle_line, refused)
+        yield parse(block)[0] if refused is None else readable_records(block, columns, parse, LINE_RECORDS, refused)
+
+
+def _without_other_lines(path: Path, data: bytes, columns: pa.Schema) -> tuple[bytes, list[InputError]]:
+    """Lines without those that Arrow refuses by their number, or that are no objects, and what is wrong with each.
+
+    O(bytes) for each of those.
+    """
+    plain, spelt_out = line_bounds(data), spelt(data, columns)
+    bounds = line_bounds(spelt_out)
+    data, bounds = (spelt_out, bounds) if len(bounds) == len(plain) else (data, plain)
+    begins = [begin for begin, _ in bounds]
+    lines, errors, first = list[bytes](), list[InputError](), 0
+    while first < len(begins):
+        rest = data[begins[first] :]
+        row = len(begins)
+        try:
+            _check_objects(rest)
+            _as_arrow(rest, _as_parsed(columns))
+        except NoObjectError as error:
+            row = bisect_right(begins, begins[first] + error.place) - 1
+            errors.append(InputError(str(path), str(error), row))
+        except pa.ArrowInvalid as error:
+            message, number = _message_and_row(error)
+            if number is None:  # where it stands is found by halving
+                lines.append(rest)
+                break
+            row = first + number
+            errors.append(InputError(str(path), f"{message}{_number_remedy(message, columns)}", row))
+        lines.append(data[begins[first] : begins[row] if row < len(begins) else len(data)])
+        first = row + 1
+    return b"".join(lines), errors
+
+
+def _message_and_row(error: pa.ArrowInvalid) -> tuple[str, int | None]:
+    message, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
+    return message.removeprefix("JSON parse error: ").rstrip("."), None if row is None else int(row)
 
 
 def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = LINES) -> pa.RecordBatch | None:
@@ -239,12 +293,11 @@ def _parsed(
         hint = "" if form.multi_line else f"; {_MULTI_LINE}"
         raise InputError(str(path), f"line {block.line_at(_begin(block, error.place))} {error}{hint}") from error
     except pa.ArrowInvalid as error:
-        message, row = _ROW.fullmatch(" ".join(str(error).split())).groups()  # type: ignore[union-attr]
-        message = message.removeprefix("JSON parse error: ").rstrip(".")
-        if row is None and columns is not None:
+        message, row = _message_and_row(error)
+        if row is None and columns is not None and (first_of_file or b"\n" not in block.data.strip()):
             row, name = _first_other(block.data, columns)
             message = f"column {name!r}: {message}"
-        line = "" if row is None else f"line {_line(block, int(row))}: "
+        line = "" if row is None else f"line {_line(block, row)}: "
         raise InputError(str(path), f"{line}{message}{_number_remedy(message, columns)}") from error
 
 
@@ -307,16 +360,24 @@ def _check_maps(columns: pa.Schema) -> None:
 
 
 def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
-    what, place = json_lines(np.frombuffer(lines, np.uint8))
-    if what != FINE:
-        raise NoObjectError(what, place)
-    parsed_schema = None if columns is None else pa.schema([(field.name, as_read(field.type)) for field in columns])
+    _check_objects(lines)
     try:
-        return _as_arrow(lines, parsed_schema)
+        return _as_arrow(lines, None if columns is None else _as_parsed(columns))
     except pa.ArrowInvalid as error:
         if columns is None:
             return _mixed(lines, error)
-    return _as_arrow(spelt(lines, columns), parsed_schema)
+    return _as_arrow(spelt(lines, columns), _as_parsed(columns))
+
+
+def _check_objects(lines: bytes) -> None:
+    what, place = json_lines(np.frombuffer(lines, np.uint8))
+    if what != FINE:
+        raise NoObjectError(what, place)
+
+
+def _as_parsed(columns: pa.Schema) -> pa.Schema:
+    """The types in which Arrow reads them."""
+    return pa.schema([(field.name, as_read(field.type)) for field in columns])
 
 
 def _mixed(lines: bytes, error: pa.ArrowInvalid) -> pa.Table:

@@ -39,7 +39,12 @@ class Block:
     def line_at(self, place: int) -> int:
         """The number of the line that byte `place` is in. O(bytes of the file before its range): for errors only."""
         before = 0 if self.range is None else self.range.lines_before()
-        return before + self.line + (self.data if self.text is None else self.text).count(b"\n", 0, place)
+        return before + self.line + self.source.count(b"\n", 0, place)
+
+    @property
+    def source(self) -> bytes:
+        """What the file has there, byte for byte."""
+        return self.data if self.text is None else self.text
 
     def split(self, place: int) -> "tuple[Block, Block]":
         """Its records before byte `place`, and the others, whose lines are those of the file. O(bytes)."""

@@ -14,7 +14,7 @@ from skyband_jobs.files.csv_dialect import dialect_of, dialect_problems, text_op
 from skyband_jobs.files.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
 from skyband_jobs.files.json_files import OPTIONS as JSON_OPTIONS
 from skyband_jobs.files.json_files import form_of, form_problems, json_ends, json_schema_of, read_json, read_json_texts
-from skyband_jobs.files.refused_rows import RefusedRows, middle_line, readable_records
+from skyband_jobs.files.refused_rows import LINES, RefusedRows, readable_records
 from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8
 from skyband_jobs.files.text_encodings import encoding_of, encoding_problems, is_compressed
 from skyband_jobs.files.utf8 import refuse_bytes
@@ -33,13 +33,13 @@ def read_lines(
     Raises InputError at the first that cannot be read, unless `refused` takes those.
     """
 
-    def parse(block: Block) -> pa.RecordBatch:
+    def parse(block: Block) -> tuple[pa.RecordBatch, list[InputError]]:
         if not is_utf8(block.data):
             refuse_bytes(path, block, refused is None)
-        return pa.RecordBatch.from_arrays([lines_of(block.data)] * len(columns), schema=columns)
+        return pa.RecordBatch.from_arrays([lines_of(block.data)] * len(columns), schema=columns), []
 
     for block in blocks(path, lambda data: data.rfind(b"\n") + 1, within=within):
-        yield readable_records(block, columns, parse, middle_line, refused)
+        yield parse(block)[0] if refused is None else readable_records(block, columns, parse, LINES, refused)
 
 
 def lines_of(data: bytes) -> pa.Array:

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.errors import InputError
 from skyband_expressions.bound import EvaluationError
+from skyband_expressions.failing_rows import failing_values
 from skyband_expressions.spark_types import INSTANT, is_float
 from skyband_expressions.text_casts import floats, from_text
 from skyband_expressions.time_formats import formatted
@@ -20,6 +23,21 @@ def typed(batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLA
     return pa.RecordBatch.from_arrays(
         [_cast(batch.column(field.name), field, formats) for field in columns], schema=columns
     )
+
+
+def typed_where_right(
+    batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLAIN
+) -> tuple[pa.RecordBatch, list[InputError]]:
+    """The rows whose values are of their types, as `typed` gives them, and what is wrong with each other, ascending."""
+    errors: dict[int, InputError] = {}
+    for field in columns:
+        column = batch.column(field.name)
+        if column.type != field.type:
+            failing = failing_values(column, partial(_converted, kind=field.type, formats=formats))
+            errors = {row: _not_of_type(column, row, field, str(error), formats) for row, error in failing} | errors
+    rows = sorted(errors)
+    right = np.delete(np.arange(len(batch)), rows)
+    return typed(batch.take(pa.array(right)), columns, formats), [errors[row] for row in rows]
 
 
 def as_read(kind: Any, formats: ValueFormats = PLAIN) -> Any:
@@ -78,9 +96,13 @@ def _cast(column: Any, field: Any, formats: ValueFormats) -> Any:
     except _FAULTS as error:
         row = _first_other(column, field.type, formats)
         fault = _fault_of(column.slice(row, 1), field.type, formats)
-        message = fault.partition(" as a scalar of")[0]
-        remedy = _remedy(column[row].as_py(), field, formats) if formats.place else ""
-        raise InputError(field.name, f"cannot be read as {field.type}: {message}{remedy}", row) from error
+        raise _not_of_type(column, row, field, fault, formats) from error
+
+
+def _not_of_type(column: Any, row: int, field: Any, fault: str, formats: ValueFormats) -> InputError:
+    message = fault.partition(" as a scalar of")[0]
+    remedy = _remedy(column[row].as_py(), field, formats) if formats.place else ""
+    return InputError(field.name, f"cannot be read as {field.type}: {message}{remedy}", row)
 
 
 def _fault_of(value: Any, kind: Any, formats: ValueFormats) -> str:

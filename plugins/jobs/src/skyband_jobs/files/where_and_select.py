@@ -8,14 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import evolve, frozen
-from skyband.columns.arrow_normalization import no_rows
-from skyband.columns.dictionaries import concatenated
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, InputError, Problem
 from skyband_expressions.expression import Expression, exploded, parse_column, parse_condition
 from skyband_expressions.syntax import UnknownExpressionError
 
-from skyband_jobs.files.refused_rows import RefusedRows, readable_rows
+from skyband_jobs.files.refused_rows import RefusedRows, without_rows
 from skyband_jobs.job.model import Source
 
 _INSTEAD = "; use --engine spark"
@@ -145,16 +143,14 @@ class Shape:
             if refused is None:
                 raise
         places = np.arange(len(batch)) if selected is None else selected
-
-        def shaped(rows: pa.RecordBatch, first: int) -> tuple[pa.RecordBatch, Any]:
-            return self._shaped(rows, places[first : first + len(rows)], schema)
-
-        pieces = readable_rows(batch, shaped, refused.shaped)
-        for number, row in enumerate(refused.shaped):  # an element by the row whose list it is in
-            refused.shaped[number] = evolve(row, place=int(places[row.place]))
-        if not pieces:
-            return no_rows(schema), places[:0]
-        return concatenated([rows for rows, _ in pieces]), np.concatenate([stood for _, stood in pieces])
+        if self.where is not None:
+            batch, places = _without_failing([self.where], batch, places, refused)
+            rows = pc.indices_nonzero(self.where.evaluate(batch).fill_null(False)).to_numpy().astype("int64")
+            batch, places = batch.take(pa.array(rows)), places[rows]
+        expressions = {one.name: _expression(one) for one in self.select or () if one.expression is not None}
+        needed = [one for name, one in expressions.items() if name in schema.names or one.generator is not None]
+        batch, places = _without_failing(needed, batch, places, refused)
+        return evolve(self, where=None)._shaped(batch, places, schema)
 
     def _shaped(self, batch: pa.RecordBatch, selected: Any, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
         """The rows, or elements of `explode`, that stood at `selected`, as `apply` gives them."""
@@ -218,6 +214,18 @@ def _missing(expression: Expression, source: pa.Schema) -> tuple[str, bool] | No
     if name is None:
         return None
     return no_column(name, source), name.casefold() in {other.casefold() for other in source.names}
+
+
+def _without_failing(
+    expressions: Sequence[Expression], batch: pa.RecordBatch, places: Any, refused: RefusedRows
+) -> tuple[pa.RecordBatch, Any]:
+    """The rows that stood at `places` without those for which an expression fails, which go to `refused`."""
+    for expression in expressions:
+        errors = {error.row or 0: error for error in expression.failing(batch)}
+        if errors:
+            batch = without_rows(batch, errors, refused.shaped, places)
+            places = np.delete(places, [*errors])
+    return batch, places
 
 
 def _evaluated(expression: Expression, place: str, batch: pa.RecordBatch, selected: Any) -> pa.Array:
