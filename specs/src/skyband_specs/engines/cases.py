@@ -62,7 +62,8 @@ def _by_rules(case: QueryCase) -> Iterator[EngineCase]:
         return
     keys = {name: value for name, value in case.example.keys.items() if name not in ("queries", "k", "share")}
     keys |= {"longest": "1 minute", "by": [GROUP], **({"windows": []} if "windows" in keys else {})}
-    for more, columns in (({}, {}), ({"most": _MOST}, {"k": [1, _MOST, 2]})):
+    columns = {"k": [1, _MOST, 2]}
+    for more in ({}, {"most": _MOST}):
         rows = _in_groups(case.rows)
         try:
             only_keys = evolve(case, example=evolve(case.example, keys=keys | more))
@@ -70,7 +71,14 @@ def _by_rules(case: QueryCase) -> Iterator[EngineCase]:
             bindings = bind(query, rows.schema)
         except ConfigError:
             continue
-        yield EngineCase(f"{only_keys} {RULES}", query, bindings, rows, _CUTS, pa.table({**_RULES, **columns}))
+        yield EngineCase(
+            f"{only_keys} {RULES}",
+            query,
+            bindings,
+            rows,
+            _CUTS,
+            pa.table({**_RULES, **(columns if "most" in keys | more else {})}),
+        )
         return
 
 
