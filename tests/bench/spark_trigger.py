@@ -31,6 +31,7 @@ from skyband import spark
 from skyband.text_tables import table
 from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA
 from skyband_spark.frames.worker import worker_mapper
+from skyband_spark.program import plan_of
 
 QUERY = {**FAMILIES["distinct-count"].query, "every": "10 seconds"}
 BATCHES = 4
@@ -57,7 +58,7 @@ def skyband(source: Any) -> Any:
 
 
 def counter(source: Any) -> Any:
-    plan = spark.plan_of(source, QUERY, shards=1)
+    plan = plan_of(source, QUERY, shards=1)
     packed = source.select(*plan.query.columns).mapInArrow(
         worker_mapper(plan, plan.to_shuffle_rows), from_arrow_schema(SHUFFLE_SCHEMA)
     )

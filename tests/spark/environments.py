@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from importlib.metadata import distribution
 from pathlib import Path
 
-OURS = ("skyband", "skyband-distinct", "skyband-panes")
+OURS = ("skyband", "skyband-expressions", "skyband-jobs", "skyband-spark", "skyband-distinct", "skyband-panes")
 
 
 def make_environment(folder: Path, changed: Mapping[str, str | None] | None = None) -> Path:
@@ -41,7 +41,7 @@ def _copy(name: str, version: str, site: Path) -> None:
     info = site / f"{package}-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
-    (info / "entry_points.txt").write_text(distribution(name).read_text("entry_points.txt"))
+    (info / "entry_points.txt").write_text(distribution(name).read_text("entry_points.txt") or "")
 
 
 def pack(folder: Path, archive: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from skyband import spark
 from skyband.engines import local
+from skyband.queries import make_query
 
 from . import faults
 from .conftest import rows_of
@@ -49,7 +50,7 @@ def test_an_executor_with_other_code_says_which(session, visits, tmp_path, monke
 
 
 def test_an_executor_with_the_same_code_answers(session, visits, tmp_path, monkeypatch):
-    expected = rows_of(local.apply(visits.toArrow(), spark.make_query(faults.QUERY)).to_pylist(), ["at", "count"])
+    expected = rows_of(local.apply(visits.toArrow(), make_query(faults.QUERY)).to_pylist(), ["at", "count"])
     monkeypatch.setattr(session.sparkContext, "pythonExec", str(make_environment(tmp_path / "env")))
     assert rows_of(spark.apply(visits, faults.QUERY, shards=2).collect(), ["at", "count"]) == expected
 

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from families import DELAY, FAMILIES, WORKLOAD, events, family
-from skyband import spark
 from skyband.cli.commands import group
 from skyband.columns import keyed_frames
 from skyband.engines import local
@@ -18,6 +17,7 @@ from skyband.queries import make_query
 from skyband_spark.frames.checkpoint import read_shards
 from skyband_spark.frames.checkpoint_from_states import write_checkpoint
 from skyband_spark.frames.state_store import CHUNK
+from skyband_spark.program import plan_of
 from skyband_spark.savepoints.stream_lock import in_use
 
 from . import faults
@@ -295,7 +295,7 @@ def test_a_state_that_spark_gives_in_many_batches_comes_whole(session, tmp_path)
     items = 60_000
     rows = pa.table({"ts": pa.array(range(items), pa.timestamp("us", "UTC")), "item": range(items)})
     query = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["1 day"], "every": "1 hour"}
-    plan = spark.plan_of(session.createDataFrame(rows.slice(0, 1).to_pandas()), query, {"sketch": "exact"}, 1)
+    plan = plan_of(session.createDataFrame(rows.slice(0, 1).to_pandas()), query, {"sketch": "exact"}, 1)
     operator = plan.operator(0)
     for batch in plan.to_shuffle_rows(iter(rows.combine_chunks().to_batches())):
         for row in batch.to_pylist():

@@ -10,6 +10,7 @@ import pyspark
 import pytest
 from skyband import spark
 from skyband_spark.frames.pyspark_import_path import _home
+from skyband_spark.program import FEWER_FORKS
 
 pytestmark = pytest.mark.spark
 
@@ -29,8 +30,8 @@ def test_a_session_that_is_there_keeps_its_settings(session):
 
 
 def test_small_files_are_renamed_without_processes_where_paths_are_of_this_machine(session):
-    (manager,) = spark.FEWER_FORKS
-    ours, hadoop = spark.FEWER_FORKS[manager], session.sparkContext._jsc.hadoopConfiguration()
+    (manager,) = FEWER_FORKS
+    ours, hadoop = FEWER_FORKS[manager], session.sparkContext._jsc.hadoopConfiguration()
     here = hadoop.get("fs.defaultFS")
     assert session.conf.get(manager) == ours, "the session of all tests does not ask for it"
     session.conf.unset(manager)

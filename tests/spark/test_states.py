@@ -17,6 +17,7 @@ from skyband.errors import InputError
 from skyband_spark import states as spark_states
 from skyband_spark.frames import checkpoint as checkpoint_reader
 from skyband_spark.frames.checkpoint import read_shards
+from skyband_spark.program import plan_of
 
 pytestmark = pytest.mark.spark
 START = 1_760_000_400_000_000
@@ -320,7 +321,7 @@ def test_the_state_of_a_running_stream_is_that_of_one_micro_batch(session, files
     shards = read_shards(session, checkpoint)
     monkeypatch.undo()
     assert [(shard.number, shard.head.step) for shard in shards] == before == [(0, 1), (1, 1)]
-    plan = spark.plan_of(frame, QUERY, None, 2)
+    plan = plan_of(frame, QUERY, None, 2)
     operators = [shard.restore(plan) for shard in shards]
     assert sum(operator.progress.newest for operator in operators) == 2 * TABLE["ts"][half - 1].value
     assert [shard.head.step for shard in read_shards(session, checkpoint)] == [2, 2]

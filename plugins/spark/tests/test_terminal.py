@@ -6,13 +6,14 @@ import subprocess
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from skyband import spark, text_tables
+from skyband import text_tables
 from skyband.cli.commands import Failure, Problems
 from skyband.queries import make_query
 from skyband_jobs.job.model import Sink, Source
 from skyband_jobs.local.sink import Console
 from skyband_jobs.running.progress import Progress
 from skyband_spark import job_session as spark_session
+from skyband_spark.program import FEWER_FORKS
 from skyband_spark.warming.precompile import Warming
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x1b[2K\x9b1;1H\u202eb\x00\x7f"
@@ -154,7 +155,7 @@ def test_files_that_go_while_they_are_looked_at_are_no_fault_of_the_job(tmp_path
 def test_small_files_are_renamed_without_processes_where_all_are_on_this_machine(monkeypatch):
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
-    fewer = spark.FEWER_FORKS.items()
+    fewer = FEWER_FORKS.items()
     here = {"path": "answers", "checkpoint": "file:///checkpoint"}
     assert fewer <= spark_session.spark_defaults(job_with(here)).items()
     cluster = job_with(here, **{"spark.master": "spark://host:7077"})
