@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.errors import ConfigError
+from skyband.errors import ConfigError, InputError
 from skyband.queries import kinds
 from skyband_compare.testing import assert_answers
 from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, difference
@@ -216,7 +216,7 @@ def test_rows_and_answers_that_are_no_files_of_rows_are_refused_by_name(folder):
         assert_answers("job.toml", "rows.txt", "counts.csv")
     with pytest.raises(ConfigError, match="must be of one format"):
         assert_answers("job.toml", ["rows.csv", "rows.json"], "counts.csv")
-    with pytest.raises(ConfigError, match=r"counts\.csv: line 1 names no column 'ts'"):
+    with pytest.raises(InputError, match=r"counts\.csv: line 1 names no column 'ts'"):
         assert_answers("job.toml", "counts.csv", "counts.csv")
 
 

@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 from attrs import evolve, frozen
 from skyband.engines.reference import LocalEngine
-from skyband.errors import ConfigError, Problem
+from skyband.errors import ConfigError, InputError, Problem
+from skyband.operator.bad_rows import FIELD, REASON
+from skyband.queries.query import BAD
 from skyband_jobs import read_job
 from skyband_jobs.files.source_files import Files
 from skyband_jobs.job.checked_job import CheckedJob
@@ -67,12 +69,18 @@ def read_job_on(
 
 
 def run(job: CheckedJob, progress: Progress) -> Answers:
-    """Raises InputError where a row cannot be taken, and the job does not say what else to do with it."""
+    """Raises InputError where a row cannot be taken and the job does not say what else to do with it, or where no row
+    can be taken at all: files of another shape are no test."""
     totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
     local_run, steps = begin(job, LocalEngine(), totals, progress)
+    refused: list[pa.RecordBatch] = []
+    local_run.on_bad_rows = refused.append
     with announced(progress, totals):
         tables = list(steps)
     progress.wipe()
+    if refused and totals.rows_in == totals.dropped.get(BAD, 0):
+        first = refused[0].slice(0, 1).to_pylist()[0]
+        raise InputError(first[FIELD], f"{first[REASON]}; no row of these files can be taken")
     schema = local_run.result_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     totals.answers = len(table)
