@@ -146,7 +146,8 @@ def test_a_damaged_state_is_named_with_its_group(tmp_path):
 
 
 HEAVY = (
-    "numba", "pyspark", "pandas", "pyarrow.compute", "pyarrow.dataset", "numpy.ma", "skyband_jobs", "skyband.engines",
+    "numba", "pyspark", "pandas", "pyarrow.compute", "pyarrow.dataset", "numpy.ma", "skyband_jobs.job",
+    "skyband_jobs.local", "skyband.engines",
     "skyband.queries", "skyband.operator", "skyband.roles.matcher",
 )  # fmt: skip
 

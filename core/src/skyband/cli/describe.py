@@ -9,7 +9,7 @@ from skyband.cli.descriptions import parameter_rows, plain_parameters, write_sec
 from skyband.cli.options import ENGINE_KEY, QUERY, backend_or_query
 
 
-@click.command(short_help="Describe a backend, query or engine: parameters, guarantee, paper.")
+@click.command(short_help="Describe a backend, query or engine in full.")
 @click.argument("key", metavar="ROLE/NAME|query/KIND|engine/NAME", callback=backend_or_query)
 @click.option("--distribution", help="Whose, where two distributions have one of this name.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")

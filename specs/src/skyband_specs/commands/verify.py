@@ -8,7 +8,7 @@ from skyband.cli.options import ENGINE, ENGINE_KEY, FORMAT, QUERY, backend_query
 from skyband.text_tables import is_terminal, visible
 
 
-@click.command(short_help="Check that a backend, query, engine or format does what it promises.")
+@click.command(short_help="Check that a plugin keeps what it promises.")
 @click.argument("key", metavar="ROLE/NAME|query/KIND|engine/NAME|format/NAME", callback=backend_query_or_format)
 @click.option("--distribution", help="Whose, where two distributions have one of this name.")
 @click.option("--long", is_flag=True, help="Take every stream, and larger ones: minutes instead of seconds.")
