@@ -32,8 +32,8 @@ if TYPE_CHECKING:  # imported by the processor, which must stay light
 
 _PEER = struct.Struct("3i")
 """Process, user and group of who is at the other end."""
-_PATIENCE = 0.5
-"""Seconds in which a neighbour says whether he lends: compiled code of his own may hold him up."""
+_PATIENCE = 2.0
+"""Seconds in which a neighbour says whether it lends. At first it compares its code with ours, for half a second."""
 
 
 class NeighbourGoneError(Exception):
