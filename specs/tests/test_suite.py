@@ -11,7 +11,7 @@ from skyband_specs.checks import checks_for
 pytest_plugins = ["pytester"]
 
 CHECKS = len(checks_for("sketch"))
-NOT_FOR_EXACT = 4
+NOT_FOR_EXACT = 5
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
-"""One plugin alone beside core, specs and the jobs that specs needs: its
- tests pass, without Spark, and so do the checks of what it brings.
+"""One plugin alone beside core, specs and what specs needs: its tests and conformance checks pass, without Spark.
 
 Run by tox in an environment that holds no other, or those alone that NEEDED names:
 
@@ -22,6 +21,8 @@ NEEDED = {
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }
 """Plugins that another is nothing without: a backend of another's query; what there is to compare."""
+OF_SPECS = {"expressions", "jobs"}
+"""Plugins that the conformance checks need."""
 
 
 def main(environment: str, options: list[str]) -> None:
@@ -39,7 +40,7 @@ def main(environment: str, options: list[str]) -> None:
 def check_installed(name: str) -> None:
     """Nothing of ours but this plugin, and those it needs."""
     ours = {one.name.removeprefix("skyband-") for one in distributions() if one.name.startswith("skyband-")}
-    expected = {"specs", "jobs", "expressions", name, *NEEDED.get(name, ())}
+    expected = {"specs", name, *OF_SPECS, *NEEDED.get(name, ())}
     assert ours == expected, f"installed are {sorted(ours)}, not {sorted(expected)}"
 
 

@@ -157,9 +157,6 @@ def test_shards_without_groups_are_not_taken_for_one_another(session, files, tmp
         if number < 2:
             jobs.call("savepoint", job, saved)
     assert jobs.rows(session, *names) == jobs.expected(table)
-    mark = tmp_path / "checkpoint of run1" / "from-savepoint.json"
-    mark.write_text(json.dumps({"savepoint": json.loads(mark.read_text())["savepoint"]}))  # as it was of old
-    assert "took its 4 shards for one another" in jobs.refused("run", tmp_path / "run1.toml")
 
 
 @pytest.mark.slow

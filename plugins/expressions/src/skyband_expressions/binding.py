@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import evolve
+from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.keyed_frames import decoded
 
 from skyband_expressions.bound import Bound, Places, Rows, expect, literal, null_in_all, rows_at
@@ -23,7 +24,7 @@ def bind(tree: Tree, schema: pa.Schema) -> Bound:
     kinds = dict(zip(schema.names, schema.types, strict=True))
     try:
         bound = _Binder(kinds).bind(tree)
-        bound.evaluate(rows_of(pa.RecordBatch.from_pylist([], schema)))
+        bound.evaluate(rows_of(no_rows(schema)))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise UnknownExpressionError(" ".join(str(error).split())) from error
     return bound

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from attrs import frozen
+from skyband.columns.arrow_normalization import no_rows
 from skyband.config.parameters import build
 from skyband.engines.local import LocalRun
 from skyband.operator.bind_backends import bind
@@ -74,7 +75,7 @@ def cut(rows: pa.Table, places: Iterable[int]) -> list[pa.RecordBatch]:
     """The rows as batches that begin at these places."""
     bounds = [0, *places, len(rows)]
     whole = rows.combine_chunks().to_batches()
-    batch = whole[0] if whole else pa.RecordBatch.from_pylist([], schema=rows.schema)
+    batch = whole[0] if whole else no_rows(rows.schema)
     return [batch.slice(start, stop - start) for start, stop in pairwise(bounds)]
 
 

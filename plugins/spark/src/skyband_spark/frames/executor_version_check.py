@@ -19,12 +19,13 @@ def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickl
     import sys
 
     differing = []
-    for distribution, (version, module, build) in made_with.items():
+    for distribution, (version, module, _) in made_with.items():
         here = _here(distribution, version, module)
         if here is not None:
             differing.append(f"the driver runs {distribution} {version}, this executor {here}")
-            continue
-        other = build_of(module.partition(".")[0])
+    # One module may need another distribution: all are known to be here before any is imported.
+    for distribution, (version, module, build) in made_with.items():
+        other = build if differing else build_of(module.partition(".")[0])
         if None not in (build, other) and build != other:
             both = f"{distribution} {version} of build {build}, this executor of build {other}"
             differing.append(f"the driver runs {both}: the same version of other code")
