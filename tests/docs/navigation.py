@@ -8,40 +8,46 @@ from skyband.registry import installed
 from skyband_specs.reference.markdown import MARK
 
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
-GUIDES = (
-    "idea.md", "questions.md", "recipes.md", "testing.md", "choose.md", "plots.md", "states.md", "savepoints.md",
-    "changes.md", "leaderboard.md", "deduplicate.md", "latencies.md", "cluster.md", "platforms.md", "scale.md",
-    "raw.md", "sources.md", "time.md", "faults.md", "watching.md",
-    "how-it-works.md", "writing.md", "writing-queries.md",
-    "writing-roles.md", "writing-formats.md", "writing-engines.md",
-    "hooks.md", "conformance.md", "plugins.md", "policy.md",
-)  # fmt: skip
+PARTS = {
+    "begin": ("idea.md", "raw.md", "testing.md"),
+    "ask": ("questions.md", "recipes.md", "choose.md", "time.md", "deduplicate.md", "latencies.md", "changes.md",
+            "leaderboard.md", "plots.md", "states.md"),
+    "run": ("sources.md", "platforms.md", "cluster.md", "scale.md", "watching.md", "faults.md", "savepoints.md",
+            "policy.md"),
+    "extend": ("how-it-works.md", "writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md",
+               "writing-engines.md", "hooks.md", "conformance.md", "plugins.md"),
+}  # fmt: skip
+"""The four folders of guides, in the order of a reader."""
 
 
 def navigation(docs: Path, pages: Iterable[str]) -> str:
     """The entries of `nav` in zensical.toml: every page of the folder once."""
-    guides = [_entry(_title(docs / name), name) for name in guides_in(docs) if name != "index.md"]
-    queries = [_entry(kind, f"queries/{kind}.md") for kind in kinds()]
+    guides = guides_in(docs)
+    parts = [
+        _group(part.title(), [_entry(_title(docs / name), name) for name in guides if name.startswith(f"{part}/")])
+        for part in PARTS
+    ]
+    queries = [_entry(kind, f"reference/queries/{kind}.md") for kind in kinds()]
     roles = []
     for role in installed().roles:
         backends = sorted(path for path in pages if path.startswith(f"backends/{role}/"))
-        listed = [_entry(Path(path).stem, path) for path in backends]
-        roles.append(_group(role, [_entry("The role", f"roles/{role}.md"), *listed]))
-    reference = [
-        _entry("Overview", "reference.md"), _entry("What works where", "matrix.md"), _entry("The job file", "job.md"),
-        _entry("Python", "python.md"), _entry("For authors", "authors.md"),
-        _group("Queries", queries), _group("Roles and backends", roles), _entry("Commands", "commands.md"),
-        _entry("Errors", "errors.md"),
-    ]  # fmt: skip
-    entries = [_entry("Skyband", "index.md"), _group("Guides", guides), _group("Reference", reference)]
+        listed = [_entry(Path(path).stem, f"reference/{path}") for path in backends]
+        roles.append(_group(role, [_entry("The role", f"reference/roles/{role}.md"), *listed]))
+    titles = {"Overview": "reference", "What works where": "matrix", "The job file": "job", "Python": "python",
+              "For authors": "authors", "Commands": "commands", "Errors": "errors"}  # fmt: skip
+    single = [_entry(title, f"reference/{name}.md") for title, name in titles.items()]
+    reference = [*single[:5], _group("Queries", queries), _group("Roles and backends", roles), *single[5:]]
+    entries = [_entry("Skyband", "index.md"), *parts, _group("Reference", reference)]
     return "".join(f"    {entry},\n" for entry in entries)
 
 
 def guides_in(docs: Path) -> list[str]:
-    """The pages written by hand, in the order of a reader."""
-    written = [path.name for path in docs.glob("*.md") if not path.read_text("utf-8").startswith(MARK)]
-    others = sorted(set(written) - {"index.md", *GUIDES})
-    return ["index.md", *(name for name in GUIDES if name in written), *others]
+    """The pages written by hand, in the order of a reader; pages that `PARTS` does not name follow in their part."""
+    written = [path for path in docs.rglob("*.md") if not path.read_text("utf-8").startswith(MARK)]
+    names = sorted(path.relative_to(docs).as_posix() for path in written)
+    ordered = [name for part in PARTS for name in (*(f"{part}/{page}" for page in PARTS[part]), *names)
+               if name.startswith(f"{part}/")]  # fmt: skip
+    return list(dict.fromkeys(["index.md", *(name for name in ordered if name in names), *names]))
 
 
 def _entry(title: str, path: str) -> str:

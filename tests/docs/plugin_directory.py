@@ -38,7 +38,7 @@ def problems(entry: Mapping[str, Any], path: Path) -> list[str]:
         return found
     if not re.fullmatch(r"\d+\.\d+", entry["specs"]):
         found.append(f"specs: must be the X.Y of skyband-specs (got {entry['specs']!r})")
-    if not entry["home"].startswith("https://") and not (path.parents[2] / entry["home"]).is_dir():
+    if not entry["home"].startswith("https://") and not (path.parents[3] / entry["home"]).is_dir():
         found.append(f"home: must be https://… or a folder of this repository (got {entry['home']!r})")
     if not any(entry.get(name) for name in BRINGS):
         found.append("brings no backends, queries or roles")

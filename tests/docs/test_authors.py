@@ -14,6 +14,7 @@ from skyband_specs.scaffold.query_project import render_query
 
 from .conftest import ROOT, Document
 
+EXTEND = ROOT / "core" / "docs" / "extend"
 GUIDES = ("writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md", "hooks.md", "conformance.md")
 USERS = ("skyband.engines", "skyband.spark")
 """What a program imports that asks queries, as the examples of plugins do."""
@@ -24,7 +25,7 @@ ASKED = ("skyband.states", "skyband.spark.states")
 
 
 def blocks(guide, language="python"):
-    return [block.body for block in Document(ROOT / "core" / "docs" / guide, False).blocks(language)]
+    return [block.body for block in Document(EXTEND / guide, False).blocks(language)]
 
 
 def imported(source):
@@ -98,7 +99,7 @@ def assert_public(source):
 
 def test_the_guides_name_public_modules():
     for guide in GUIDES:
-        text = (ROOT / "core" / "docs" / guide).read_text("utf-8")
+        text = (EXTEND / guide).read_text("utf-8")
         for module in re.findall(r"`(skyband(?:_specs)?\.[a-z_]+(?:\.[a-z_]+)*)(?:\.[A-Z]\w+)?`", text):
             home, _, name = module.rpartition(".")
             assert module in (*PUBLIC, *ASKED) or name in (*PUBLIC.get(home, ()), "hookimpl"), f"{guide}: {module}"

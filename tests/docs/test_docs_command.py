@@ -94,7 +94,7 @@ def test_a_third_partys_backend_gets_its_page(third_party, tmp_path):
     assert "# `sketch/newest`" in page and "24 h: 19735 (from 19735 to 19735), exactly 19735" in page
     assert "[newest](../backends/sketch/newest.md)" in (folder / "roles" / "sketch.md").read_text("utf-8")
     for path in folder.rglob("*.md"):
-        for link in re.findall(r"(?<!\\)\]\(([^)#]+)\)", path.read_text("utf-8")):
+        for link in re.findall(r"(?<!\\)\]\(([^)#]+)", path.read_text("utf-8")):
             assert (path.parent / link).is_file(), f"{path}: {link}"
 
     source = third_party / "newest.py"
@@ -141,5 +141,5 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     assert "It does not run with what is installed: backends.sketch: unknown backend 'pcsa-ml'" in lonely
     assert "| `at` | `timestamp[us, tz=UTC]` |\n| `sum` | `int64` |" in page, "its first example's, as it shows no job"
     for path in folder.rglob("*.md"):
-        for link in re.findall(r"(?<!\\)\]\(([^)#]+)\)", path.read_text("utf-8")):
+        for link in re.findall(r"(?<!\\)\]\(([^)#]+)", path.read_text("utf-8")):
             assert (path.parent / link).is_file(), f"{path}: {link}"

@@ -6,7 +6,10 @@ THREADS = ROOT / "tests" / "third_party" / "threads" / "src"
 
 
 def test_the_page_shows_the_engine_that_is_tried():
-    blocks = [block.body for block in Document(ROOT / "core" / "docs" / "writing-engines.md", False).blocks("python")]
+    blocks = [
+        block.body
+        for block in Document(ROOT / "core" / "docs" / "extend" / "writing-engines.md", False).blocks("python")
+    ]
     files = [body.partition("\n") for body in blocks]
     assert [name for name, _, _ in files] == ["# skyband_threads/hooks.py", "# skyband_threads/engine.py"]
     for name, _, text in files:
@@ -14,6 +17,6 @@ def test_the_page_shows_the_engine_that_is_tried():
 
 
 def test_the_rule_is_first():
-    page = (ROOT / "core" / "docs" / "how-it-works.md").read_text("utf-8")
+    page = (ROOT / "core" / "docs" / "extend" / "how-it-works.md").read_text("utf-8")
     assert page.splitlines()[2].startswith("*A query is rows in canonical order, a group at a time.*")
-    assert "core/docs/how-it-works.md" in (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## ")[0]
+    assert "core/docs/extend/how-it-works.md" in (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## ")[0]

@@ -8,7 +8,7 @@ from skyband.registry import hookspecs
 
 from .conftest import ROOT
 
-PAGE = (ROOT / "core" / "docs" / "hooks.md").read_text("utf-8")
+PAGE = (ROOT / "core" / "docs" / "extend" / "hooks.md").read_text("utf-8")
 HOOKS = {name: value for name, value in vars(hookspecs).items() if hasattr(value, "skyband_spec")}
 
 

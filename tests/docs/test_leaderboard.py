@@ -11,7 +11,7 @@ from skyband.cli.commands import group
 
 from .conftest import ROOT
 
-PAGE = (ROOT / "core/docs/leaderboard.md").read_text("utf-8")
+PAGE = (ROOT / "core/docs/ask/leaderboard.md").read_text("utf-8")
 JOB, ASKED = (re.search(rf"^```{language}\n(.*?)^```$", PAGE, re.M | re.S)[1] for language in ("toml", "sql"))
 
 

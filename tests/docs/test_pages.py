@@ -21,6 +21,7 @@ from .conftest import ROOT, Document
 from .navigation import BEGIN, END, guides_in, navigation
 
 DOCS = ROOT / "core" / "docs"
+REFERENCE = DOCS / "reference"
 SITE = ROOT / "core" / "zensical.toml"
 HAND_WRITTEN = guides_in(DOCS)
 HINT = "run `tox -e docs -- --write`"
@@ -39,14 +40,14 @@ def guide(request):
 
 
 def test_the_pages_are_those_generated(pages, request):
-    there = {path.relative_to(DOCS).as_posix(): path.read_text("utf-8") for path in DOCS.rglob("*.md")}
+    there = {path.relative_to(REFERENCE).as_posix(): path.read_text("utf-8") for path in REFERENCE.rglob("*.md")}
     generated = {name: text for name, text in there.items() if text.startswith(MARK)}
     if request.config.getoption("--write"):
         for name in generated.keys() - pages.keys():
-            (DOCS / name).unlink()
+            (REFERENCE / name).unlink()
         for name, text in pages.items():
-            (DOCS / name).parent.mkdir(parents=True, exist_ok=True)
-            (DOCS / name).write_text(text, "utf-8")
+            (REFERENCE / name).parent.mkdir(parents=True, exist_ok=True)
+            (REFERENCE / name).write_text(text, "utf-8")
         return
     assert sorted(generated) == sorted(pages), HINT
     assert [name for name, text in pages.items() if generated[name] != text] == [], HINT
@@ -66,6 +67,11 @@ def test_the_navigation_has_every_page_once(pages, request):
     nav.holds(old, BEGIN + navigation(DOCS, pages))
     named = re.findall(r'= "([\w/-]+\.md)"', nav.text)
     assert sorted(named) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+def test_no_folder_of_pages_is_too_long_to_read():
+    folders = [DOCS, *(path for path in DOCS.rglob("*") if path.is_dir())]
+    assert {path.name: len(list(path.iterdir())) for path in folders if len(list(path.iterdir())) > 30} == {}
 
 
 @pytest.mark.parametrize("entry", installed().listing(), ids=lambda entry: entry.info.key)
@@ -118,7 +124,7 @@ def test_commands_scripts_and_folders_it_names_are_there(name, guide):
 
 
 def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
-    page = guide("conformance.md")
+    page = guide("extend/conformance.md")
     (program,), (shown,) = page.blocks("python"), page.blocks("text")
     printed = io.StringIO()
     with redirect_stdout(printed):
@@ -126,7 +132,7 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
     page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
 
 
-@pytest.mark.parametrize("name", ["deduplicate.md", "latencies.md", "questions.md", "states.md"])
+@pytest.mark.parametrize("name", ["ask/deduplicate.md", "ask/latencies.md", "ask/questions.md", "ask/states.md"])
 def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
     """Each program together with those before it; what it prints follows it, where it prints."""
     page, names = guide(name), {}
@@ -145,7 +151,7 @@ def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
 def test_the_pictures_of_answers_are_what_their_programs_draw(guide, tmp_path, monkeypatch, request):
     """Compared by the words in them: where lines run to the last digit may change with the library."""
     pytest.importorskip("vl_convert")
-    page, names = guide("plots.md"), {}
+    page, names = guide("ask/plots.md"), {}
     monkeypatch.chdir(tmp_path)
     for program in page.blocks("python"):
         exec(compile(program.body, "plots.md", "exec"), names)
@@ -154,8 +160,8 @@ def test_the_pictures_of_answers_are_what_their_programs_draw(guide, tmp_path, m
     for name in pictures:
         made = (tmp_path / name).read_text("utf-8")
         if request.config.getoption("--write"):
-            (DOCS / name).write_text(made, "utf-8")
-        assert _words(made) == _words((DOCS / name).read_text("utf-8")), HINT
+            (page.path.parent / name).write_text(made, "utf-8")
+        assert _words(made) == _words((page.path.parent / name).read_text("utf-8")), HINT
 
 
 def _words(picture):
@@ -163,7 +169,7 @@ def _words(picture):
 
 
 def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(guide, tmp_path):
-    page = guide("writing.md")
+    page = guide("extend/writing.md")
     for block in page.blocks("python"):
         names = {}
         exec(compile(block.body, "writing.md", "exec"), names)
@@ -177,7 +183,7 @@ def test_the_guide_to_writing_shows_code_that_is_fine_and_files_that_are_made(gu
 
 
 def test_the_picture_shows_the_2_skyband():
-    shapes = list(ElementTree.parse(DOCS / "skyband.svg").iter())
+    shapes = list(ElementTree.parse(DOCS / "begin" / "skyband.svg").iter())
     circles = [shape.attrib for shape in shapes if shape.get("class") in ("kept", "gone")]
     numbers = [int(shape.text) for shape in shapes if shape.get("class") in ("kept-number", "gone-number")]
     points = [((float(c["cx"]) - 70) / 52, (300 - float(c["cy"])) / 26, c["class"]) for c in circles]

@@ -14,7 +14,7 @@ INSTRUCTIONS = {"FROM", "USER", "RUN", "ENV", "COPY"}
 
 @pytest.fixture
 def page(request):
-    return Document(ROOT / "core/docs/platforms.md", request.config.getoption("--write"))
+    return Document(ROOT / "core/docs/run/platforms.md", request.config.getoption("--write"))
 
 
 def test_the_dockerfile_installs_what_there_is_and_keeps_its_kernels_from_others(page):

@@ -9,7 +9,7 @@ from skyband.registry import installed
 from .conftest import ROOT, Document
 from .plugin_directory import directory_table, entries
 
-LIST = ROOT / "core" / "docs" / "plugins.toml"
+LIST = ROOT / "core" / "docs" / "extend" / "plugins.toml"
 BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
 ENTRY = """
 [[plugin]]
@@ -45,7 +45,7 @@ def test_every_plugin_of_this_repository_is_listed_as_it_is():
 
 
 def test_an_entry_of_a_third_party_has_a_row(tmp_path):
-    path = tmp_path / "core" / "docs" / "plugins.toml"
+    path = tmp_path / "core" / "docs" / "extend" / "plugins.toml"
     path.parent.mkdir(parents=True)
     path.write_text(ENTRY)
     row = directory_table(entries(path)).splitlines()[-1]

@@ -32,7 +32,9 @@ def test_the_table_names_sixteen_questions_each_with_its_queries():
         assert re.findall(r"\[`([\w-]+)`\]", asks) == re.findall(r'^kind = "(.*)"', steps, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("page", "to"), [("core/docs/index.md", "recipes.md"), ("README.md", "core/docs/recipes.md")])
+@pytest.mark.parametrize(
+    ("page", "to"), [("core/docs/index.md", "ask/recipes.md"), ("README.md", "core/docs/ask/recipes.md")]
+)
 def test_the_first_page_leads_to_the_table(page, to):
     """And from there, with a second click, to each: `test_links_lead_to_pages_and_headings`."""
     assert f"]({to})" in (ROOT / page).read_text("utf-8")

@@ -12,7 +12,7 @@ from .conftest import ROOT, Document
 
 @pytest.fixture
 def page(request):
-    return Document(ROOT / "core" / "docs" / "testing.md", request.config.getoption("--write"))
+    return Document(ROOT / "core" / "docs" / "begin" / "testing.md", request.config.getoption("--write"))
 
 
 def test_the_commands_and_the_test_of_the_page_run(page, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from attrs import frozen
 from click.testing import CliRunner
 from skyband.cli.commands import group
 
-PAGE = Path(__file__).parents[2] / "core" / "docs" / "recipes.md"
+PAGE = Path(__file__).parents[2] / "core" / "docs" / "ask" / "recipes.md"
 ROWS = "The rows they are asked of"
 """The heading of the program that makes the small files."""
 

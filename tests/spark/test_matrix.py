@@ -1,4 +1,4 @@
-"""core/docs/matrix.md says what works where: windows in rows run on every engine, over all rows and by groups.
+"""The page matrix.md says what works where: windows in rows run on every engine, over all rows and by groups.
 
 Windows in time are run by test_families.py, and what a query refuses is asked of it by the page itself.
 """

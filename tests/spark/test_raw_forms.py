@@ -20,7 +20,9 @@ pytestmark = pytest.mark.spark
 
 STREAM = ["source.stream=true", "source.finish=true", "sink.trigger=available-now", "sink.checkpoint=checkpoint"]
 PAGE = re.findall(
-    r"^```(csv|json|text)\n(.*?)^```\n\n```toml\n(.*?)^```$", (DOCS / "raw.md").read_text("utf-8"), re.M | re.S
+    r"^```(csv|json|text)\n(.*?)^```\n\n```toml\n(.*?)^```$",
+    (DOCS / "begin" / "raw.md").read_text("utf-8"),
+    re.M | re.S,
 )
 """The files of the page and the job of each."""
 

@@ -1,4 +1,4 @@
-"""Sources and sinks as core/docs/sources.md says: every block of it runs or is checked."""
+"""Sources and sinks as core/docs/run/sources.md says: every block of it runs or is checked."""
 
 import io
 import json
@@ -24,7 +24,7 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, BOARD, TOPIC, LAKE, SQL, REDIS, ICEBERG, DELTA, NAMED = blocks("sources.md", "toml")
+NIGHTLY, RATE, KAFKA, BOARD, TOPIC, LAKE, SQL, REDIS, ICEBERG, DELTA, NAMED = blocks("run/sources.md", "toml")
 
 
 def call(command, job, *sets, engine=None):
@@ -46,7 +46,7 @@ def expected(folder):
 
 
 def test_foreach_batch_overwrites_what_it_wrote_before_a_crash(session, visits, tmp_path):
-    (recipe,) = (block for block in blocks("sources.md", "python") if "foreachBatch" in block)
+    (recipe,) = (block for block in blocks("run/sources.md", "python") if "foreachBatch" in block)
     names = {"counts": str(tmp_path / "counts"), "checkpoint": str(tmp_path / "checkpoint")}
     answers = spark.apply(visits, faults.QUERY, shards=2)
     exec(recipe, {**names, "answers": answers})
@@ -87,7 +87,7 @@ def registry():
 
 def test_avro_from_a_registry_is_decoded_and_what_is_none_is_left_out(session, registry):
     fastavro = pytest.importorskip("fastavro")
-    (recipe,) = (block for block in blocks("sources.md", "python") if "fastavro" in block)
+    (recipe,) = (block for block in blocks("run/sources.md", "python") if "fastavro" in block)
     values = [b"\x01no such message", b"", None]
     cut_short, unknown_schema = (b"\0" + number.to_bytes(4) + b"\2" for number in (7, 8))
     for second in range(5):

@@ -219,11 +219,11 @@ def test_the_guide_to_time_says_what_runs(session, files, tmp_path):
     base = ["source.finish=false", "sink.trigger=10 seconds"]
     table = events(11, rows=200)
     folder = files(table, 1)
-    for block in blocks("time.md", "toml"):
+    for block in blocks("ask/time.md", "toml"):
         tables = tomllib.loads(block)
         sets = [f"{name}.{key}={json.dumps(value)}" for name, keys in tables.items() for key, value in keys.items()]
         read_job(tmp_path / "job.toml", [*base, *sets])
-    (program,) = blocks("time.md", "python")
+    (program,) = blocks("ask/time.md", "python")
     schema = session.read.parquet(folder).schema
     path, asked = str(tmp_path / "sink"), family("distinct-count")
     names = {"spark": spark, "events": session.readStream.schema(schema).parquet(folder), "query": asked}

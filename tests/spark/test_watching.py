@@ -1,4 +1,4 @@
-"""The listener of core/docs/watching.md writes what the stream observed, and its end."""
+"""The listener of core/docs/run/watching.md writes what the stream observed, and its end."""
 
 import json
 import logging
@@ -35,7 +35,7 @@ def test_the_listener_logs_every_micro_batch(session, tmp_path, caplog):
     faults.write_source(tmp_path / "source", files=2)
     source = session.readStream.schema(faults.SCHEMA).option("maxFilesPerTrigger", 1)
     answers = spark.apply(source.parquet(str(tmp_path / "source")), faults.QUERY, shards=2).writeStream.format("noop")
-    (recipe,) = blocks("watching.md", "python")
+    (recipe,) = blocks("run/watching.md", "python")
     added, ended = [], threading.Event()
     with caplog.at_level(logging.INFO, "streams"):
         exec(recipe, {"session": Added(session, added, ended)})
@@ -52,7 +52,7 @@ def test_the_listener_logs_every_micro_batch(session, tmp_path, caplog):
     assert [line["rows_in"] for line in batches] == [500, 500]
     assert all(line["state_bytes"] > 0 and line["retained"] > 0 and line["groups"] == 5 for line in batches)
     assert lines[-1] == {"run": str(started.runId), "failed": None}
-    page = (DOCS / "watching.md").read_text("utf-8")
+    page = (DOCS / "run" / "watching.md").read_text("utf-8")
     named = {name for name in batches[0] if not name.startswith(("rows_null", "rows_value"))} - {
         "stream",
         "batch",

@@ -97,7 +97,7 @@ def _top() -> str:
     )
     metrics = (
         "where Prometheus finds the figures of a run: an address of this machine alone, `127.0.0.1:9464`, or a file "
-        "for node_exporter, `skyband.prom`; needs `skyband[metrics]` ([more](watching.md#prometheus-and-grafana))"
+        "for node_exporter, `skyband.prom`; needs `skyband[metrics]`; more in the guide *Watching a stream*"
     )
     return table(["name", "type", "meaning"], [
         ["`name`", "str", "what Spark calls the job; the file's name without `.toml` unless given"],
