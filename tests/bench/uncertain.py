@@ -124,7 +124,7 @@ def accuracy() -> list[Measured]:
 
 def _below(name: str, p: Any, size: int) -> float:
     """The backend's own P(fewer than size of p exist), without its guard, by asking for one more tuple."""
-    from skyband_uncertain.count_moments_kernels import fewer_than, sums_of
+    from skyband_uncertain.windows.poisson_binomial_moments_kernels import fewer_than, sums_of
 
     kind = APPROXIMATIONS.index(name)
     return float(fewer_than(kind, size, sums_of(p, 2.0**45), 2.0**45))

@@ -8,9 +8,9 @@ import scipy
 import skyband
 from skyband_specs.window import oracle
 from skyband_specs.window.streams import existences
-from skyband_uncertain.count_moments_kernels import mean_for, poisson_below
-from skyband_uncertain.eviction_threshold import fewer_than
 from skyband_uncertain.poisson_binomial import cdf, pmf
+from skyband_uncertain.windows.eviction_threshold import fewer_than
+from skyband_uncertain.windows.poisson_binomial_moments_kernels import mean_for, poisson_below
 
 APPROXIMATIONS = ["poisson", "normal", "refined-normal"]
 

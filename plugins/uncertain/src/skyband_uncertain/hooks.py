@@ -8,12 +8,12 @@ _HELD = {"merge": "positions count the arrivals of one stream"}
 
 
 def _window(name: str, cls: str, summary: str, guarantee: str, section: str) -> BackendInfo:
-    factory = f"skyband_uncertain.{name.replace('-', '_')}:{cls}"
+    factory = f"skyband_uncertain.windows.{name.replace('-', '_')}:{cls}"
     return BackendInfo("window", name, factory, summary, guarantee, f"{_PAPER}, {section}", _lacks(_MERGE))
 
 
 def _matcher(name: str, cls: str, summary: str, section: str) -> BackendInfo:
-    factory = f"skyband_uncertain.{name.replace('-', '_')}:{cls}"
+    factory = f"skyband_uncertain.matchers.{name.replace('-', '_')}:{cls}"
     return BackendInfo("matcher", name, factory, summary, "exact", f"{_PAPER}, {section}", _lacks(_HELD))
 
 

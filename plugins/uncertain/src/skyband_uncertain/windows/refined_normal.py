@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from attrs import define
 
-from skyband_uncertain import count_moments_kernels as kernels
-from skyband_uncertain.count_moments import MomentsWindow
+from skyband_uncertain.windows import poisson_binomial_moments_kernels as kernels
+from skyband_uncertain.windows.poisson_binomial_moments import MomentsWindow
 
 
 @define(eq=False)

@@ -9,9 +9,9 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.roles.window import Window
 from skyband.state_validation import StateReader
 
-from skyband_uncertain.certain_window import evict_certain
-from skyband_uncertain.eviction_threshold import Threshold
-from skyband_uncertain.existence_history import History
+from skyband_uncertain.windows.certain_window import evict_certain
+from skyband_uncertain.windows.eviction_threshold import Threshold
+from skyband_uncertain.windows.existence_history import History
 
 MOST_POSITIONS = 2**62
 """No stream has more tuples: sums of two positions fit int64."""

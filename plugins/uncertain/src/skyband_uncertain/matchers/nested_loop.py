@@ -8,8 +8,8 @@ from attrs import define
 from numba import njit
 from skyband.arrays import Float64, Int64
 
-from skyband_uncertain.pair_kernels import Found, every_pair, first_of, nothing, room
-from skyband_uncertain.tuple_store import HoldingMatcher, Samples
+from skyband_uncertain.matchers.pair_kernels import Found, every_pair, first_of, nothing, room
+from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 
 
 @define(eq=False)

@@ -9,8 +9,8 @@ from numba import njit
 from skyband.arrays import Float64, Int64
 from skyband.kernels.nested import nested_njit
 
-from skyband_uncertain.pair_kernels import Found, first_of, nothing, room
-from skyband_uncertain.tuple_store import HoldingMatcher, Samples
+from skyband_uncertain.matchers.pair_kernels import Found, first_of, nothing, room
+from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 
 
 @define(eq=False)

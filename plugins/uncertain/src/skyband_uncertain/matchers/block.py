@@ -6,9 +6,9 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Float64, Int64
 
-from skyband_uncertain.block_kernels import mark, match
-from skyband_uncertain.pair_kernels import Found
-from skyband_uncertain.tuple_store import HoldingMatcher, Samples
+from skyband_uncertain.matchers.block_kernels import mark, match
+from skyband_uncertain.matchers.pair_kernels import Found
+from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 
 
 @define(eq=False)

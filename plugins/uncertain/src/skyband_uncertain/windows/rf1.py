@@ -10,7 +10,7 @@ from skyband.arrays import Float64, Int64
 from skyband.kernels.nested import nested_njit
 
 from skyband_uncertain.poisson_binomial import presence
-from skyband_uncertain.window_base import KeptWindow
+from skyband_uncertain.windows.window_base import KeptWindow
 
 ROUNDING = 1e-15
 """Bound on the relative error of F for each tuple: three roundings in the recurrence, one in the sum."""

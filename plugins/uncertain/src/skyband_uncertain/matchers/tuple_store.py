@@ -10,8 +10,8 @@ from skyband.arrays import Array, Float64, Int64
 from skyband.roles.matcher import Matcher, checked_tuples
 from skyband.state_validation import StateReader
 
-from skyband_uncertain.pair_kernels import Found, sort_each
-from skyband_uncertain.window_base import MOST_POSITIONS
+from skyband_uncertain.matchers.pair_kernels import Found, sort_each
+from skyband_uncertain.windows.window_base import MOST_POSITIONS
 
 FEW = 40
 """Samples up to which a tuple is sorted by insertion."""

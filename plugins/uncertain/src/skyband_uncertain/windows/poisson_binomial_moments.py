@@ -7,8 +7,8 @@ from attrs import define, field
 from skyband.arrays import Float64, Int64
 from skyband.errors import SnapshotError
 
-from skyband_uncertain import count_moments_kernels as kernels
-from skyband_uncertain.window_base import KeptWindow
+from skyband_uncertain.windows import poisson_binomial_moments_kernels as kernels
+from skyband_uncertain.windows.window_base import KeptWindow
 
 
 @define(eq=False)

@@ -6,7 +6,7 @@ from numba import njit
 from skyband.arrays import Array, Float64, Int64
 from skyband.kernels.nested import nested_njit
 
-from skyband_uncertain.pair_kernels import Found, first_of, nothing, room, sorted_pair
+from skyband_uncertain.matchers.pair_kernels import Found, first_of, nothing, room, sorted_pair
 
 LOW, HIGH, PEAK, EXISTENCE = range(4)
 """Rows of the marks."""

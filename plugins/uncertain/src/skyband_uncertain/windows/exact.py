@@ -6,9 +6,9 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Float64, Int64
 
-from skyband_uncertain import exact_kernels as kernels
 from skyband_uncertain.poisson_binomial import presence
-from skyband_uncertain.window_base import KeptWindow
+from skyband_uncertain.windows import exact_kernels as kernels
+from skyband_uncertain.windows.window_base import KeptWindow
 
 _FEWEST = 1e-290
 

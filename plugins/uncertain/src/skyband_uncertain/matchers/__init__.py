@@ -1,0 +1,1 @@
+"""The matchers of uncertain tuples: four implementations with the same answers."""
