@@ -20,13 +20,12 @@ from skyband_spark.frames.state_store import StateStore
 from skyband_spark.savepoints import savepoint
 
 ROOT = Path(__file__).parents[2]
-SEQUENCES = "plugins/spark/tests/test_store_sequences"
 
 
 def properties(name):
-    """The module of a test: of core's, or of the folder of the project that the name gives."""
-    folder = ROOT if "/" in name else ROOT / "core" / "tests"
-    spec = spec_from_file_location(f"mutants_of_{Path(name).name}", folder / f"{name}.py")
+    """The module of a test, wherever it is."""
+    (path,) = [path for folder in ("core/tests", "plugins", "tests") for path in (ROOT / folder).rglob(f"{name}.py")]
+    spec = spec_from_file_location(f"mutants_of_{name}", path)
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -86,27 +85,27 @@ SEEDS = range(12)
 MUTANTS = {
     "a foreign token is the state's own": (
         (StateStore, "_follows", lambda self, held: held.step <= self._head.step),
-        (SEQUENCES, "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
     ),
     "chunks of a longer state are left": (
         (StateStore, "_write_whole", _no_chunk_goes),
-        (SEQUENCES, "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
     ),
     "a token follows from its step": (
         (os, "urandom", bytes),
-        (SEQUENCES, "test_streams_are_told_apart_by_more_than_their_steps", None),
+        ("test_store_sequences", "test_streams_are_told_apart_by_more_than_their_steps", None),
     ),
     "a changed query goes on in the log of the one before": (
         (StateStore, "load", _as_it_was_before_a_change),
-        (SEQUENCES, "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
     ),
     "a turn counts what those before it did": (
         (Operator, "take_metrics", _with_what_came_before),
-        ("plugins/spark/tests/test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_became_of_its_rows", [1]),
+        ("test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_became_of_its_rows", [1]),
     ),
     "a row that is cut is the earliest there was": (
         (EventTimeProgress, "cut_ahead", _as_early_as_all),
-        ("plugins/spark/tests/test_ahead", "test_rows_that_are_cut_leave_no_trace_in_how_far_time_has_come", None),
+        ("test_ahead", "test_rows_that_are_cut_leave_no_trace_in_how_far_time_has_come", None),
     ),
     "a silence that is just long enough ends no stretch": (
         (Schedule, "has_ended", _one_later),
@@ -140,7 +139,7 @@ MUTANTS = {
     ),
     "whole numbers that no float has are rounded": (
         (numbers, "_plain", lambda column: np.zeros(len(column))),
-        ("tests/queries/test_column_types", "test_a_whole_number_that_is_no_float_is_named", [2**53 + 1, 2**64 - 1]),
+        ("test_column_types", "test_a_whole_number_that_is_no_float_is_named", [2**53 + 1, 2**64 - 1]),
     ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),
@@ -168,7 +167,7 @@ def test_mutant_is_caught(kind, monkeypatch):
 
 
 def test_a_savepoint_named_before_its_bytes_are_on_the_disk_is_caught(tmp_path, monkeypatch):
-    there = properties("tests/cli/test_power_loss")
+    there = properties("test_power_loss")
     monkeypatch.setattr(savepoint, "_to_disk", lambda _: None)
     log = tmp_path / "log"
     log.mkdir()

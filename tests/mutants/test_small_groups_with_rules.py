@@ -6,7 +6,7 @@ import pytest
 from mutants.plugin_copies import TESTS, copy_plugin, take_wrong_turn, tried
 
 pytestmark = pytest.mark.slow
-OF_TABLES = str(Path(__file__).parents[1] / "queries" / "test_small_groups_with_rules.py")
+OF_TABLES = str(Path(__file__).parents[1] / "queries" / "small_groups" / "test_small_groups_with_rules.py")
 WORKLOADS, TOTALS, COUNTS, NUMBERS = (
     "skyband_workload/top_k_workload/small_groups",
     "skyband_totals/heavy_hitters/small_groups",

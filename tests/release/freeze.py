@@ -69,7 +69,7 @@ trigger = "available-now"
 
 def main() -> None:
     """Everything of this version, anew."""
-    sys.path.insert(0, str(TESTS))
+    sys.path[:0] = [str(TESTS), str(TESTS / "systems")]
     folder = FROZEN / skyband.__version__.rpartition(".")[0]
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("states", "answers", "plugins", "job"):
@@ -101,7 +101,14 @@ def freeze_states(folder: Path) -> None:
         run.push(rows.slice(0, SPLIT).to_batches()[0])
         (folder / "states" / f"{kind} {role} {name}").write_bytes(run.operator.snapshot())
         answers = [run.push(rows.slice(SPLIT).to_batches()[0]), run.finish()]
-        pq.write_table(pa.Table.from_batches(answers), folder / "answers" / f"{kind} {role} {name}.parquet")
+        file = answers_file(folder, kind, role, name)
+        file.parent.mkdir(exist_ok=True)
+        pq.write_table(pa.Table.from_batches(answers), file)
+
+
+def answers_file(folder: Path, kind: str, role: str, name: str) -> Path:
+    """Where a version keeps the answers of a query with a backend."""
+    return folder / "answers" / kind / f"{role} {name}.parquet"
 
 
 def freeze_plugins(folder: Path) -> None:

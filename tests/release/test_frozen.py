@@ -18,14 +18,18 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from families import family
-from release.freeze import FROZEN, SPLIT, combinations, unpack
+from release.freeze import FROZEN, SPLIT, answers_file, combinations, unpack
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from third_party.conftest import example
 
 VERSIONS = sorted(path.name for path in FROZEN.iterdir())
-ANSWERS = [(version, path.stem) for version in VERSIONS for path in sorted((FROZEN / version / "answers").iterdir())]
+ANSWERS = [
+    (version, f"{path.parent.name} {path.stem}")
+    for version in VERSIONS
+    for path in sorted((FROZEN / version / "answers").glob("*/*.parquet"))
+]
 STATES = [(version, name) for version, name in ANSWERS if (FROZEN / version / "states").is_dir()]
 PLUGINS, JOBS = ([version for version in VERSIONS if (FROZEN / version / name).is_dir()] for name in ("plugins", "job"))
 DELAY = timedelta(seconds=20)
@@ -41,7 +45,7 @@ def test_the_answers_are_those_of_then(version, name):
     run.push(rows.slice(0, SPLIT).to_batches()[0])
     again.operator.restore(run.operator.snapshot())
     answers = pa.Table.from_batches([again.push(rows.slice(SPLIT).to_batches()[0]), again.finish()])
-    expected = pq.read_table(FROZEN / version / "answers" / f"{name}.parquet")
+    expected = pq.read_table(answers_file(FROZEN / version, *name.split()))
     assert answers.to_pylist() == expected.to_pylist(), HINT
     assert answers.num_rows > 10
 
@@ -53,7 +57,7 @@ def test_a_state_goes_on_with_the_answers_of_then(version, name):
     run = LocalRun.start(family(kind, by=["place"]), rows.schema, {role: backend})
     run.operator.restore((FROZEN / version / "states" / name).read_bytes())
     answers = pa.Table.from_batches([run.push(rows.slice(SPLIT).to_batches()[0]), run.finish()])
-    expected = pq.read_table(FROZEN / version / "answers" / f"{name}.parquet")
+    expected = pq.read_table(answers_file(FROZEN / version, *name.split()))
     assert answers.to_pylist() == expected.to_pylist(), HINT
     assert answers.num_rows > 10
 

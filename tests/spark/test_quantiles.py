@@ -11,7 +11,7 @@ from skyband.engines import local
 from skyband_spark import states as spark_states
 
 from .conftest import rows_of
-from .test_savepoints import Jobs
+from .streams.test_savepoints import Jobs
 
 pytestmark = pytest.mark.spark
 START = 1_760_000_400_000_000

@@ -26,9 +26,9 @@ from skyband_distinct.value_kernel import values_of
 # when it is full, or an answer is asked for, one walk from the youngest to the oldest recomputes the skyband: a pair
 # is in iff its hash is below the kth smallest so far, which a table of buckets keeps in O(1). The walk also leaves
 # that kth smallest beside each pair, so that an estimate is one binary search and needs no second tree.
-# `tests/bench/distinct.py` times both, compiled: with 20 %, 90 % and 99 % repeated keys among 300,000, in batches of
-# 10,000, the sweep takes 7, 12 and 28 million rows/s, 80, 900 and 600 times as many as three dAs-trees. The paper's
-# exact list of recent keys is not needed: fewer than k pairs are all keys there are.
+# `tests/bench/one_process/distinct.py` times both, compiled: with 20 %, 90 % and 99 % repeated keys among 300,000, in
+# batches of 10,000, the sweep takes 7, 12 and 28 million rows/s, 80, 900 and 600 times as many as three dAs-trees. The
+# paper's exact list of recent keys is not needed: fewer than k pairs are all keys there are.
 _BUFFERED = 8
 _CHUNK = 1 << 20
 _NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.float64)

@@ -1,6 +1,6 @@
 """An archive of the classes that Spark loads: each Java of the tests maps it, and does not parse the same jars again.
 
-    python tests/java_classes.py
+    python tests/systems/java_classes.py
 
 makes it, in the environment whose PySpark it is of (190 MB). tox.ini names it to every Java, which looks itself whether
 it fits its jars, and does without it where it does not, or where there is none.

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from bench.das_tree import kept_rows
-from bench.distinct import repeating
+from bench.one_process.das_tree import kept_rows
+from bench.one_process.distinct import repeating
 from hypothesis import given
 from hypothesis import strategies as st
 from skyband_distinct.key_hashing import salt

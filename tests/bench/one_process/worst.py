@@ -1,6 +1,6 @@
 """Every default on the streams and settings that are hardest for it, beside its typical stream.
 
-    python tests/bench/worst.py [ROLE …] [--rows 0.25]
+    python tests/bench/one_process/worst.py [ROLE …] [--rows 0.25]
 
 Nanoseconds of this thread a row, answers included, over the second half of a stream: medians of three. `ratio` is
 that over the role's typical stream, `a result` the same where each row of an answer counts as much as a row taken in:

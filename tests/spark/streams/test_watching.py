@@ -7,8 +7,8 @@ import threading
 import pytest
 from skyband import spark
 
-from . import faults
-from .documents import DOCS, blocks
+from .. import faults
+from ..documents import DOCS, blocks
 
 pytestmark = pytest.mark.spark
 

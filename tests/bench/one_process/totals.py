@@ -1,6 +1,6 @@
 """Measures the total-rankers on Zipf streams, beside what people write by hand.
 
-    python tests/bench/totals.py [--quick]
+    python tests/bench/one_process/totals.py [--quick]
 
 Thread CPU seconds, in one run, so that ratios hold on a noisy machine. `moment` is to close a pane, let an old one go
 and rank, by itself; rows/s are of the second half of a stream, the windows being full, with an answer at every pane.

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from . import faults
+from .. import faults
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from skyband import spark
 from skyband.cli.commands import group
 
-from . import faults
+from .. import faults
 
 pytestmark = pytest.mark.spark
 

@@ -1,4 +1,4 @@
-"""Measures the sketches against their figures and their peers: `python tests/bench/distinct.py [--quick]`.
+"""Measures the sketches against their figures and their peers: `python tests/bench/one_process/distinct.py [--quick]`.
 
 Thread CPU seconds, medians of five, everything in one run, so that the ratios hold on a noisy machine too.
 """
@@ -72,8 +72,8 @@ def throughput() -> None:
 
 def trees() -> None:
     """k-skb, three subsketches in batches of 10,000, against as many of the paper's trees over the same keys."""
-    sys.path.append(str(Path(__file__).parents[1]))  # numba's cache knows the module by the name the tests give it
-    from bench.das_tree import kept_rows
+    sys.path.append(str(Path(__file__).parents[2]))  # numba's cache knows the module by the name the tests give it
+    from bench.one_process.das_tree import kept_rows
 
     salts = [salt(0, index) for index in range(subsketches(0.05))]
     k = skyband_size(0.02, 0.05, len(salts))

@@ -10,7 +10,7 @@ import pytest
 from skyband.registry import installed
 from skyband.registry.install_hints import comes_with
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 JOB = """
 source = { format = "parquet", path = ".", stream = true }
 query = { kind = "distinct-count", time = "t", item = "k", windows = ["1 minute"], every = "1 minute" }

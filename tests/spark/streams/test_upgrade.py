@@ -5,7 +5,7 @@ import pytest
 from families import events, family
 from skyband.engines import local
 
-from .conftest import rows_of, up_to_watermark
+from ..conftest import rows_of, up_to_watermark
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from skyband_jobs.job.model import Source
 from skyband_spark.reading.python_file_reader import choose_reader, file_frame, settings_of
 from skyband_spark.reading.source import read_by_spark, shaped
 
-from .documents import DOCS
+from ..documents import DOCS
 
 pytestmark = pytest.mark.spark
 

@@ -20,8 +20,8 @@ from skyband_spark.frames.state_store import CHUNK
 from skyband_spark.program import plan_of
 from skyband_spark.savepoints.stream_lock import in_use
 
-from . import faults
-from .conftest import rows_of, up_to_watermark
+from .. import faults
+from ..conftest import rows_of, up_to_watermark
 
 pytestmark = pytest.mark.spark
 

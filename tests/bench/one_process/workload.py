@@ -1,6 +1,6 @@
 """Measures the workload rankers as the thesis does (figures 9.1–9.12).
 
-    python tests/bench/workload.py [--quick] [--only 9.9] [--scores falling] [--pictures DIR]
+    python tests/bench/one_process/workload.py [--quick] [--only 9.9] [--scores falling] [--pictures DIR]
 
 Thread CPU nanoseconds an object (answers read out included), objects retained and megabytes of state, one run, so that
 the ratios hold on a noisy machine too. Windows are in rows; scores are uniform, as the thesis has them, or rise or fall

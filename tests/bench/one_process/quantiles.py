@@ -1,6 +1,6 @@
 """Quantile sketches beside numpy, sorted blocks and KLL by pane: rows alone, with answers, any moment, states, unions.
 
-    python tests/bench/quantiles.py [--rows 1000000] [--streams lognormal millis]
+    python tests/bench/one_process/quantiles.py [--rows 1000000] [--streams lognormal millis]
 
 Thread CPU time, the median of `--repeats` runs. KLL needs `pip install datasketches`.
 """

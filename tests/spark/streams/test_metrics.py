@@ -10,7 +10,7 @@ from skyband.errors import SkybandError
 from skyband_jobs.running.progress import Progress
 from skyband_jobs.running.run import run_job
 
-from . import faults
+from .. import faults
 
 pytestmark = pytest.mark.spark
 ACCEPT = "application/openmetrics-text; version=1.0.0"

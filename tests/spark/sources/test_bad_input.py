@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 from visits import CHECKPOINT, STREAM, Visits, place, visit
 
-from . import faults
+from .. import faults
 
 pytestmark = pytest.mark.spark
 

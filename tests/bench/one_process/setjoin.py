@@ -1,6 +1,6 @@
 """The rankers of pairs against each other, their paper and what a user would pick instead, in one run.
 
-    python tests/bench/setjoin.py windows | k | calls | peers [--windows 1000 10000 100000] [--pictures DIR]
+    python tests/bench/one_process/setjoin.py windows | k | calls | peers [--windows 1000 10000 100000] [--pictures DIR]
 
 windows   sets a second and stock against the window for swoop, scase and base (k = 10), as in section 7
 k         swoop by k at the largest window

@@ -19,8 +19,8 @@ from skyband import spark
 from skyband.engines import local
 from skyband.queries import make_query
 
-from . import faults
-from .conftest import rows_of, up_to_watermark
+from .. import faults
+from ..conftest import rows_of, up_to_watermark
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
 
-from . import faults
+from .. import faults
 
 pytestmark = pytest.mark.spark
 

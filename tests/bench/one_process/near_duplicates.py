@@ -1,6 +1,6 @@
 """The set matchers against each other and what a user would pick instead, in one run.
 
-    python tests/bench/near_duplicates.py windows | million | long | ways | peers [--windows 10000 100000]
+    python tests/bench/one_process/near_duplicates.py windows | million | long | ways | peers [--windows 10000 100000]
 
 windows   sets a second and bytes a set by window and threshold: prefix, inverted, minhash-lsh, and scan-count, which
           takes over the window that prefix has filled

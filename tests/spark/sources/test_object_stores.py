@@ -6,9 +6,9 @@ import pytest
 from object_store import SECRET, make_bucket, object_store
 from skyband_lakes.libraries import DELTA
 
-from .conftest import rows_of
+from ..conftest import rows_of
+from ..test_sinks import call
 from .test_direct_files import JOB, table
-from .test_sinks import call
 
 pytestmark = pytest.mark.spark
 
