@@ -10,8 +10,8 @@ from skyband import spark, states
 from skyband.engines import local
 from skyband_spark import states as spark_states
 
-from .conftest import rows_of
-from .streams.test_savepoints import Jobs
+from ..conftest import rows_of
+from ..streams.test_savepoints import Jobs
 
 pytestmark = pytest.mark.spark
 START = 1_760_000_400_000_000

@@ -71,7 +71,7 @@ def test_stream_equals_local_before_its_watermark(stream, files, kind, by):
 
 def recipe(readings, query):
     """What the block of PySpark in the plugin's README makes of `readings`."""
-    text = (Path(__file__).parents[2] / "plugins/uncertain/README.md").read_text()
+    text = (Path(__file__).parents[3] / "plugins/uncertain/README.md").read_text()
     names = {"readings": readings, "query": query}
     exec(compile(re.search(r"```py\n(.*?)```", text, re.DOTALL)[1], "README.md", "exec"), names)
     return names["warm"]
