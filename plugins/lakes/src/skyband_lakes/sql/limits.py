@@ -34,7 +34,7 @@ def _check_no_nul(name: str, values: "pa.ChunkedArray") -> None:
     refused = values.filter(pc.match_substring(values, "\0"))
     if len(refused):
         message = f"PostgreSQL takes no NUL character in a text (column {name!r}, value {refused[0].as_py()[:80]!r})"
-        where = rf"source.where = '''NOT contains({name}, '\0')'''"
+        where = rf"source.where = '''contains({name}, '\0') IS NOT TRUE'''"
         remedy = rf"leave such rows out with {where}, or the character with replace({name}, '\0', '') in source.select"
         raise ConfigError(Problem("table", f"{message}: {remedy}"))
 
