@@ -4,7 +4,7 @@ import pytest
 from attrs import define
 from skyband.config.parameters import number
 from skyband_specs.documentation import documentation_problems, query_documentation_problems
-from skyband_specs.scaffold.query import MineQuery
+from skyband_specs.scaffold.query_plugin.query import MineQuery
 
 GOOD = """Something.
 

@@ -9,8 +9,8 @@ import sys
 import pytest
 from skyband.registry import installed
 from skyband_specs.reference.author_api import PUBLIC, SHARED
+from skyband_specs.scaffold.copied_project import COPIED, render_copy
 from skyband_specs.scaffold.project import render
-from skyband_specs.scaffold.query_project import render_query
 
 from .conftest import ROOT, Document
 
@@ -42,13 +42,13 @@ def shown(tmp_path):
         path = tmp_path / re.match(r"# (\S+\.py)\n", body)[1]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(body)
-    for folder in ("skyband_averages", "skyband_averages/conformance"):
+    for folder in ("skyband_averager", "skyband_averager/conformance"):
         (tmp_path / folder / "__init__.py").touch()
-    info = tmp_path / "skyband_averages-0.1.0.dist-info"
+    info = tmp_path / "skyband_averager-0.1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: skyband-averages\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text("[skyband]\naverages = skyband_averages.hooks\n")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path), "SKYBAND_PLUGINS": "skyband-averages"}
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: skyband-averager\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[skyband]\naverager = skyband_averager.hooks\n")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "SKYBAND_PLUGINS": "skyband-averager"}
 
     def call(*arguments):
         command = [sys.executable, "-m", "skyband", *arguments]
@@ -60,14 +60,35 @@ def shown(tmp_path):
 
 
 def test_the_role_of_the_guide_is_verified_and_begun_anew(shown, tmp_path):
-    assert blocks("writing-roles.md", "console") == ["$ skyband verify averager/plain\n"]
     told = shown("verify", "averager/plain")
     assert told.splitlines()[-1] == "29 passed, 2 not applicable (trials), 0 failed", told
     assert "averager/plain  default  exact" in " ".join(shown("backends", "--role", "averager").split(" "))
     shown("new", "mine", "--role", "averager")
     made = (tmp_path / "mine" / "src" / "skyband_mine" / "averager.py").read_text()
-    assert "from skyband_averages.role import Averager" in made
-    assert "skyband-averages>=0.1.0" in (tmp_path / "mine" / "pyproject.toml").read_text()
+    assert "from skyband_averager.role import Averager" in made
+    assert "skyband-averager>=0.1.0" in (tmp_path / "mine" / "pyproject.toml").read_text()
+
+
+SHOWN = {
+    "writing-queries.md": ("query", "rates", 1),
+    "writing-formats.md": ("format", "acme-log", 3),
+    "writing-roles.md": ("role", "averager", 5),
+    "hooks.md": ("command", "moments", 2),
+}
+"""By guide, the kind of plugin that it shows, its name, and the number of its files that are shown whole."""
+
+
+@pytest.mark.parametrize("guide", SHOWN)
+def test_a_guide_shows_the_files_that_skyband_new_makes(guide, request):
+    page = Document(ROOT / "core" / "docs" / guide, request.config.getoption("--write"))
+    kind, name, count = SHOWN[guide]
+    made = render_copy(kind, name)
+    page.holds(page.blocks("text")[0].body, "".join(f"{path}\n" for path in sorted(made)))
+    shown_whole = [block.body for block in page.blocks("python") if block.body.startswith(f"# skyband_{name[:4]}")]
+    assert len(shown_whole) == count
+    for body in shown_whole:
+        first, _, _ = body.partition("\n")
+        page.holds(body, f"{first}\n{made['src/' + first.removeprefix('# ')]}")
 
 
 @pytest.mark.parametrize("guide", GUIDES)
@@ -79,7 +100,9 @@ def test_a_guide_imports_what_is_public(guide):
             assert_public(body)
 
 
-@pytest.mark.parametrize("files", [*(render(role, "best") for role in installed().roles), render_query("best")])
+@pytest.mark.parametrize(
+    "files", [*(render(role, "best") for role in installed().roles), *(render_copy(kind, "best") for kind in COPIED)]
+)
 def test_what_a_new_plugin_imports_is_public(files):
     for path, text in files.items():
         if path.endswith(".py"):

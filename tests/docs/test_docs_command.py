@@ -42,7 +42,7 @@ def skyband_roles():
 
 LONELY = '''
 from skyband.queries.example import JobExample
-from skyband_specs.scaffold.query_example import EXAMPLES
+from skyband_specs.scaffold.query_plugin.examples import EXAMPLES
 
 JOB = JobExample("Sums.", "rows.csv", "ts,size\\n2026-11-22 10:00:00,3\\n", """
 [source]
@@ -122,9 +122,11 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     (site / "queries_hooks.py").write_text(QUERIES)
     for kind, role in (("fine", "gone"), ("unshown", "gone"), ("lonely", "sketch")):
         cls = f"class {kind.title()}Sum(MineQuery):\n    kind = '{kind}-sum'\n    roles = ('{role}',)\n"
-        (site / f"{kind}_query.py").write_text(f"from skyband_specs.scaffold.query import MineQuery\n{cls}")
+        (site / f"{kind}_query.py").write_text(
+            f"from skyband_specs.scaffold.query_plugin.query import MineQuery\n{cls}"
+        )
     (site / "lonely_examples.py").write_text(LONELY)
-    (site / "fine_examples.py").write_text("from skyband_specs.scaffold.query_example import EXAMPLES\n")
+    (site / "fine_examples.py").write_text("from skyband_specs.scaffold.query_plugin.examples import EXAMPLES\n")
     made = docs(site, folder, "skyband-queries")
     assert made.returncode == 0, made.stderr
     said = [line for line in made.stderr.splitlines() if line.startswith("no page: ")]

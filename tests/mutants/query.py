@@ -12,8 +12,8 @@ from skyband.errors import InputError, SnapshotError
 from skyband.groups.partitioning import Partitioning
 from skyband.queries.query import Input
 from skyband.roles.sharding import PROBE
-from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums
-from skyband_specs.scaffold.query_example import EXAMPLES
+from skyband_specs.scaffold.query_plugin.examples import EXAMPLES
+from skyband_specs.scaffold.query_plugin.query import MineQuery, SumsExecution, _Sums
 
 REFERENCE = (MineQuery, EXAMPLES)
 

@@ -24,7 +24,7 @@ from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.operator.shard import Shard
 from skyband.queries import make_query
-from skyband_specs.scaffold.query import MineQuery
+from skyband_specs.scaffold.query_plugin.query import MineQuery
 
 RANKED = {"kind": "top-k", "object": "name", "stream": "from", "value": "score", "streams": ["a"], "every": "5 seconds"}
 TOTALS = {"kind": "heavy-hitters", "object": "name", "every": "5 seconds", "windows": ["5 seconds", "20 seconds"]}

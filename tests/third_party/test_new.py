@@ -15,8 +15,8 @@ from skyband import BackendInfo
 from skyband.registry import installed, interface_of
 from skyband_specs.checks import checks_for
 from skyband_specs.runner import subject, verify_subject
+from skyband_specs.scaffold.copied_project import COPIED, render_copy
 from skyband_specs.scaffold.project import render, template_of
-from skyband_specs.scaffold.query_project import render_query
 from third_party.conftest import example
 
 WITH_TEMPLATE = [name for name in installed().roles if template_of(name).source is not None]
@@ -52,14 +52,19 @@ def test_a_plugin_bears_its_own_name_throughout(role):
     assert version("skyband") in requirement.specifier
 
 
-@pytest.mark.parametrize("files", [render("sketch", "best"), render_query("best")], ids=["backend", "query"])
+KINDS = tuple(COPIED)
+
+
+@pytest.mark.parametrize(
+    "files", [render("sketch", "best"), *(render_copy(kind, "best") for kind in KINDS)], ids=["backend", *KINDS]
+)
 def test_a_plugin_has_a_licence_a_ci_file_and_the_badge(files):
     assert files["LICENSE"] == (Path(__file__).parents[2] / "LICENSE").read_text()
     project = tomllib.loads(files["pyproject.toml"])["project"]
     assert (project["license"], project["license-files"]) == ("Apache-2.0", ["LICENSE"])
     steps = re.findall(r"- run: (.*)", files[".github/workflows/tests.yml"])
     assert steps[0] == 'pip install -e ".[test]"' and "test" in project["optional-dependencies"]
-    assert steps[1] in files["README.md"] and steps[2] == "pytest"
+    assert steps[1] in files["README.md"] and steps[2:] == ["pytest"]
     assert "${{ matrix.python }}" in files[".github/workflows/tests.yml"]
     (specs,) = re.findall(r"^\[!\[verified with skyband-specs (.*)\]\[badge\]\]", files["README.md"], re.MULTILINE)
     assert version("skyband-specs").startswith(f"{specs}.")
@@ -228,32 +233,69 @@ def test_a_plugins_role_without_a_template_begins_with_the_methods_of_its_interf
     assert "once its methods are written" in files["README.md"]
 
 
-def test_a_made_query_installs_is_found_verified_and_answers(maker):
-    folder, site = maker.home / "my-sums", maker.home / "site"
-    assert maker.new(folder, "--query", "my-sums").exit_code == 0
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_copied_plugin_is_short_and_has_its_own_name_throughout(kind):
+    for path, text in render_copy(kind, "k-best-7").items():
+        if path == "LICENSE":
+            continue
+        assert "mine" not in text.lower().replace("determine", ""), path
+        assert "scaffold" not in text, path
+        if path.endswith(".py"):
+            compile(text, path, "exec")
+            assert text.count("\n") < 160 and max(map(len, text.splitlines()), default=0) <= 120, path
+
+
+OPTIONS = {"query": "--query", "format": "--format", "role": "--new-role", "command": "--command"}
+VERIFIED = {
+    "query": ("query/my-own", "33 passed, 0 not applicable, 0 failed"),
+    "format": ("format/my-own", "14 passed, 7 not applicable (current), 0 failed"),
+    "role": ("my-own/plain", "29 passed, 2 not applicable (trials), 0 failed"),
+}
+LISTED = {"query": ["queries"], "format": ["formats"], "role": ["backends"], "command": ["--help"]}
+SOME = {
+    "query": "travels or schema or declared",
+    "format": "keys",
+    "role": "new_backend or documentation",
+    "command": "",
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_made_plugin_of_every_kind_installs_is_listed_verified_and_passes_its_tests(maker, kind):
+    folder, site = maker.home / "my-own", maker.home / "site"
+    called = maker.new(folder, OPTIONS[kind], "my-own")
+    assert called.exit_code == 0, called.stderr
     maker.install(folder, sys.executable, "--target", str(site))
-    assert "my-sums" in maker.run(sys.executable, "-m", "skyband", "queries", site=site)
-    assert "value" in maker.run(sys.executable, "-m", "skyband", "describe", "query/my-sums", site=site)
-    told = maker.run(sys.executable, "-m", "skyband", "verify", "query/my-sums", site=site)
-    assert told.splitlines()[-1] == "33 passed, 0 not applicable, 0 failed"
-    program, said = example(folder / "README.md")
-    assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
-    quick = [folder, "-k", "travels or schema or declared"]
-    tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *quick, site=site)
-    assert "query/my-sums: 2 passed, 0 not applicable, 0 failed" in tested and "\n2 passed" in tested
+    assert "my-own" in maker.run(sys.executable, "-m", "skyband", *LISTED[kind], site=site)
+    if kind in VERIFIED:
+        key, passed = VERIFIED[kind]
+        told = maker.run(sys.executable, "-m", "skyband", "verify", key, site=site)
+        assert told.splitlines()[-1] == passed, told
+        program, said = example(folder / "README.md")
+        assert maker.run(sys.executable, "-c", program, site=site).splitlines() == said
+    some = [folder, "-k", SOME[kind]]
+    tested = maker.run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *some, site=site)
+    assert re.search(r"^\d+ passed", tested, re.MULTILINE) and "failed" not in tested.replace("0 failed", ""), tested
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give --role ROLE for a plugin with a backend, or --query KIND for one with a query"),
-        (["--role", "sketch", "--query", "x"], "give --role ROLE"),
+        ([], "give one of --role ROLE, for a backend, --query, --format, --new-role, --command"),
+        (["--role", "sketch", "--query", "x"], "give one of --role ROLE"),
+        (["--format", "x", "--command", "x"], "give one of --role ROLE"),
+        (["--format", "csv"], "format/csv is taken: it comes with Skyband itself"),
+        (["--format", "delta"], "format/delta is taken: it comes with skyband-lakes "),
+        (["--new-role", "sketch"], "sketch is taken: it comes with skyband "),
+        (["--new-role", "query"], "query is taken: it comes with Skyband itself"),
+        (["--command", "run"], "run is taken: it comes with an installed distribution"),
+        (["--command", "A b"], "try --command a-b"),
         (["--query", "top-k"], "query/top-k is taken: it comes with skyband-incomplete "),
         (["--query", "Top K"], "try --query top-k"),
-        (["--query", "x", "--name", "y"], "--query names the query"),
+        (["--query", "x", "--name", "y"], "--query gives the name"),
     ],
 )
-def test_a_new_query_that_cannot_be_is_a_wrong_call(maker, arguments, said):
+def test_a_new_plugin_that_cannot_be_is_a_wrong_call(maker, arguments, said):
     called = maker.new(maker.home / "x", *arguments)
     assert called.exit_code == 2
     assert said in called.stderr

@@ -11,8 +11,8 @@ from skyband.errors import PluginError
 from skyband.queries import examples_of, load_query, make_query
 from skyband.queries.error_attribution import BROUGHT_BY
 from skyband.registry import installed
-from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums
-from skyband_specs.scaffold.query_example import EXAMPLES
+from skyband_specs.scaffold.query_plugin.examples import EXAMPLES
+from skyband_specs.scaffold.query_plugin.query import MineQuery, SumsExecution, _Sums
 
 HOOKS = """
     from skyband import hookimpl
@@ -95,6 +95,11 @@ def test_a_listing_says_why_a_query_cannot_be_asked(site):
     assert line.endswith("could not be imported: ModuleNotFoundError: No module named 'no_such_module'")
 
 
+ACME_SUM = """
+from skyband_specs.scaffold.query_plugin.query import MineQuery
+class AcmeSum(MineQuery):
+    kind = 'acme-sum'
+"""
 NO_ROLES = """
 [source]
 format = "csv"
@@ -114,7 +119,7 @@ format = "console"
 
 
 def test_a_query_without_roles_says_that_it_has_none(site, tmp_path):
-    code = "from skyband_specs.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    code = ACME_SUM
     site.module("acme_query", code)
     site.install("acme-query", HOOKS.format(api=1))
     job = tmp_path / "job.toml"
@@ -128,7 +133,7 @@ def test_a_query_without_roles_says_that_it_has_none(site, tmp_path):
 
 
 def test_a_job_chooses_between_two_that_claim_its_kind(site, tmp_path):
-    code = "from skyband_specs.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    code = ACME_SUM
     site.module("acme_query", code)
     for name in ("acme-one", "acme-two"):
         site.install(name, HOOKS.format(api=1))
@@ -231,7 +236,7 @@ def test_a_query_that_fails_in_the_middle_is_named_with_its_distribution(monkeyp
 
 
 def test_a_query_that_was_not_looked_up_here_is_named_with_its_distribution_too(acme, monkeypatch):
-    code = "from skyband_specs.scaffold.query import MineQuery\nclass AcmeSum(MineQuery):\n    kind = 'acme-sum'"
+    code = ACME_SUM
     monkeypatch.delitem(sys.modules, "acme_query", raising=False)
     acme(code + "\n    def encode_columns(self, batch):\n        raise IndexError('no such row')")
     cls = import_module("acme_query").AcmeSum  # as an executor of Spark has it, unpickled

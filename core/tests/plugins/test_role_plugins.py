@@ -41,7 +41,7 @@ CODE = '''
     from attrs import define, field
     from skyband.queries.time_columns import at_field
     from skyband.roles import Backend
-    from skyband_specs.scaffold.query import MineQuery, SumsExecution, _Sums
+    from skyband_specs.scaffold.query_plugin.query import MineQuery, SumsExecution, _Sums
 
 
     class Tally(Backend):

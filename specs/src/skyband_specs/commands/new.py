@@ -1,51 +1,69 @@
-"""skyband new: a plugin to start from, that installs and passes its own conformance run."""
+"""skyband new: a plugin to start from, that installs and passes its own tests."""
 
 import re
 import shlex
 import unicodedata
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import click
-from skyband.cli.options import QUERY, ROLE
+from skyband.cli.options import ENGINE_KEY, FORMAT, QUERY, ROLE
 from skyband.cli.paths import FolderToWrite
+from skyband.registry.info import ENGINE_FORMATS
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MOST_LETTERS = 60
 
 
+OPTIONS = {"query": "--query", "format": "--format", "role": "--new-role", "command": "--command"}
+"""By the kind of plugin that is made from templates, the option that names what it brings."""
+
+
 @click.command(short_help="Make a plugin to start from.")
 @click.argument("folder", metavar="DIR", type=FolderToWrite())
-@click.option("--role", type=ROLE, help="Bring a backend, and what it does.")
-@click.option("--query", "kind", metavar="KIND", help="Bring a query, and what it is called.")
-@click.option("--name", help="What the backend is called; the default is DIR's name.")
-def command(folder: Path, role: str | None, kind: str | None, name: str | None) -> None:
-    """Make a plugin with one backend or query: a distribution that installs and passes its conformance checks.
+@click.option("--role", type=ROLE, help="Bring a backend of this role.")
+@click.option("--name", help="The name of the backend; the default is DIR's name.")
+@click.option("--query", metavar="KIND", help="Bring a query of this kind.")
+@click.option("--format", "format_", metavar="NAME", help="Bring a format of sources and sinks of this name.")
+@click.option("--new-role", metavar="NAME", help="Bring a role of this name, its default backend and its checks.")
+@click.option("--command", "command_", metavar="NAME", help="Bring a command of this name.")
+def command(
+    folder: Path, role: str | None, name: str | None, query: str | None, format_: str | None, new_role: str | None,
+    command_: str | None,
+) -> None:  # fmt: skip
+    """Make a plugin with one backend, query, format, role or command, as a distribution that passes its tests.
 
-    It starts with a simple, correct algorithm for you to replace; for a role whose plugin brings none, with the methods
-    to write. The distribution is called skyband-NAME. Nothing in DIR is overwritten.
+    It starts with simple, correct code for you to replace; a backend of a role whose plugin brings no example starts
+    with the methods to write. The distribution is called skyband-NAME. Nothing in DIR is overwritten.
     """
-    if (role is None) == (kind is None):
-        raise click.UsageError("give --role ROLE for a plugin with a backend, or --query KIND for one with a query")
-    if kind is not None and name is not None:
-        raise click.BadParameter("goes with --role: --query names the query", param_hint="--name")
-    key = QUERY if role is None else role
-    if name is None:
-        name = folder.resolve().name.removeprefix("skyband-") if kind is None else kind
-    _check_name(name, "--name" if kind is None else "--query")
-    _check_free(key, name)
+    new = {"query": query, "format": format_, "role": new_role, "command": command_}
+    named = [(kind, value) for kind, value in new.items() if value is not None]
+    if (role is not None) + len(named) != 1:
+        raise click.UsageError(f"give one of --role ROLE, for a backend, {', '.join(OPTIONS.values())}")
+    if role is None:
+        if name is not None:
+            raise click.BadParameter(f"goes with --role: {OPTIONS[named[0][0]]} gives the name", param_hint="--name")
+        ((kind, name),) = named
+    else:
+        kind, name = "backend", folder.resolve().name.removeprefix("skyband-") if name is None else name
+    option = OPTIONS.get(kind, "--name")
+    _check_name(name, option)
+    key = {"query": f"query/{name}", "format": f"format/{name}", "backend": f"{role}/{name}"}.get(kind, name)
+    _check_free(kind, role, name, key, option)
     try:
         if folder.exists() and any(folder.iterdir()):
             raise click.BadParameter(f"{str(folder)!r} is not empty; name a new folder", param_hint="DIR")
-        _write(folder, key, name)
+        _write(folder, kind, role, name)
     except (OSError, RecursionError) as error:  # the latter where folders are nested by the thousand
         from skyband.cli.commands import Failure
 
         raise Failure(f"{folder} cannot be written: {getattr(error, 'strerror', error) or error}") from error
-    click.echo(f"{key}/{name} is in {folder}. Next:", err=True)
+    click.echo(f"{key} is in {folder}. Next:", err=True)
     tested, place = shlex.quote(f"{folder}[test]"), shlex.quote(str(folder))
-    for call in (f"pip install -e {tested}", f"skyband verify {key}/{name}", f"pytest {place}"):
+    trial = {"role": f"verify {name}/plain", "command": f"{name} --help"}.get(kind, f"verify {key}")
+    for call in (f"pip install -e {tested}", f"skyband {trial}", f"pytest {place}"):
         click.echo(f"   {call}", err=True)
 
 
@@ -59,16 +77,11 @@ def _check_name(name: str, option: str) -> None:
     raise click.BadParameter(f"must be {rule} (got {name!r}){hint}", param_hint=option)
 
 
-def _check_free(key: str, name: str) -> None:
-    """Raise where another distribution has the name of the backend or query, or its own."""
-    from skyband.registry import installed
-
-    option = "--query" if key == QUERY else "--name"
-    listing: Any = installed().query_listing() if key == QUERY else installed().listing(key)
-    clashes = [entry for entry in listing if entry.info.key == f"{key}/{name}"]
-    if clashes:
-        brought = f"{clashes[0].distribution} {clashes[0].version}"
-        raise click.BadParameter(f"{key}/{name} is taken: it comes with {brought}; choose another", param_hint=option)
+def _check_free(kind: str, role: str | None, name: str, key: str, option: str) -> None:
+    """Raise where another distribution has the name of what is brought, or its own."""
+    taken_by = _owner(kind, role, name)
+    if taken_by is not None:
+        raise click.BadParameter(f"{key} is taken: it comes with {taken_by}; choose another", param_hint=option)
     try:
         published = version(f"skyband-{name}")
     except PackageNotFoundError:
@@ -77,11 +90,29 @@ def _check_free(key: str, name: str) -> None:
     raise click.BadParameter(message, param_hint=option)
 
 
-def _write(folder: Path, key: str, name: str) -> None:
-    from skyband_specs.scaffold.project import render
-    from skyband_specs.scaffold.query_project import render_query
+def _owner(kind: str, role: str | None, name: str) -> str | None:
+    """The distribution that brings a thing of this kind and name; None where the name is free."""
+    from skyband.registry import installed
 
-    files = render_query(name) if key == QUERY else render(key, name)
+    registry, context = installed(), click.get_current_context().find_root()
+    if kind == "command" and isinstance(context.command, click.Group):
+        return None if context.command.get_command(context, name) is None else "an installed distribution"
+    if name in {"format": ENGINE_FORMATS, "role": (QUERY, FORMAT, ENGINE_KEY)}.get(kind, ()):
+        return "Skyband itself"
+    listings: dict[str, Callable[[], list[Any]]] = {
+        "query": registry.query_listing, "format": registry.format_listing, "role": registry.role_listing,
+        "backend": lambda: registry.listing(role),
+    }  # fmt: skip
+    entries = listings[kind]() if kind in listings else []
+    clash = next((one for one in entries if one.info.key.rpartition("/")[2] == name), None)
+    return None if clash is None else f"{clash.distribution} {clash.version}"
+
+
+def _write(folder: Path, kind: str, role: str | None, name: str) -> None:
+    from skyband_specs.scaffold.copied_project import render_copy
+    from skyband_specs.scaffold.project import render
+
+    files = render_copy(kind, name) if role is None else render(role, name)
     for path, text in files.items():
         place = folder / path
         place.parent.mkdir(parents=True, exist_ok=True)

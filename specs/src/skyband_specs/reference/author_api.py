@@ -75,7 +75,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband_specs.runner": ("verify", "subject", "verify_subject"),
     "skyband_specs.faults": ("faulty",),
     "skyband_specs.checks": ("checks_for",),
-    "skyband_specs.formats": ("FormatTrial", "FormatSubject", "verify_format_subject", "CHECKS"),
+    "skyband_specs.formats": ("FormatTrial", "FormatSubject", "FormatCheck", "verify_format_subject", "CHECKS"),
     "skyband_specs.suite": (),
     "skyband_specs.queries.suite": (),
 }

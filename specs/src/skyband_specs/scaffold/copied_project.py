@@ -1,139 +1,69 @@
-"""The files of a new plugin that brings a kind of query, from its name."""
+"""Makes a new plugin that brings a query, a format, a role or a command from a folder of templates."""
 
-import inspect
-from importlib import import_module
+import re
+from importlib.resources import files as package_files
+from importlib.resources.abc import Traversable
 
-from skyband.registry.info import API
+from attrs import frozen
 
 from skyband_specs.scaffold import repository_files
-from skyband_specs.scaffold.names import class_name, renamed, versions
-
-PYPROJECT = """\
-[build-system]
-requires = ["hatchling>=1.26"]
-build-backend = "hatchling.build"
-
-[project]
-name = "skyband-{name}"
-version = "0.1.0"
-description = "The query {name} for Skyband: {summary}"
-readme = "README.md"
-requires-python = ">=3.11"
-license = "{licence}"
-license-files = ["LICENSE"]
-dependencies = ["attrs>=24.2", "numpy>=2.0", "pyarrow>=19.0.1", "skyband{versions}"]
-
-[project.optional-dependencies]
-test = ["skyband-specs[pytest]{versions}"]
-
-[project.entry-points.skyband]
-{name} = "{package}.hooks"
-
-[tool.hatch.build.targets.wheel]
-packages = ["src/{package}"]
-"""
-
-HOOKS = '''\
-"""What this distribution brings; imported to list it, so it imports no query."""
-
-from skyband import QueryInfo, hookimpl
+from skyband_specs.scaffold.names import class_name, versions
 
 
-@hookimpl
-def skyband_queries() -> list[QueryInfo]:
-    """The kinds of query."""
-    return [
-        QueryInfo(
-            kind="{name}",
-            factory="{package}.query:{cls}",
-            summary="{summary}",
-            api={api},
-            examples="{package}.examples:EXAMPLES",
-        ),
-    ]
-'''
+@frozen
+class Copied:
+    """What a plugin of one kind needs besides its folder of templates.
 
-TESTS = '''\
-"""Every query of this distribution keeps the contract of queries: one test a check."""
+    classes: the last words of the names of its classes, which begin with the plugin's name. needs: the distributions
+    that it imports besides Skyband. trial: the command that tries what it brings.
+    """
 
-DISTRIBUTION = "skyband-{name}"
-
-from skyband_specs.queries.suite import *  # noqa: E402, F403 - the suite looks for DISTRIBUTION here
-'''
-
-README = """\
-# skyband-{name}
-
-{badge}
-
-The query `{name}` for [Skyband](https://pypi.org/project/skyband/): {summary}.
-
-```sh
-pip install -e ".[test]"
-skyband describe query/{name}
-skyband verify query/{name}
-pytest
-```
-
-```python
-import pyarrow as pa
-from skyband.engines import local
-
-rows = pa.table({{"ts": pa.array([1, 2, 7], pa.timestamp("s", "UTC")), "size": [10, 20, 40]}})
-query = {{"kind": "{name}", "time": "ts", "value": "size", "window": "10 seconds", "every": "5 seconds"}}
-print(local.apply(rows, query)["sum"].to_pylist())  # [30, 70]
-```
-
-In a job:
-
-```toml
-[query]
-kind = "{name}"
-time = "ts"
-value = "size"
-window = "10 minutes"
-every = "1 minute"
-```
-
-## Make it yours
-
-| file | holds |
-|---|---|
-| `src/{package}/query.py` | the query, its keys and columns; and its `Execution`, how one group's stream is answered |
-| `src/{package}/examples.py` | keys and rows that the checks try it on, and `oracle`, the answers by the definition |
-| `src/{package}/hooks.py` | what is said of it without importing it |
-| `tests/test_conformance.py` | the checks of queries, which it passes as it stands |
-| `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
-| `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
-
-A key is a field made with `skyband.config.parameters` or `skyband.config.durations`; `skyband describe`, jobs and their
-checks read it there. The guide "Writing a query" says what each method is for, and `authors.md`, among the pages that
-`skyband docs DIR` writes, what may be imported.
-"""
-
-SUMMARY = "the sum of a column of whole numbers over a sliding window"
+    classes: tuple[str, ...]
+    needs: tuple[str, ...]
+    trial: str
 
 
-def render_query(name: str) -> dict[str, str]:
-    """The text of each file of a plugin that brings the query `name`, by its path."""
-    package = f"skyband_{name.replace('-', '_')}"
-    cls = class_name(name, "Query")
-    facts = {
-        "name": name, "package": package, "cls": cls, "versions": versions(), "api": API, "summary": SUMMARY,
-        "licence": repository_files.LICENCE, "badge": repository_files.badge(),
-    }  # fmt: skip
-    sources = {
-        part: inspect.getsource(import_module(f"skyband_specs.scaffold.{part}")) for part in ("query", "query_example")
-    }
-    home = f"src/{package}"
+_ATTRS, _NUMPY, _ARROW = "attrs>=24.2", "numpy>=2.0", "pyarrow>=19.0.1"
+
+COPIED = {
+    "query": Copied(("Query",), (_ATTRS, _NUMPY, _ARROW), "skyband verify query/mine"),
+    "format": Copied(
+        ("Format", "Rows", "Sink", "Trial"), (_ARROW, f"skyband-jobs{versions()}"), "skyband verify format/mine"
+    ),
+    "role": Copied(("Role", "Driver"), (_ATTRS, _NUMPY), "skyband verify mine/plain"),
+    "command": Copied((), ("click>=8.1", _ARROW), "skyband mine --help"),
+}
+"""By the kind of plugin, whose templates are in the package `KIND_plugin`; those named `test_…` are its tests."""
+
+
+def render_copy(kind: str, name: str) -> dict[str, str]:
+    """The text of each file of a plugin that brings a query, format, role or command of this name, by its path."""
+    templates = _texts(package_files(f"{__package__}.{kind}_plugin"), "")
+    texts = {path: _renamed(text, kind, name) for path, text in templates}
+    description, readme = texts["__init__.py"].strip().strip('".'), texts.pop("README.md")
+    trial = _renamed(COPIED[kind].trial, kind, name)
+    home = f"src/{repository_files.package_of(name)}"
     return {
-        "pyproject.toml": PYPROJECT.format(**facts),
-        "README.md": README.format(**facts),
-        f"{home}/__init__.py": f'"""The query {name}: {SUMMARY}."""\n',
-        f"{home}/hooks.py": HOOKS.format(**facts),
-        f"{home}/query.py": renamed(sources["query"], name, cls),
-        f"{home}/examples.py": renamed(sources["query_example"], name, cls),
-        f"{home}/py.typed": "",
-        "tests/test_conformance.py": TESTS.format(**facts),
-        **repository_files.files(f"query/{name}"),
+        **repository_files.files(name, description, COPIED[kind].needs, readme, trial),
+        **{f"tests/{path}" if path.startswith("test_") else f"{home}/{path}": text for path, text in texts.items()},
     }
+
+
+def _texts(folder: Traversable, above: str) -> list[tuple[str, str]]:
+    """The templates in a folder and those below it, by their paths."""
+    texts = []
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            texts += _texts(entry, f"{above}{entry.name}/")
+        elif entry.name.endswith((".py", ".md")):
+            texts.append((above + entry.name, entry.read_text("utf-8")))
+    return texts
+
+
+def _renamed(text: str, kind: str, name: str) -> str:
+    """A template with its own package, classes and name."""
+    package = repository_files.package_of(name)
+    text = text.replace(f"{__package__}.{kind}_plugin", package).replace("skyband_mine", package)
+    for word in COPIED[kind].classes:
+        text = re.sub(rf"\bMine{word}\b", class_name(name, word), text)
+    return re.sub(r"\bmine\b", name, text)

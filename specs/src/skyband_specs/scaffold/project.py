@@ -12,7 +12,7 @@ from skyband.registry.info import API
 
 from skyband_specs.scaffold import repository_files
 from skyband_specs.scaffold.method_outline import outline
-from skyband_specs.scaffold.names import class_name, renamed, versions
+from skyband_specs.scaffold.names import class_name, renamed
 
 
 @frozen
@@ -32,31 +32,6 @@ class Template:
     lacks: dict[str, str] = field(factory=dict)
     source: str | None = None
 
-
-PYPROJECT = """\
-[build-system]
-requires = ["hatchling>=1.26"]
-build-backend = "hatchling.build"
-
-[project]
-name = "skyband-{name}"
-version = "0.1.0"
-description = "{role}/{name} for Skyband: {summary}"
-readme = "README.md"
-requires-python = ">=3.11"
-license = "{licence}"
-license-files = ["LICENSE"]
-dependencies = ["attrs>=24.2", "numpy>=2.0", "skyband{versions}"{brought_by}]
-
-[project.optional-dependencies]
-test = ["skyband-specs[pytest]{versions}"]
-
-[project.entry-points.skyband]
-{name} = "{package}.hooks"
-
-[tool.hatch.build.targets.wheel]
-packages = ["src/{package}"]
-"""
 
 HOOKS = '''\
 """What this distribution brings; imported to list it, so it imports no backend."""
@@ -89,10 +64,6 @@ from skyband_specs.suite import *  # noqa: E402, F403 - the suite looks for DIST
 '''
 
 README = """\
-# skyband-{name}
-
-{badge}
-
 `{role}/{name}`, a backend for [Skyband](https://pypi.org/project/skyband/):
 {summary}.
 
@@ -124,14 +95,11 @@ In a job:
 | `src/{package}/{module}.py` | the algorithm: {begins} |
 | `src/{package}/hooks.py` | what it promises: guarantee, paper, and what it lacks, each with the reason |
 | `tests/test_conformance.py` | the checks of its role, which it passes {passes} |
-| `.github/workflows/tests.yml` | what runs them on every push; the badge above says which they are |
-| `LICENSE` | Apache-2.0, as Skyband: put your own there and into `pyproject.toml` if you want another |
 
 A parameter is a field made with `skyband.config.parameters`, such as
 `epsilon: float = number(0.05, above=0, below=1, help="relative error")`; `skyband describe`, jobs and their checks read
 it there. The checks try the role's parameter sets, and those that the hook `skyband_cases` adds. A backend that is off
-by at most epsilon, but for a share delta of its answers, has `guarantee="bounded"` and is held to that. What may be
-imported is in `authors.md`, among the pages that `skyband docs DIR` writes.
+by at most epsilon, except in a share delta of its answers, has `guarantee="bounded"` and is checked for that.
 """
 
 
@@ -142,32 +110,29 @@ EMPTY = {"begins": "methods to be written, as the role brings no example", "pass
 def render(role: str, name: str) -> dict[str, str]:
     """The text of each file of a plugin that brings `role/name`, by its path."""
     template, module = template_of(role), role.replace("-", "_")
-    cls = class_name(name, interface_of(role).__name__)
-    package = f"skyband_{name.replace('-', '_')}"
+    cls, package = class_name(name, interface_of(role).__name__), repository_files.package_of(name)
     facts = {
-        "role": role, "name": name, "package": package, "module": module, "cls": cls, "versions": versions(),
-        "api": API, "summary": template.summary, "reference": template.reference,
-        "licence": repository_files.LICENCE, "badge": repository_files.badge(),
-        "brought_by": _brought_by(role), **(SIMPLE if template.source else EMPTY),
+        "role": role, "name": name, "package": package, "module": module, "cls": cls, "api": API,
+        "summary": template.summary, "reference": template.reference,
+        **(SIMPLE if template.source else EMPTY),
         "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
     }  # fmt: skip
-    home = f"src/{package}"
+    description = f"{role}/{name} for Skyband: {template.summary}"
+    needs = ("attrs>=24.2", "numpy>=2.0", *_brought_by(role))
+    home, trial = f"src/{package}", f"skyband verify {role}/{name}"
     return {
-        "pyproject.toml": PYPROJECT.format(**facts),
-        "README.md": README.format(**facts),
+        **repository_files.files(name, description, needs, README.format(**facts), trial),
         f"{home}/__init__.py": f'"""{role}/{name}: {template.summary}."""\n',
         f"{home}/hooks.py": HOOKS.format(**facts),
         f"{home}/{module}.py": renamed(_source_of(role, template), name, cls),
-        f"{home}/py.typed": "",
         "tests/test_conformance.py": TESTS.format(**facts),
-        **repository_files.files(f"{role}/{name}"),
     }
 
 
-def _brought_by(role: str) -> str:
+def _brought_by(role: str) -> tuple[str, ...]:
     """The distribution that brings a role, as a further dependency; nothing for core's."""
     entry = next(entry for entry in installed().role_listing() if entry.info.name == role)
-    return "" if entry.distribution == OURS else f', "{entry.distribution}>={entry.version}"'
+    return () if entry.distribution == OURS else (f"{entry.distribution}>={entry.version}",)
 
 
 def template_of(role: str) -> Template:

@@ -1,14 +1,52 @@
-"""What a new plugin has besides its code: a licence, a CI file, and the badge in its README."""
+"""The files that a new plugin has besides its code: its project, README, licence and CI file."""
 
 from importlib.metadata import distribution
 
 from skyband.version import __version__
 
+from skyband_specs.scaffold.names import versions
+
 LICENCE = "Apache-2.0"
 _NOTICE = "Licensed under the Apache License, Version 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
 
+PYPROJECT = """\
+[build-system]
+requires = ["hatchling>=1.26"]
+build-backend = "hatchling.build"
+
+[project]
+name = "skyband-{name}"
+version = "0.1.0"
+description = "{description}"
+readme = "README.md"
+requires-python = ">=3.11"
+license = "{licence}"
+license-files = ["LICENSE"]
+dependencies = [{dependencies}]
+
+[project.optional-dependencies]
+test = ["skyband-specs[pytest]{versions}"]
+
+[project.entry-points.skyband]
+{name} = "{package}.hooks"
+
+[tool.hatch.build.targets.wheel]
+packages = ["src/{package}"]
+"""
+
+README = """\
+# skyband-{name}
+
+{badge}
+
+{text}
+`.github/workflows/tests.yml` runs the checks on every push; the badge above says which they are. `LICENSE` is
+Apache-2.0, as Skyband's: put your own there and in `pyproject.toml` if you want another. `authors.md`, among the pages
+that `skyband docs DIR` writes, lists what a plugin may import.
+"""
+
 WORKFLOW = """\
-# The checks of every backend and query of this plugin. The badge in README.md says which skyband-specs they are of.
+# The checks of everything in this plugin. The badge in README.md says which skyband-specs they are of.
 name: tests
 on: [push, pull_request]
 permissions:
@@ -26,14 +64,39 @@ jobs:
       - uses: actions/setup-python@v6
         with: {{ python-version: "${{{{ matrix.python }}}}" }}
       - run: pip install -e ".[test]"
-      - run: skyband verify {key}
+      - run: {trial}
       - run: pytest
 """
 
 
-def files(key: str) -> dict[str, str]:
-    """The licence and the CI file of a plugin that brings `role/name` or `query/kind`, by their paths."""
-    return {"LICENSE": licence(), ".github/workflows/tests.yml": WORKFLOW.format(key=key)}
+def package_of(name: str) -> str:
+    """The package of the plugin of a name."""
+    return f"skyband_{name.replace('-', '_')}"
+
+
+def files(name: str, description: str, needs: tuple[str, ...], readme: str, trial: str) -> dict[str, str]:
+    """The text of each such file by its path.
+
+    needs: what it depends on besides Skyband. readme: what README says below the badge. trial: the command that tries
+    what it brings.
+    """
+    package = package_of(name)
+    dependencies = ", ".join(f'"{one}"' for one in sorted([*needs, f"skyband{versions()}"]))
+    project = PYPROJECT.format(
+        name=name,
+        package=package,
+        description=description,
+        licence=LICENCE,
+        dependencies=dependencies,
+        versions=versions(),
+    )
+    return {
+        "pyproject.toml": project,
+        "README.md": README.format(name=name, badge=badge(), text=readme),
+        f"src/{package}/py.typed": "",
+        "LICENSE": licence(),
+        ".github/workflows/tests.yml": WORKFLOW.format(trial=trial),
+    }
 
 
 def licence() -> str:

@@ -72,7 +72,7 @@ class MineSketch(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
-        self._now = read.optional("now")
-        keys = read.ascending("keys", dtype=np.uint64, strictly=True)
-        self._latest = dict(zip(keys.tolist(), read.column("times", np.int64, len(keys)).tolist(), strict=True))
+        reader = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._now = reader.optional("now")
+        keys = reader.ascending("keys", dtype=np.uint64, strictly=True)
+        self._latest = dict(zip(keys.tolist(), reader.column("times", np.int64, len(keys)).tolist(), strict=True))

@@ -88,9 +88,9 @@ class MineWindow(Window):
         return {"held": self._kept(), "bounds": np.array([self._start, self._end], np.int64)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
-        self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
-        self._held = read.column("held", np.float64, self._end - self._start, at_least=0, at_most=1).tolist()
+        reader = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        self._start, self._end = reader.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
+        self._held = reader.column("held", np.float64, self._end - self._start, at_least=0, at_most=1).tolist()
 
 
 def fewer_than(size: int, probabilities: Iterable[Any]) -> Any:

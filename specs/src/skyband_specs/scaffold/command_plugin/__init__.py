@@ -1,0 +1,1 @@
+"""The command mine: counts the answers in a Parquet file."""

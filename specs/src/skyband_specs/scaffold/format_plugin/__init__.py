@@ -1,0 +1,1 @@
+"""The format mine: a table in one Arrow file."""

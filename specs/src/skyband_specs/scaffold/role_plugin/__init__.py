@@ -1,0 +1,1 @@
+"""The role mine: the mean of whole numbers since any moment."""

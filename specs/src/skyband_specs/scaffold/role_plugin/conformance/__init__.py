@@ -1,0 +1,1 @@
+"""What every backend of the role mine must do: imported only by skyband-specs."""
