@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from skyband.queries import kinds
+from skyband.queries import kinds, load_query
 from skyband.registry import installed
 from skyband_specs.reference.markdown import MARK
 
@@ -12,12 +12,28 @@ PARTS = {
     "begin": ("idea.md", "raw.md", "testing.md"),
     "ask": ("questions.md", "recipes.md", "choose.md", "time.md", "deduplicate.md", "latencies.md", "changes.md",
             "leaderboard.md", "plots.md", "states.md"),
-    "run": ("sources.md", "platforms.md", "cluster.md", "scale.md", "watching.md", "faults.md", "savepoints.md",
-            "policy.md"),
+    "run": ("sources.md", "platforms.md", "cluster.md", "latency.md", "scale.md", "watching.md", "faults.md",
+            "savepoints.md", "policy.md"),
     "extend": ("how-it-works.md", "writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md",
                "writing-engines.md", "hooks.md", "conformance.md", "plugins.md"),
 }  # fmt: skip
 """The four folders of guides, in the order of a reader."""
+
+
+QUERIES = ("distinct-count", "heavy-hitters", "quantiles", "row-features", "near-duplicates", "top-k", "top-k-workload",
+           "top-k-pairs", "uncertain-sum", "uncertain-join")  # fmt: skip
+"""The queries, those first that most people need."""
+
+
+def kinds_in_order() -> list[str]:
+    """The kinds of query that are installed, in the order of `QUERIES`; others follow by name."""
+    return [kind for kind in QUERIES if kind in kinds()] + sorted(kinds().keys() - set(QUERIES))
+
+
+def roles_in_order() -> list[str]:
+    """The roles, in the order of the queries that they belong to; others follow by name."""
+    used = dict.fromkeys(role for kind in kinds_in_order() for role in load_query(kind).roles)
+    return [*used, *sorted(installed().roles.keys() - used.keys())]
 
 
 def navigation(docs: Path, pages: Iterable[str]) -> str:
@@ -27,9 +43,9 @@ def navigation(docs: Path, pages: Iterable[str]) -> str:
         _group(part.title(), [_entry(_title(docs / name), name) for name in guides if name.startswith(f"{part}/")])
         for part in PARTS
     ]
-    queries = [_entry(kind, f"reference/queries/{kind}.md") for kind in kinds()]
+    queries = [_entry(kind, f"reference/queries/{kind}.md") for kind in kinds_in_order()]
     roles = []
-    for role in installed().roles:
+    for role in roles_in_order():
         backends = sorted(path for path in pages if path.startswith(f"backends/{role}/"))
         listed = [_entry(Path(path).stem, f"reference/{path}") for path in backends]
         roles.append(_group(role, [_entry("The role", f"reference/roles/{role}.md"), *listed]))

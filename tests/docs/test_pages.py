@@ -18,7 +18,7 @@ from skyband_specs.reference.markdown import MARK
 from skyband_specs.reference.run_examples import run_job_text
 
 from .conftest import ROOT, Document
-from .navigation import BEGIN, END, guides_in, navigation
+from .navigation import BEGIN, END, PARTS, guides_in, navigation
 
 DOCS = ROOT / "core" / "docs"
 REFERENCE = DOCS / "reference"
@@ -132,7 +132,9 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
     page.holds(f"```text\n{shown.body}```", f"```text\n{printed.getvalue()}```")
 
 
-@pytest.mark.parametrize("name", ["ask/deduplicate.md", "ask/latencies.md", "ask/questions.md", "ask/states.md"])
+@pytest.mark.parametrize(
+    "name", ["ask/deduplicate.md", "ask/latencies.md", "ask/questions.md", "ask/states.md", "run/latency.md"]
+)
 def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
     """Each program together with those before it; what it prints follows it, where it prints."""
     page, names = guide(name), {}
@@ -197,3 +199,11 @@ def test_the_picture_shows_the_2_skyband():
 def test_the_program_of_the_first_page_is_the_readmes(guide):
     page, readme = guide("index.md"), Document(ROOT / "README.md", False)
     page.holds(page.blocks("python")[0].body, readme.blocks("python")[0].body)
+    page.holds(page.blocks("text")[0].body, readme.blocks("text")[0].body)
+
+
+def test_the_index_has_at_most_ten_doors_in_each_of_its_parts(guide):
+    parts = dict(part.split("\n", 1) for part in guide("index.md").text.split("\n## ")[1:])
+    assert list(parts) == ["Start", *(part.title() for part in PARTS)]
+    doors = {name: len(re.findall(r"^\| \[", text, re.MULTILINE)) for name, text in parts.items()}
+    assert all(0 < doors[part.title()] <= 10 for part in PARTS), doors
