@@ -56,7 +56,7 @@ def test_each_row_is_told_with_what_is_wrong_in_the_order_in_which_it_came():
 
 
 def test_the_others_are_answered_as_if_these_had_not_come():
-    with pytest.warns(UserWarning, match="4 rows could not be taken and were left out"):
+    with pytest.warns(UserWarning, match="4 rows could not be used and were left out"):
         answers = local.apply(MIXED, QUERY)
     good = MIXED.filter(pa.array([True, False, False, True, False, True, False]))
     assert answers.equals(local.apply(good, QUERY))

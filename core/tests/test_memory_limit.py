@@ -57,8 +57,8 @@ def write(folder, name):
 
 
 @pytest.mark.parametrize(("megabytes", "status", "words"), [
-    (1000, 1, "error: this process may take 1,000 MB of addresses (ulimit -v), and its libraries alone take"),
-    (1900, 1, "warning: this process may take 1,900 MB of addresses (ulimit -v): below 2,048 MB compiling"),
+    (1000, 1, "error: this process may use 1,000 MB of addresses (ulimit -v), and its libraries alone need"),
+    (1900, 1, "warning: this process may use 1,900 MB of addresses (ulimit -v): below 2,048 MB compiling"),
 ])  # fmt: skip
 def test_a_limit_that_is_too_low_is_told_before_a_row_is_read(job, megabytes, status, words):
     limit = (megabytes * MEGABYTE, resource.RLIM_INFINITY)

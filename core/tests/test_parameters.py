@@ -102,7 +102,7 @@ def test_a_fault_of_the_class_itself_is_a_config_error():
 
 
 def test_whole_numbers_are_of_64_bits():
-    assert problems(k=2**63) == [f"k: must be a whole number of 64 bits (got {2**63})"]
+    assert problems(k=2**63) == [f"k: must be a whole number that fits 64 bits (got {2**63})"]
 
 
 @define(eq=False)
@@ -111,12 +111,12 @@ class Newer(Base):
 
 
 def test_a_deprecated_name_is_taken_with_a_warning_that_names_the_new_one():
-    with pytest.warns(FutureWarning, match="count: is now called k and goes with the next minor release"):
+    with pytest.warns(FutureWarning, match="count: is now called k and will be removed in the next minor release"):
         assert build(Newer, {"count": 3}).k == 3
 
 
 def test_an_old_and_a_new_name_at_once_are_a_problem():
-    with pytest.raises(ConfigError, match="count: is now called k, which is given too"):
+    with pytest.raises(ConfigError, match="count: is now called k, which is also given"):
         build(Newer, {"count": 3, "k": 4})
 
 

@@ -113,7 +113,7 @@ def test_a_state_holds_just_what_it_covers(role, latest, start):
         if right:
             assert (states.describe(blob).at, states.describe(blob).since) == (at, since)
         else:
-            with pytest.raises(SnapshotError, match="does not hold just what it covers"):
+            with pytest.raises(SnapshotError, match="does not hold exactly what it covers"):
                 states.describe(blob)
 
 
@@ -125,7 +125,7 @@ def test_a_state_whose_last_row_is_of_the_moment_0_covers_that_row():
         if at == 1:
             assert states.describe(blob).at == 1
         else:
-            with pytest.raises(SnapshotError, match="does not hold just what it covers"):
+            with pytest.raises(SnapshotError, match="does not hold exactly what it covers"):
                 states.describe(blob)
 
 
@@ -170,7 +170,7 @@ def test_a_snapshot_without_a_moment_answers_from_what_it_has_not_forgotten():
         if right:
             assert states.estimate(sketch.snapshot(), since=since).count == sum(time >= since for time in (5, 9))
         else:
-            with pytest.raises(InputError, match="what is older was forgotten"):
+            with pytest.raises(InputError, match="older rows are forgotten"):
                 states.estimate(sketch.snapshot(), since=since)
 
 

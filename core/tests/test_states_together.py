@@ -54,7 +54,7 @@ def test_totals_of_states_alone_and_together(backend, offset, named):
             united = read_state(states.union(held.values())).names.column("name").to_pylist()
             assert set(united) == set().union(*known) and len(united) == len(set(united))
     others = by_moment(local.apply(source, totals(offset=f"{offset + SECOND} microseconds"), {"total-ranker": backend}))
-    with pytest.raises(InputError, match=r"unite states of one moment|another `offset`"):
+    with pytest.raises(InputError, match=r"combine states of one moment|another `offset`"):
         states.heavy_hitters([next(iter(moments.values()))["a"], next(iter(others.values()))["a"]])
 
 
@@ -79,7 +79,7 @@ def test_states_of_one_backend_that_know_objects_or_times_otherwise_do_not_go_to
 
     assert states.heavy_hitters([state(), state()])["total"].to_pylist() == [2.0, 2.0]
     for pair in ([state(), state(texts)], [state(texts), state()]):
-        with pytest.raises(InputError, match=r"row 1: has objects of .*: they must be of one type"):
+        with pytest.raises(InputError, match=r"row 1: has objects of type .*: the types must be equal"):
             states.heavy_hitters(pair)
     for pair in ([state(), state(offset="5 seconds")], [state(offset="5 seconds"), state()]):
         with pytest.raises(InputError, match="row 1: has moments with another `offset` than the first"):
@@ -91,7 +91,7 @@ def test_states_of_one_backend_that_know_objects_or_times_otherwise_do_not_go_to
 def test_names_are_found_wherever_a_batch_begins_and_each_id_has_one():
     frame = pa.record_batch({"id": pa.array([1, 5, 7, 9]), "name": ["a", "b", "c", "d"]})
     assert object_names.values_of([frame.slice(1, 2)], np.array([7, 5])).to_pylist() == ["c", "b"]
-    with pytest.raises(SnapshotError, match="no name for an object"):
+    with pytest.raises(SnapshotError, match="an object without a name"):
         object_names.values_of([frame.slice(1, 2)], np.array([1]))
     for ids in ([1, 1], [2, 1]):
         held = object_names.extra_arrays(pa.record_batch({"id": pa.array(ids), "name": ["a", "b"]}), 0)
@@ -122,11 +122,11 @@ def test_states_of_two_moments_go_together_only_where_both_tables_hold_what_chan
             for kind in ("state", "changed-state")}  # fmt: skip
     first, second = sorted(at for at, groups in held["changed-state"].items() if "a" in groups)[2:4]
     for one, other in (("state", "state"), ("state", "changed-state"), ("changed-state", "state")):
-        with pytest.raises(InputError, match="unite states of one moment"):
+        with pytest.raises(InputError, match="combine states of one moment"):
             states.estimate([held[one][first]["a"], held[other][second]["a"]])
     mixed = [held["changed-state"][first]["a"], held["state"][first]["a"], held["changed-state"][second]["a"]]
     for three in (mixed, [mixed[1], mixed[0], mixed[2]]):
-        with pytest.raises(InputError, match=r"row 2: .* unite states of one moment"):
+        with pytest.raises(InputError, match=r"row 2: .* combine states of one moment"):
             states.estimate(three)
     both = [held["changed-state"][first]["a"], held["changed-state"][second]["a"]]
     for pair in (both, both[::-1]):

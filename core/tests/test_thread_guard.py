@@ -84,7 +84,7 @@ def test_a_second_thread_is_refused_and_the_first_goes_on(held_in, call):
         first = pool.submit(ASK[held_in], sketch)
         assert sketch.inside.wait(60)
         try:
-            with pytest.raises(BusyError, match=r"sketch/counting: .*give each thread a backend of its own"):
+            with pytest.raises(BusyError, match=r"sketch/counting: .*give each thread its own backend"):
                 ASK[call](sketch)
         finally:
             sketch.go_on.set()
@@ -148,7 +148,7 @@ def test_after_a_call_that_was_cut_short_every_call_is_refused(call):
     sketch.go_on.set()
     with pytest.raises(KeyboardInterrupt):
         sketch.update(Interrupting(), [1])
-    with pytest.raises(BrokenError, match=r"sketch/counting: .* restore it from a snapshot of before, or make a new"):
+    with pytest.raises(BrokenError, match=r"sketch/counting: .* restore an earlier snapshot, or make a new"):
         ASK[call](sketch)
 
 
@@ -203,7 +203,7 @@ def test_several_that_one_call_works_on_are_guarded_as_one_is():
     rankers = [skyband.create("object-ranker", "eaa", k=1, window=10, streams=1) for _ in range(3)]
     with inside_all(rankers), ThreadPoolExecutor(1) as others:
         for one in rankers:
-            with pytest.raises(BusyError, match="object-ranker/eaa: top while another thread is inside"):
+            with pytest.raises(BusyError, match="object-ranker/eaa: top was called while another thread is inside"):
                 others.submit(one.top).result(60)
     with pytest.raises(skyband.InputError), inside_all(rankers):
         raise skyband.InputError("times", "go back")
@@ -211,7 +211,7 @@ def test_several_that_one_call_works_on_are_guarded_as_one_is():
     with pytest.raises(KeyboardInterrupt), inside_all(rankers):
         raise KeyboardInterrupt
     for one in rankers:
-        with pytest.raises(BrokenError, match="top after a call of it was cut short"):
+        with pytest.raises(BrokenError, match="top was called after a call was cut short"):
             one.top()
     with (
         pytest.raises(BrokenError),

@@ -36,7 +36,7 @@ def test_spans_that_are_none_are_told(rankers, spans, message):
 
 
 def test_a_backend_has_one_turn_and_moments_of_its_own(rankers):
-    with pytest.raises(InputError, match="one of them comes twice"):
+    with pytest.raises(InputError, match="one is listed twice"):
         checked_spans([rankers[0]] * 2, [[0, 1], [1, 2]], 3)
     with pytest.raises(InputError, match=r"moments: must be an array for each of 2 \(got 1\)"):
         type(rankers[0]).answers_together(rankers, **ROWS, spans=[[0, 1], [1, 3]], moments=[[5]])
@@ -93,11 +93,11 @@ def test_several_sketches_count_what_came_before_each_moment(sketches):
         ({"spans": [[0, 2]]}, "spans: must be int64, a begin and an end for each of 2"),
         ({"moments": ((2,), (4, 3))}, "moments, row 1: 3 is before the row above (4)"),
         ({"moments": ((2,),)}, "moments: must be an array for each of 2 (got 1)"),
-        ({"since": {2: [0], 3: [0]}}, "since: must say at least one for each moment (none for 4)"),
-        ({"since": {2: [0], 3: [0], 4: []}}, "since: must say at least one for each moment (none for 4)"),
+        ({"since": {2: [0], 3: [0]}}, "since: must have at least one entry for each moment (none for 4)"),
+        ({"since": {2: [0], 3: [0], 4: []}}, "since: must have at least one entry for each moment (none for 4)"),
         ({"since": {2: [0], 3: [0.5], 4: [0]}}, "since: must be a whole number (got 0.5)"),
         ({"rows": {**SEEN, "times": [2, 1, 3]}}, "times, row 1: 1 is before the row above (2)"),
-        ({"rows": {**SEEN, "times": [1, 2, -(2**63)]}}, f"times, row 2: {-(2**63)} is kept for never"),
+        ({"rows": {**SEEN, "times": [1, 2, -(2**63)]}}, f"times, row 2: {-(2**63)} is reserved for never"),
         ({"rows": {**SEEN, "keys": [1, 2, -3]}}, "keys"),
     ],
 )
@@ -111,7 +111,7 @@ def test_what_several_sketches_cannot_count_is_told_before_any_has_rows(sketches
 
 def test_what_keeps_values_or_is_ordered_refuses_rows_of_several():
     keeping = [skyband.create("sketch", "exact", values="latest") for _ in range(2)]
-    with pytest.raises(InputError, match="sketches: exact keeps values here, which are not given"):
+    with pytest.raises(InputError, match="sketches: exact keeps values, and none were given"):
         together(keeping)
     panes = [skyband.create("sketch", "hll-panes", pane=2) for _ in range(2)]
     with pytest.raises(InputError, match=r"since: must be a multiple of 2 \(got 3\)"):

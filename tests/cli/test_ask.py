@@ -122,7 +122,7 @@ def test_folders_of_values_are_grouping_columns(tmp_path):
     [
         (["--by", "stauts"], "by: the states have no grouping column 'stauts'; did you mean 'status'?"),
         (["--column", "stat"], "column: .* has no column 'stat'; did you mean 'state'"),
-        (["--last", "2 hours"], "last: .* from when on this state answers: ask for at most the last 1 hour"),
+        (["--last", "2 hours"], "last: .* where this state begins: ask for at most the last 1 hour"),
         (["--last", "10 rows"], r"last: must be in time, as the windows of this state are \(got 10 rows\)"),
         (["--at", "2025-10-09T10:07"], "at: there is no state of .* 10:07:00; the nearest are of .* 10:00:00 and"),
         (["--at", "noon"], "at: must be a moment such as"),

@@ -434,7 +434,7 @@ CALLS = [["docs"], ["new", "--role", "sketch", "--name", "acme"], ["demo", "--en
 def test_what_is_no_folder_is_told_before_anything_is_done(folder, odd_folder, call, kind):
     ran = folder.call(*call, *([folder.job] if call[0] == "savepoint" else []), odd_folder(kind))
     assert ran.exit_code == 2
-    assert "is no folder: " in ran.stderr
+    assert "is not a folder: " in ran.stderr
 
 
 def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):

@@ -94,5 +94,5 @@ def test_a_locale_that_is_not_utf_8_is_named_and_no_fault_of_skyband(tmp_path, a
     command = [sys.executable, "-m", "skyband", *arguments]
     ran = subprocess.run(command, capture_output=True, cwd=tmp_path, env=forced)
     told = ran.stderr.decode()
-    assert "warning: the locale has names of files in ascii, and Skyband in UTF-8: set PYTHONUTF8=1" in told
+    assert "warning: the locale encodes file names in ascii, but Skyband uses UTF-8: set PYTHONUTF8=1" in told
     assert "fault of Skyband" not in told and ran.returncode in (0, 1, 2), told

@@ -88,5 +88,7 @@ def test_instants_are_told_apart_to_the_nanosecond_and_are_sparks_where_they_are
 )
 def test_what_arrow_cannot_read_of_pandas_is_said_with_the_remedy(who):
     frame = pd.DataFrame({"ts": pd.to_datetime(["2026-01-01", "2026-01-02"]), "who": pd.Series(who, dtype=object)})
-    with pytest.raises(InputError, match=r"^data: is a DataFrame that cannot be read as an Arrow table: .*give such a"):
+    with pytest.raises(
+        InputError, match=r"^data: is a DataFrame that cannot be read as an Arrow table: .*give each such"
+    ):
         local.apply(frame, QUERY)

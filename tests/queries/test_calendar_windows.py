@@ -129,7 +129,7 @@ def test_rows_of_row_windows_are_counted_from_the_offset():
     [
         ("today in Europe/Pariss", "unknown here; did you mean 'Europe/Paris'"),
         ("today in Nowhere", "such as 'Europe/Paris' or 'UTC'"),
-        ("since 25:00 in UTC", "no time from 00:00 to 23:59:59"),
+        ("since 25:00 in UTC", "must have a time from 00:00 to 23:59:59"),
         ("since noon in UTC", "since a time of the clock such as 09:30"),
         ("this day in UTC", "must be today, this week, this month, this year"),
         ("3 hours in Europe/Paris", 'only days, weeks, months and years differ by zone: write "3 hours"'),

@@ -160,7 +160,7 @@ def test_windows_in_rows_answer_over_the_last_rows():
     assert (told.unit, told.at, told.since) == ("rows", 4000, 3900)
     with pytest.raises(InputError, match=r"last: must be in rows"):
         states.estimate(row["state"], last="1 minute")
-    with pytest.raises(InputError, match=r"states, row 1: counts rows, each group its own"):
+    with pytest.raises(InputError, match=r"states, row 1: counts rows per group"):
         states.union([row["state"], row["state"]])
 
 
@@ -222,25 +222,25 @@ def held(which):
 @pytest.mark.parametrize(
     ("ask", "wrong", "said"),
     [
-        (lambda: states.estimate(held("exact"), last="2 hours"), InputError, r"last: .* is before .*, from when"),
+        (lambda: states.estimate(held("exact"), last="2 hours"), InputError, r"last: .* is before .*, where"),
         (lambda: states.estimate(held("exact"), since=0), InputError, r"since: 1970.* ask for at most the last 1 hour"),
         (lambda: states.estimate(held("exact"), since=2**60), InputError, r"since: .* is after .*: take a later state"),
         (lambda: states.estimate(held("exact"), since="soon"), InputError, r"since: must be a moment such as"),
         (lambda: states.estimate(held("exact"), last="soon"), InputError, r"last: must be a duration"),
         (lambda: states.estimate(held("exact"), last="-1 minutes"), InputError, r"last: must be longer than 0"),
-        (lambda: states.estimate(held("exact"), last="1 minute", since=0), InputError, r"last: goes without `since`"),
-        (lambda: states.estimate([]), InputError, r"states: there is none"),
+        (lambda: states.estimate(held("exact"), last="1 minute", since=0), InputError, r"last: cannot be combined"),
+        (lambda: states.estimate([]), InputError, r"states: must not be empty"),
         (lambda: states.estimate("state"), InputError, r"states: must be the bytes of a state"),
         (lambda: states.union([held("exact"), held("default")]), InputError, r"row 1: is of sketch/pcsa-ml, the"),
         (lambda: states.union([held("default"), held("seeded")]), InputError, r"row 1: has seed = 1, the first 0"),
-        (lambda: states.union([held("exact"), held("later")]), InputError, r"row 1: .*: unite states of one moment"),
+        (lambda: states.union([held("exact"), held("later")]), InputError, r"row 1: .*: combine states of one moment"),
         (lambda: states.overlap(held("exact"), held("default")), InputError, r"right, row 1: is of sketch/pcsa-ml"),
         (lambda: states.estimate(held("exact")[:-9]), SnapshotError, r"damaged: its checksum does not match"),
         (lambda: states.estimate(b"SKYB"), SnapshotError, r"not a Skyband snapshot"),
         (
             lambda: states.estimate(create("object-ranker", k=1, window=1, streams=1).snapshot()),
             SnapshotError,
-            r"holds the state of object-ranker/eaa, which nothing that is installed here reads",
+            r"holds the state of object-ranker/eaa, which no installed plugin can read",
         ),
         (lambda: states.estimate(create("sketch").snapshot(), last="1 minute"), InputError, r"last: .* with `since`"),
     ],
@@ -257,7 +257,7 @@ def test_a_state_that_holds_more_than_it_covers_is_refused():
     from skyband.states.state import encode_state
 
     blob = encode_state("sketch", "exact", {}, told.dump_state(), Coverage(4, 0))
-    with pytest.raises(SnapshotError, match="does not hold just what it covers"):
+    with pytest.raises(SnapshotError, match="does not hold exactly what it covers"):
         states.estimate(blob)
 
 

@@ -105,5 +105,5 @@ def test_it_is_known_to_sql_and_to_columns(acme, session):
     assert [tuple(row) for row in asked] == [(8.0, 4.0), (5.0, 50.0), (None, None)]
     with pytest.raises(InputError, match="unit: must be above 0"):
         spark_states.acme_span("state", unit=-1)
-    with pytest.raises(InputError, match="within: must begin below its end"):
+    with pytest.raises(InputError, match="within: must have its first end below its second"):
         spark_states.acme_span("state", within=(3, 3))

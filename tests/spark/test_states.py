@@ -212,7 +212,7 @@ def test_ranges_of_values_are_counted_as_in_python(session):
         assert tuple(row.open) == states.estimate(state, last="20 minutes", between=(100, None))
         assert tuple(row.sql) == states.estimate(state, last="20 minutes", between=(100, 253))
         assert tuple(row.each) == states.estimate(state, between=(100, 253))
-    with pytest.raises(InputError, match="between: must begin below its end"):
+    with pytest.raises(InputError, match="between: must have its first end below its second"):
         spark_states.estimate("state", between=(10, 10))
 
 

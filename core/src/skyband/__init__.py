@@ -3,7 +3,7 @@
 from skyband.version import __version__ as __version__
 
 TYPE_CHECKING = False
-"""Not from `typing`, which takes longer to import than all that is here."""
+"""Not from `typing`: importing that takes longer than everything here."""
 
 if TYPE_CHECKING:
     from typing import Any
@@ -68,13 +68,13 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
 def __getattr__(name: str) -> "Any":
     """Import a public name when it is first used, so that `import skyband` costs next to nothing.
 
-    Besides those listed, the name of an installed engine is the module that its plugin has for programs.
+    An installed engine's name is an attribute too: the module that its plugin offers to programs.
     """
     from importlib import import_module
     from importlib.util import find_spec
 
     if name not in _HOME:
-        if name.startswith("_") or find_spec(f"skyband.{name}"):  # a module of ours, which Python then imports itself
+        if name.startswith("_") or find_spec(f"skyband.{name}"):  # our own module, which Python then imports itself
             raise AttributeError(f"module 'skyband' has no attribute {name!r}")
         return import_module(_module_of_engine(name))
     try:
@@ -88,7 +88,7 @@ def __getattr__(name: str) -> "Any":
 
 
 def _module_of_engine(name: str) -> str:
-    """Raises AttributeError where no installed engine has a module of this name, with what to install for ours."""
+    """Raises AttributeError, with what to install for our engines, if no installed engine has a module of this name."""
     from skyband.registry.install_hints import engine_comes_with
     from skyband.registry.registry import installed
 

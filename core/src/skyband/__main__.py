@@ -1,4 +1,4 @@
-"""`skyband` and `python -m skyband`: the command line, which can be interrupted from its first moment on."""
+"""`skyband` and `python -m skyband`: the command line, which Ctrl-C can interrupt from the start."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ _INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line. Until it is imported, which takes half a second, Ctrl-C ends the process in silence."""
+    """Run the command line. Ctrl-C during its import (half a second) ends the process without a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
     from skyband.cli.commands import main as run
@@ -16,7 +16,7 @@ def main() -> None:
 
 
 def _end(*_: object) -> None:
-    """Nothing has begun: no exception, which would be shown with a traceback of whatever is being imported."""
+    """Exits at once: an exception would show a traceback of whatever is being imported."""
     os.write(2, b"interrupted\n")
     os._exit(_INTERRUPTED)
 

@@ -1,4 +1,4 @@
-"""Checks on the numpy arrays that cross a backend's border; each names the argument and the first row at fault."""
+"""Checks numpy arrays that enter or leave a backend; errors name the argument and the first bad row."""
 
 from operator import index
 from typing import Any
@@ -9,10 +9,10 @@ import numpy.typing as npt
 from skyband.errors import InputError
 
 TIME_MIN, TIME_MAX = -(2**63), 2**63 - 1
-"""The ends of int64: before every moment and after every moment, so also "no moment yet" and "no moment any more"."""
+"""The ends of int64: before and after every moment, so also "no moment yet" and "no more moments"."""
 
 FEW = 16
-"""Up to so many values Python has looked at one by one before numpy has begun, as where many groups get a row each."""
+"""For at most this many values a Python loop beats numpy's overhead, as when many groups get one row each."""
 
 Array = npt.NDArray[Any]
 Int8 = npt.NDArray[np.int8]
@@ -23,16 +23,16 @@ Float64 = npt.NDArray[np.float64]
 
 
 def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int | None = None) -> Array:
-    """`values` as a contiguous one-dimensional array of `dtype`, copied only where it has to be.
+    """`values` as a contiguous one-dimensional array of `dtype`, copied only if necessary.
 
-    Raises InputError where a value would change by the conversion, or the length is not `length`.
+    Raises InputError if the conversion would change a value, or the length is not `length`.
     """
     if type(values) is np.ndarray and values.ndim == 1 and values.dtype == dtype and values.flags.c_contiguous:
         fits = length is None or len(values) == length
-        if fits:  # nothing is to be done, as for most arrays
+        if fits:  # the usual case: nothing to do
             return values
     if isinstance(values, np.ma.MaskedArray):
-        raise InputError(name, "must not be a masked array: fill its gaps or leave out their rows")
+        raise InputError(name, "must not be a masked array: fill its gaps or drop those rows")
     try:
         array = np.asarray(values)
     except ValueError as error:  # lists of different lengths
@@ -59,7 +59,7 @@ def column(name: str, values: npt.ArrayLike, dtype: npt.DTypeLike, length: int |
 
 
 def _rounded(array: Array, converted: Array) -> Array:
-    """bool[n]: the whole numbers that have more digits than these floats, which the two compared do not show."""
+    """bool[n]: whole numbers with more digits than these floats hold, which a comparison of the two does not show."""
     if array.dtype.kind == "b":
         return np.zeros(len(array), bool)
     most = 2 ** (np.finfo(converted.dtype).nmant + 1)
@@ -70,9 +70,9 @@ def _rounded(array: Array, converted: Array) -> Array:
 
 
 def moment(name: str, value: Any) -> int:
-    """`value`, Python's or numpy's, as an int of any size: a moment may be asked about that no time can be.
+    """`value`, Python's or numpy's, as an int of any size: a query may name a moment beyond all times.
 
-    Raises InputError where it is none.
+    Raises InputError if it is not a whole number.
     """
     try:
         return index(value)
@@ -81,7 +81,7 @@ def moment(name: str, value: Any) -> int:
 
 
 def whole(name: str, value: Any) -> int:
-    """`value`, Python's or numpy's, as an int that int64 holds. Raises InputError where it is none."""
+    """`value`, Python's or numpy's, as an int that fits int64. Raises InputError if it is not one."""
     number = moment(name, value)
     if not -(2**63) <= number < 2**63:
         raise InputError(name, f"must fit int64 (got {number})")
@@ -105,7 +105,7 @@ def never_back(name: str, times: Int64, now: int | None) -> None:
 def ascending_in_spans(times: Int64, spans: Int64) -> bool:
     """Whether times are ascending from spans[i, 0] up to spans[i, 1], for each i: int64[g, 2], none of them empty.
 
-    Spans do not overlap. Where they leave times out, False may be said though they are. O(n).
+    Spans do not overlap. May return False for ascending times if the spans leave some times out. O(n).
     """
     begins = np.zeros(len(times) + 1, bool)
     begins[spans] = True
@@ -141,7 +141,7 @@ def offsets_of(name: str, offsets: Int64, length: int) -> None:
 
 
 def first_bad_span(starts: Int64, stops: Int64, least: int, most: int) -> int | None:
-    """The first row without least <= starts[i] <= stops[i] <= most, None where there is none."""
+    """The first row without least <= starts[i] <= stops[i] <= most; None if there is none."""
     if len(starts) <= FEW:
         spans = zip(starts.tolist(), stops.tolist(), strict=True)
         return next((row for row, (start, stop) in enumerate(spans) if not least <= start <= stop <= most), None)
@@ -150,7 +150,7 @@ def first_bad_span(starts: Int64, stops: Int64, least: int, most: int) -> int | 
 
 
 def read_only(array: Array) -> Array:
-    """A view that is not written to: compiled code takes arrays of Arrow, of a snapshot and others alike then."""
+    """A read-only view, so that compiled code gets one type for arrays of Arrow, of a snapshot and others."""
     if not array.flags.writeable:
         return array
     view = array.view()

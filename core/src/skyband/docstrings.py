@@ -1,4 +1,4 @@
-"""A docstring taken apart: what it says first, and the sections under its headings."""
+"""Splits a docstring into its summary, explanation and sections."""
 
 import doctest
 import inspect
@@ -12,46 +12,46 @@ from attrs import NOTHING, frozen
 from skyband.config.parameters import Parameter
 
 SECTIONS = ("Parameters", "Complexity", "References", "Examples")
-"""The headings of a backend's docstring in their order, each underlined with dashes."""
+"""The headings of a backend's docstring in order, each underlined with dashes."""
 
 WIDTH = 116
 _HEADING = re.compile(r"^([A-Z][A-Za-z ]*)\n-{3,}[ ]*$", re.MULTILINE)
 
 
 def docstring(owner: Any) -> str:
-    """An object's own docstring without the indentation; empty where it has none."""
+    """An object's own docstring without indentation; empty if it has none."""
     return inspect.cleandoc(owner.__doc__ or "")
 
 
 @frozen
 class Docstring:
-    """What a class or function says of itself."""
+    """The parts of a class's or function's docstring."""
 
     summary: str
     """Its first paragraph, on one line."""
     explanation: str
-    """The paragraphs from there to the first heading."""
+    """The paragraphs between the summary and the first heading."""
     sections: dict[str, str]
-    """What stands under each heading, by heading, in the order written."""
+    """The text under each heading, in the order written."""
 
     @property
     def text(self) -> str:
-        """All before the first heading."""
+        """Everything before the first heading."""
         return "\n\n".join(part for part in (self.summary, self.explanation) if part)
 
     @property
     def complexity(self) -> str:
-        """What it costs; empty where that is not said."""
+        """Its costs; empty if not stated."""
         return self.sections.get("Complexity", "")
 
     @property
     def references(self) -> str:
-        """Where it comes from; empty where that is not said."""
+        """Its sources; empty if not stated."""
         return self.sections.get("References", "")
 
     @property
     def example(self) -> str:
-        """A session of Python with what it prints; empty without one."""
+        """A Python session with its output; empty if there is none."""
         return self.sections.get("Examples", "")
 
     @property
@@ -61,7 +61,7 @@ class Docstring:
 
 
 def read_docstring(owner: Any) -> Docstring:
-    """The docstring of a class or function, taken apart; without headings it has no sections."""
+    """The docstring of a class or function in parts; one without headings has no sections."""
     before, *pieces = _HEADING.split(docstring(owner))
     summary, _, explanation = before.strip().partition("\n\n")
     sections = {heading: body.strip("\n") for heading, body in zip(pieces[::2], pieces[1::2], strict=True)}
@@ -69,7 +69,7 @@ def read_docstring(owner: Any) -> Docstring:
 
 
 def parameters_section(entries: Iterable[Parameter], width: int = WIDTH) -> str:
-    """What stands under `Parameters`, from the class's own fields: name, type, default, meaning and bounds."""
+    """The text under `Parameters`, from the class's fields: name, type, default, meaning and bounds."""
     lines = []
     for entry in entries:
         lines.append(f"{entry.name} : {entry.type}{_default(entry)}")

@@ -1,4 +1,4 @@
-"""What can go wrong, each with the place, the value and the remedy."""
+"""Skyband's errors. Each message names the place, the value and the remedy."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -9,22 +9,22 @@ from attrs import frozen
 
 
 class SkybandError(Exception):
-    """Base of every error raised on purpose by Skyband."""
+    """Base of all errors that Skyband raises on purpose."""
 
     names_places: ClassVar[bool] = False
-    """Whether each line of its text says where it was written, so that nothing needs to stand before it."""
+    """Whether each line of the message already names its place, so that no prefix is needed."""
 
 
 NO_COLUMN, TEXT_COLUMN, NO_TABLE = "no-column", "text-column", "no-table"
-"""Codes of problems: a column that the source does not have, one of text where the key needs another type, and a table
-that no job has."""
+"""Codes of problems: the source lacks a column, a text column where the key needs another type, and a table that a job
+does not have."""
 
 
 @frozen
 class Problem:
     """One thing wrong with a configuration: the field it is in and what to do about it.
 
-    code: what kind of thing it is, where a program tells such problems apart, such as `NO_COLUMN`.
+    code: the kind of problem, such as `NO_COLUMN`, for programs that need to distinguish them.
     """
 
     field: str
@@ -35,13 +35,13 @@ class Problem:
         return f"{self.field}: {self.message}" if self.field else self.message
 
     def within(self, place: str) -> "Problem":
-        """The same problem seen from outside, its field (perhaps `[1]`, an entry) prefixed with `place`."""
+        """The same problem as seen from outside: its field (perhaps an entry, `[1]`) prefixed with `place`."""
         dot = "." if self.field and not self.field.startswith("[") else ""
         return Problem(f"{place}{dot}{self.field}", self.message, self.code)
 
 
 class ConfigError(SkybandError, ValueError):
-    """A query, backend or job that cannot be built. `problems` holds every fault found, not just the first."""
+    """A query, backend or job that cannot be built. `problems` holds every fault, not only the first."""
 
     def __init__(self, *problems: Problem) -> None:
         self.problems = problems
@@ -53,7 +53,7 @@ class ConfigError(SkybandError, ValueError):
 
 @contextmanager
 def problems_within(field: str) -> Iterator[None]:
-    """Have the problems of a ConfigError be those of a part, under this field."""
+    """Prefix the problems of a ConfigError raised in this block with `field`."""
     try:
         yield
     except ConfigError as error:
@@ -61,11 +61,11 @@ def problems_within(field: str) -> Iterator[None]:
 
 
 class InputError(SkybandError, ValueError):
-    """Data that breaks a backend's contract. The backend is left as it was.
+    """Data that breaks a backend's contract. The backend's state is unchanged.
 
-    row: the first row that does, which the message is about. rows, reason: the places of all that do so in the same
-    way, int64[m], and what is wrong with each of them, without its value: with `bad_rows` they are put aside together.
-    An error without them stands for its row alone.
+    row: the first bad row, which the message describes. rows, reason: the positions of all rows with the same fault,
+    int64[m], and the fault without a value: with `bad_rows` they are put aside together. An error without them is about
+    its row alone.
     """
 
     def __init__(
@@ -83,35 +83,35 @@ class InputError(SkybandError, ValueError):
 
 
 class SnapshotError(SkybandError, ValueError):
-    """Bytes that are no snapshot, are damaged, or were written by something newer or other than what reads them."""
+    """Bytes that are not a snapshot, are damaged, or were written by a newer or different program."""
 
 
 class BusyError(SkybandError, RuntimeError):
-    """A backend was called from one thread while a call from another ran. Only the first call has an effect."""
+    """A backend was called from one thread during a call from another. Only the first call has an effect."""
 
 
 class BrokenError(SkybandError, RuntimeError):
-    """A backend or operator was called after a call of it was cut short, by Ctrl-C or any error but InputError."""
+    """A backend or operator was called after an earlier call was cut short by Ctrl-C or any error except InputError."""
 
 
 class PluginError(SkybandError):
-    """A backend that is installed wrongly, claimed twice, or not what its plugin says it is."""
+    """A backend that is installed wrongly, claimed twice, or different from what its plugin declares."""
 
 
 class EngineError(SkybandError, RuntimeError):
-    """An engine that cannot run a query: no Java, a missing setting of Spark, the checkpoint of another query; or one
-    that has lost a row."""
+    """An engine that cannot run a query, for example without Java, with a missing Spark setting or another query's
+    checkpoint; or one that has lost a row."""
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """Which of `known` an unknown `word` was probably meant to be."""
+    """The entry of `words` that an unknown `word` was probably meant to be; None if none is close."""
     folded = {name.casefold(): name for name in sorted(words)}
     close = difflib.get_close_matches(str(word).casefold(), folded, n=1)
     return folded[close[0]] if close else None
 
 
 def suggest(word: str, words: Iterable[str]) -> str:
-    """The end of an error message about an unknown `word`: the closest of `known`, or all of them."""
+    """The end of an error message about an unknown `word`: the closest of `words`, or all of them."""
     names = sorted(words)
     meant = closest(word, names)
     if meant is not None:

@@ -1,4 +1,4 @@
-"""What core itself brings, as a plugin does: the roles of the papers, and the reference engine."""
+"""Core's own plugin: the roles of the papers, and the reference engine."""
 
 from skyband.registry.hookspecs import hookimpl
 from skyband.registry.info import EngineInfo, RoleInfo
@@ -6,7 +6,7 @@ from skyband.registry.info import EngineInfo, RoleInfo
 
 @hookimpl
 def skyband_roles() -> list[RoleInfo]:
-    """The roles whose interfaces stand in `skyband.roles`."""
+    """The roles whose interfaces are in `skyband.roles`."""
     return [
         _role(
             "sketch", "Sketch", "pcsa-ml", "skyband-distinct", "how many distinct objects since any moment",
@@ -25,7 +25,7 @@ def skyband_roles() -> list[RoleInfo]:
 
 @hookimpl
 def skyband_engines() -> list[EngineInfo]:
-    """The reference."""
+    """The local engine, the reference."""
     return [EngineInfo("local", "skyband.engines.reference:LocalEngine", "this process, without Java: the reference")]
 
 

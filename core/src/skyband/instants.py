@@ -1,4 +1,4 @@
-"""Instants and dates as text and as Python values, in years too that Python's own datetime (1 to 9999) cannot hold."""
+"""Instants and dates as text and Python values, including years outside of Python's datetime (1 to 9999)."""
 
 import datetime
 from typing import TYPE_CHECKING, Any
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
-"""After so long the Gregorian calendar repeats itself, days of the week among it."""
+"""After this many years the Gregorian calendar repeats, including the days of the week."""
 CYCLE = _CYCLE_DAYS * 86_400_000_000
 _PER_SECOND = {"s": 1_000_000, "ms": 1_000}
 
 
 @frozen(repr=False)
 class Instant:
-    """A moment or a day in any year: one of the years that Python knows with the same calendar, and cycles of 400."""
+    """A moment or day in any year: a year that Python supports with the same calendar, plus cycles of 400 years."""
 
     near: "datetime.datetime | datetime.date"
     cycles: int
 
     @property
     def year(self) -> str:
-        """As ISO 8601 has it: four digits, and a sign where they do not do."""
+        """The year in ISO 8601: four digits, with a sign if it needs more or is negative."""
         number = self.near.year + CYCLE_YEARS * self.cycles
         return f"{number:04}" if 0 <= number <= 9999 else f"{number:+05}"
 
@@ -42,7 +42,7 @@ class Instant:
         return self.near.strftime(pattern.replace("%Y", self.year))
 
     def plain(self) -> str:
-        """Without zone and needless parts."""
+        """The text without zone and without empty parts."""
         if not isinstance(self.near, datetime.datetime):
             return self.isoformat()
         bare = Instant(self.near.replace(tzinfo=None), self.cycles)
@@ -50,16 +50,16 @@ class Instant:
 
 
 def instant(microseconds: float) -> Instant:
-    """Of microseconds since the epoch."""
+    """The instant of microseconds since the epoch."""
     cycles, rest = divmod(int(microseconds), CYCLE)
     return Instant(_EPOCH + datetime.timedelta(microseconds=rest), cycles)
 
 
 def python_values(column: "pa.Array | pa.ChunkedArray") -> list[Any]:
-    """A column's values as Python's own; an `Instant` where Python has no datetime or date for one."""
+    """A column's values as Python values; an `Instant` where Python has no datetime or date for it."""
     try:
         return column.to_pylist()
-    except (OverflowError, ValueError):  # what Python cannot hold is rare, so values are looked at one by one only here
+    except (OverflowError, ValueError):  # rare, so only here value by value
         return [_value(scalar) for scalar in column]
 
 
@@ -80,7 +80,7 @@ def _value(scalar: Any) -> Any:
 
 
 def _far(scalar: Any) -> Any:
-    """What Python has no value for: an `Instant`, or text as Arrow writes it."""
+    """A value that Python cannot hold: an `Instant`, or text as Arrow writes it."""
     import pyarrow as pa
 
     kind = scalar.type

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when first asked for: what a plugin exports costs nothing until it is used."""
+"""Imports a package's names on first use, so that a plugin's exports cost nothing until they are used."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -6,19 +6,19 @@ from typing import Any
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package for names that stand in modules of it.
+    """A package's `__getattr__` for names defined in its modules.
 
     Parameters
     ----------
     package : str
         its `__name__`
     homes : mapping
-        for each name the module it stands in, as seen from the package; the name itself for a module
+        the module that defines each name, relative to the package; a name mapped to itself is a module
 
     Returns
     -------
     function
-        imports the module of a name and returns what is called so; AttributeError for any other name
+        imports the module of a name and returns the object; raises AttributeError for any other name
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Files that nobody has a hand in before they are whole: their names cannot be foreseen, they are opened if new."""
+"""Writes a file whole or not at all, under a random name that is opened only if it does not exist yet."""
 
 import os
 import secrets
@@ -11,18 +11,18 @@ _BUFFER = 1 << 20
 
 
 def new_file(folder: Path, name: str) -> tuple[Path, BinaryIO]:
-    """A new file `_NAME.RANDOM.partial` of a folder, open for writing: readers pass over names that begin so.
+    """A new file `_NAME.RANDOM.partial` in a folder, open for writing; readers skip names that begin with `_`.
 
-    A link that somebody put there is neither followed nor written through.
+    A link planted at that name is neither followed nor written through.
     """
     path = folder / f"_{name}.{secrets.token_hex(8)}.partial"
     return path, path.open("xb", buffering=_BUFFER)
 
 
 def to_disk(file: BinaryIO) -> None:
-    """Have what was written to a file on the disk: a name that it gets before may outlive a power failure without it.
+    """Flush a file to the disk: if it is renamed before that, a power failure may leave the name without the contents.
 
-    A disk that is full, or fails, says so here at the latest.
+    A full or failing disk raises here at the latest.
     """
     file.flush()
     os.fsync(file.fileno())
@@ -30,7 +30,7 @@ def to_disk(file: BinaryIO) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file beside `path`, which takes its place when the block ends, and is gone where that fails."""
+    """A new file next to `path` that replaces it when the block ends; deleted if the block fails."""
     partial, file = new_file(path.parent, path.name)
     try:
         with file:

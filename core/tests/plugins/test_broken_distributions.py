@@ -242,7 +242,7 @@ def test_commands_that_are_none_are_left_out(site):
     ran = site.run("--help")
     assert ran.returncode == 0
     assert "Say how large it is." in ran.stdout
-    assert "acme adds 'nonsense', which is no command; left out" in ran.stderr
+    assert "acme adds 'nonsense', not a command; skipped" in ran.stderr
     assert "beta could not add its commands: SystemExit: 7" in ran.stderr
     assert site.run("größe").stdout == "large\n"
     assert site.run("nonsense").returncode == 2

@@ -127,7 +127,7 @@ def test_a_plugin_adds_commands_but_takes_none(site):
     helped = site.run("--help")
     assert "Say hello." in helped.stdout
     assert "Not the run there is" not in helped.stdout
-    assert helped.stderr.count("acme adds 'run', which is taken") == 1
+    assert helped.stderr.count("acme adds 'run', a name already taken") == 1
 
 
 def test_a_command_that_raises_has_no_traceback_unless_asked(site):

@@ -20,11 +20,11 @@ COMMANDS = """
 
 def test_help_says_whose_command_it_is(site):
     site.install("acme-commands", COMMANDS)
-    assert "greet Greet the world. (of acme-commands)" in " ".join(site.run("--help").stdout.split())
+    assert "greet Greet the world. (from acme-commands)" in " ".join(site.run("--help").stdout.split())
     assert site.run("greet").stdout == "hello\n"
     shown = site.run("greet", "--help").stdout
     assert "Greet the world." in shown
-    assert shown.endswith("A command of acme-commands.\n")
+    assert shown.endswith("This command comes from acme-commands.\n")
 
 
 def test_what_goes_wrong_in_it_is_told_with_whose_it_is(site):
@@ -32,5 +32,5 @@ def test_what_goes_wrong_in_it_is_told_with_whose_it_is(site):
     ran = site.run("fail")
     assert (ran.returncode, ran.stderr) == (
         1,
-        "error: LookupError: no world\nThis is a fault of acme-commands; --debug shows where it happened.\n",
+        "error: LookupError: no world\nThis is a bug in acme-commands; --debug shows where it happened.\n",
     )

@@ -150,7 +150,7 @@ def test_the_last_that_is_a_length_of_the_calendar_and_the_first_that_is_none(te
     if right:
         assert str(parse_length(text)) == text
         return
-    with pytest.raises(ValueError, match=r"must be from 1 to 10000|has no time from 00:00 to 23:59:59"):
+    with pytest.raises(ValueError, match=r"must be from 1 to 10000|must have a time from 00:00 to 23:59:59"):
         parse_length(text)
 
 

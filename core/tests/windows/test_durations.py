@@ -66,7 +66,7 @@ def test_equal_lengths_are_equal_however_written_and_keep_their_text():
         ("10 minutes!", "must be a duration"),
         (10, "must be a duration"),
         ("1.5 hours", "must be a duration"),
-        ("1 month", "differ in length; say it in days"),
+        ("1 month", "differ in length; give it in days"),
         ("1 mintue", "unknown unit 'mintue'.*did you mean 'minute'"),
         ("10 rows 5 seconds", "mixes rows and time"),
         ("1" * 20_000, "20,000 characters: '1111"),
@@ -93,8 +93,8 @@ class Windows:
         ({"every": "-1 second"}, "every: must be longer than 0 (got -1 second)"),
         ({"every": "1 second", "delay": "-1 second"}, "delay: must not be below 0 (got -1 second)"),
         ({"every": "1 second", "lengths": "1 minute"}, "lengths: must be a list of durations"),
-        ({"every": "1 second", "lengths": ["1 minute", "5 rows"]}, "lengths[1]: must be in time, as what stands"),
-        ({"every": "1 second", "lengths": ["1 minute", "60 seconds"]}, "lengths[1]: is as long as one before it"),
+        ({"every": "1 second", "lengths": ["1 minute", "5 rows"]}, "lengths[1]: must be in time, like those"),
+        ({"every": "1 second", "lengths": ["1 minute", "60 seconds"]}, "lengths[1]: is listed twice"),
     ],
 )
 def test_fields_of_durations_say_what_is_wrong(values, said):

@@ -131,7 +131,7 @@ def test_every_problem_at_once():
     [
         ({"windows": ["0 minutes"]}, "windows.0.: must be longer than 0"),
         ({"windows": []}, "windows: must be a list of durations"),
-        ({"windows": ["1 minute", "60 seconds"]}, "windows.1.: is as long as one before it .got 60 seconds."),
+        ({"windows": ["1 minute", "60 seconds"]}, "windows.1.: is listed twice .got 60 seconds."),
         ({"windows": ["1 fortnight"]}, "unknown unit 'fortnight'"),
         ({"windows": ["1 month"]}, 'windows.0.: ends with a day, .*: every = "1 month in UTC"'),
         ({"every": "10 rows"}, "every: must be in time"),

@@ -62,7 +62,7 @@ def test_the_first_and_the_last_moment_are_moments(name, times, more):
 def test_never_is_no_moment_and_leaves_no_trace(name):
     sketch = small(name)
     before = sketch.snapshot()
-    with pytest.raises(skyband.InputError, match="kept for never"):
+    with pytest.raises(skyband.InputError, match="reserved for never"):
         sketch.update([0, FIRST - 1], np.array([1, 2], np.uint64))
     assert sketch.snapshot() == before
 

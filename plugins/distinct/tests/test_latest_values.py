@@ -264,8 +264,8 @@ def test_what_a_sketch_cannot_take_is_refused_and_leaves_no_trace(name):
     valued.update(times, keys, [1, 2, 3])
     before = valued.snapshot()
     for sketch, values, said in (
-        (plain, [1.0, 2.0, 3.0], 'keeps none: make it with values = "latest"'),
-        (valued, None, "are missing: .* was made to keep the latest of each key"),
+        (plain, [1.0, 2.0, 3.0], 'keeps no values: make it with values = "latest"'),
+        (valued, None, "are missing: .* was made to keep each key's latest value"),
         (valued, [1.0, 2.0], "must have 3"),
         (valued, [1.0, float("nan"), 3.0], "row 1: must be a number"),
         (valued, ["a", "b", "c"], "values"),
@@ -273,7 +273,7 @@ def test_what_a_sketch_cannot_take_is_refused_and_leaves_no_trace(name):
         with pytest.raises(InputError, match=said):
             sketch.update(times, keys, values)
     assert valued.snapshot() == before and plain.now is None
-    with pytest.raises(InputError, match='keeps none: make it with values = "latest", which k-skb and exact take'):
+    with pytest.raises(InputError, match='keeps no values: make it with values = "latest", as k-skb and exact allow'):
         plain.estimate_between(0, 0, 1)
     with pytest.raises(InputError, match=r"has values = None, this sketch .latest."):
         valued.merge(plain)
@@ -281,7 +281,7 @@ def test_what_a_sketch_cannot_take_is_refused_and_leaves_no_trace(name):
 
 def test_other_sketches_say_who_keeps_values():
     sketch = create("sketch", "pcsa-ml")
-    with pytest.raises(InputError, match=r"pcsa-ml keeps none: .* which k-skb and exact take"):
+    with pytest.raises(InputError, match=r"pcsa-ml keeps no values: .* as k-skb and exact allow"):
         sketch.update([1], np.array([1], np.uint64), [1.0])
     with pytest.raises(skyband.ConfigError, match="values: unknown"):
         create("sketch", "pcsa-ml", values="latest")
@@ -291,9 +291,9 @@ def test_a_sketch_that_says_it_keeps_values_and_does_not_is_told_what_to_write()
     class Forgetful(type(create("sketch", "pcsa-ml"))):
         keeps_values = True
 
-    with pytest.raises(NotImplementedError, match="Forgetful says keeps_values: it has to write _update_with_values"):
+    with pytest.raises(NotImplementedError, match="Forgetful sets keeps_values, so it must define _update_with_values"):
         Forgetful().update([1], np.array([1], np.uint64), [1.0])
-    with pytest.raises(NotImplementedError, match="Forgetful says keeps_values: it has to write _estimate_between"):
+    with pytest.raises(NotImplementedError, match="Forgetful sets keeps_values, so it must define _estimate_between"):
         Forgetful().estimate_between(0, 0, 1)
 
 

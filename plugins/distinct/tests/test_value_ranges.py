@@ -164,8 +164,13 @@ def test_values_are_numbers_of_any_type(kind):
         ({"ranges": [[0, 10]], "emit": "state"}, "exact", "ranges", "are asked of the states later"),
         ({"ranges": []}, "exact", "ranges", "must be a list of ranges"),
         ({"ranges": "0-10"}, "exact", "ranges", "must be a list of ranges"),
-        ({"ranges": [0, 10]}, "exact", "ranges", "each must be two numbers, the least value and the one to stay below"),
-        ({"ranges": [[10, 10]]}, "exact", "ranges", "each must begin below its end"),
+        (
+            {"ranges": [0, 10]},
+            "exact",
+            "ranges",
+            "each must be two numbers, the least value and the first one above the range",
+        ),
+        ({"ranges": [[10, 10]]}, "exact", "ranges", "each must have its first end below its second"),
         ({"ranges": [[0, "x"]]}, "exact", "ranges", "each must be two numbers"),
         ({"ranges": [[0, 10], [0.0, 10]]}, "exact", "ranges", "has [0, 10) twice"),
         ({"value": None}, {"name": "k-skb", "values": "latest"}, "query.value", "name the column here"),
@@ -182,7 +187,7 @@ def test_what_cannot_be_counted_by_ranges_is_refused_with_the_remedy(changes, ba
 @pytest.mark.parametrize("ends", [(1, 0), (0, 0), (0,), (0, 1, 2), "01", 5, (float("nan"), 1), (True, 2), (0, "1")])
 def test_what_is_no_range_is_refused(ends):
     state = local.apply(TABLE, query(emit="state"), {"sketch": "exact"})["state"][0].as_py()
-    with pytest.raises(InputError, match=r"between: must (be two numbers|begin below its end)"):
+    with pytest.raises(InputError, match=r"between: must (be two numbers|have its first end below)"):
         states.estimate(state, between=ends)
 
 
@@ -226,7 +231,7 @@ def test_ask_counts_ranges_of_a_table_of_states(tmp_path):
     assert table[0].split() == ["shop", "last", "between", "count", "low", "high"]
     assert "[0, 10)" in table[1] and len(table) == 7
     wrong = CliRunner().invoke(group, ["ask", str(path), "--between", "10", "0"])
-    assert wrong.exit_code != 0 and "between: must begin below its end" in wrong.stderr
+    assert wrong.exit_code != 0 and "between: must have its first end below its second" in wrong.stderr
 
 
 def test_times_far_from_a_minute_keep_their_values():

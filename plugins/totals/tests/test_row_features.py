@@ -214,7 +214,7 @@ def test_a_state_that_no_rows_have_made_is_refused(name, values):
     ("keys", "key", "message"),
     [
         ({"windows": ["9 rows"]}, r"windows\[0\]", "is of time: the last so many rows are another order"),
-        ({"windows": ["1 hour", "60 minutes"]}, r"windows\[1\]", "is as long as one before it"),
+        ({"windows": ["1 hour", "60 minutes"]}, r"windows\[1\]", "is listed twice"),
         ({"sums": ["amount", "amount"]}, "sums", "names a column twice"),
         ({"windows": []}, "windows", "must be"),
         ({"unit": 0.1}, "unit", "goes with `sums` only: add that"),

@@ -207,7 +207,7 @@ def test_what_does_not_go_together_is_refused():
         (sample, "states, row 1: is of total-ranker/k-skb, the first of total-ranker/exact"),
         (emitted(table, "exact", k=5)[5]["state"], "has k = 5, the first 4"),
         (emitted(table, "exact", "sum")[5]["state"], "has total = 'sum', the first 'rows'"),
-        (emitted(table, "exact")[9]["state"], "unite states of one moment"),
+        (emitted(table, "exact")[9]["state"], "combine states of one moment"),
         (emitted(log(7, names="int32"), "exact")[5]["state"], "has objects of int32, the first of string"),
     ]:
         for function in (states.heavy_hitters, states.union):
@@ -215,7 +215,7 @@ def test_what_does_not_go_together_is_refused():
                 function([exact, other])
     for arguments, said in [
         ({"last": "37 minutes"}, "last: total-ranker/exact answers windows that begin at multiples of 10 minutes"),
-        ({"last": "2 hours"}, "from when on this state answers: ask for at most the last 1 hour"),
+        ({"last": "2 hours"}, "where this state begins: ask for at most the last 1 hour"),
         ({"k": 0}, r"k: must be at least 1 \(got 0\)"),
         ({"share": 1.5}, r"share: must be above 0 and at most 1 \(got 1.5\)"),
     ]:

@@ -1,6 +1,6 @@
-"""The command line: `skyband COMMAND`. Data on stdout, everything else on stderr; one command a module.
+"""The command line: `skyband COMMAND`. Data goes to stdout, everything else to stderr; one module per command.
 
-Exit status: 0 fine, 1 found something wrong, 2 wrong call, 130 interrupted.
+Exit status: 0 success, 1 something is wrong, 2 wrong usage, 130 interrupted.
 """
 
 from skyband.cli.commands import Commands, main

@@ -1,4 +1,4 @@
-"""skyband backends: what is installed, what each backend promises, and what is broken and why."""
+"""skyband backends: lists the installed backends, what each promises, and which are broken and why."""
 
 import json
 from typing import Any
@@ -8,14 +8,14 @@ import click
 from skyband.cli.options import ROLE
 
 
-@click.command(short_help="List what is installed, and what is broken and why.")
+@click.command(short_help="List installed backends, and broken plugins with the cause.")
 @click.option("--role", type=ROLE, help="Only backends of this role.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(role: str | None, as_json: bool) -> None:
-    """List the installed backends, and every broken plugin with its cause.
+    """List the installed backends, and every broken plugin with the cause.
 
-    A broken plugin does not affect the others: the exit status is 0 unless the role asked for has no backend that
-    works. SKYBAND_PLUGINS=a,b loads only the plugins a and b.
+    A broken plugin does not affect the others: the exit status is 0 unless the chosen role has no working backend.
+    SKYBAND_PLUGINS=a,b loads only the plugins a and b.
     """
     from skyband import text_tables
     from skyband.registry import Listed, installed
@@ -42,11 +42,11 @@ def command(role: str | None, as_json: bool) -> None:
         from skyband.cli.commands import Failure
 
         home = installed().role(role).distribution
-        raise Failure(f"no backend for the role {role}; the usual ones come with {home}: pip install {home}")
+        raise Failure(f"no backend is installed for the role {role}; {home} has the usual ones: pip install {home}")
 
 
 def _looked_at(entry: Any) -> Any:
-    """The entry, with its problem where its class, or its role's interface, is not there."""
+    """The entry, with a problem if its class or its role's interface is missing."""
     from attrs import evolve
 
     from skyband.registry import installed

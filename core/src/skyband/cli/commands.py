@@ -1,4 +1,4 @@
-"""The group of all commands, imported when they are called, and how errors end one."""
+"""The group of all commands, each imported when called, and how errors end a command."""
 
 import sys
 import traceback
@@ -20,13 +20,13 @@ from skyband.text_tables import visible
 from skyband.version import __version__
 
 COMMANDS = ("backends", "queries", "engines", "describe")
-"""Core's own; each is `command` in the module of its name."""
+"""Core's own commands; each is `command` in the module of that name."""
 
 INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
-    """Something is wrong that is not the call's fault: exit status 1."""
+    """Something is wrong, but the command was called correctly: exit status 1."""
 
     exit_code = 1
     as_json = False
@@ -45,7 +45,7 @@ class Failure(click.ClickException):
 
 
 class Problems(Failure):
-    """What is wrong, each on a line of its own that says where."""
+    """Several faults, one per line, each with its place."""
 
     def show(self, file: Any = None) -> None:
         if self.as_json:
@@ -55,13 +55,13 @@ class Problems(Failure):
 
 
 class Commands(click.Group):
-    """Core's commands and those that plugins add."""
+    """Core's commands and those of plugins."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return [*COMMANDS, *(name for name in sorted(self._of_plugins) if name not in COMMANDS)]
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Where to begin, which a plugin brings."""
+        """Says where to begin: a command that a plugin provides."""
         from skyband.registry.install_hints import comes_with
 
         hint = "." if "demo" in self.list_commands(ctx) else comes_with("demo")
@@ -69,7 +69,7 @@ class Commands(click.Group):
         super().format_epilog(ctx, formatter)
 
     def own_commands(self, ctx: click.Context) -> list[str]:
-        """Those of Skyband's own distributions."""
+        """The commands of Skyband's own distributions."""
         return [name for name in self.list_commands(ctx) if name not in self._brought_by]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -120,7 +120,7 @@ class Commands(click.Group):
             raise
         except KeyboardInterrupt as error:
             raise _interrupted(error, ctx) from None
-        except (Exception, SystemExit) as error:  # no command of ours exits so: a backend or a plugin did
+        except (Exception, SystemExit) as error:  # none of our commands raises SystemExit: a backend or plugin did
             if signals.status(error) is not None:
                 raise _interrupted(error, ctx) from None
             failure = _stdout_failure(error)
@@ -134,12 +134,12 @@ class Commands(click.Group):
 
     @cached_property
     def _brought_by(self) -> dict[str, str]:
-        """The distribution of each command that is a plugin's."""
+        """The distribution of each command that a third-party plugin provides."""
         return {}
 
     @cached_property
     def _of_plugins(self) -> dict[str, click.Command]:
-        """The commands that plugins add, ours first. A plugin that fails is reported, and harms no other."""
+        """The commands of plugins, ours first. A plugin that fails is reported and does not affect the others."""
         from skyband.registry import installed
         from skyband.registry.discovery import OURS
         from skyband.registry.module_import import cause
@@ -149,24 +149,24 @@ class Commands(click.Group):
         for plugin in ours_first:
             if plugin.manager is None or not plugin.manager.hook.skyband_commands.get_hookimpls():
                 continue
-            theirs = click.Group()
+            plugin_group = click.Group()
             try:
-                plugin.manager.hook.skyband_commands(group=theirs)
-            except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
+                plugin.manager.hook.skyband_commands(group=plugin_group)
+            except (Exception, SystemExit) as error:  # a plugin may raise anything: report it
                 reason = visible(cause(error))
                 click.echo(f"warning: {plugin.distribution} could not add its commands: {reason}", err=True)
                 continue
-            added: Any = theirs.commands
+            added: Any = plugin_group.commands
             for name, command in added.items():
                 if not isinstance(command, click.Command):
-                    click.echo(f"warning: {plugin.distribution} adds {name!r}, which is no command; left out", err=True)
+                    click.echo(f"warning: {plugin.distribution} adds {name!r}, not a command; skipped", err=True)
                 elif name in COMMANDS or name in commands:
-                    click.echo(f"warning: {plugin.distribution} adds {name!r}, which is taken; left out", err=True)
+                    click.echo(f"warning: {plugin.distribution} adds {name!r}, a name already taken; skipped", err=True)
                 else:
                     if not plugin.distribution.startswith(f"{OURS}-"):
-                        command.short_help = f"{command.get_short_help_str(200)} (of {plugin.distribution})"
+                        command.short_help = f"{command.get_short_help_str(200)} (from {plugin.distribution})"
                         command.epilog = " ".join(
-                            [command.epilog or "", f"A command of {plugin.distribution}."]
+                            [command.epilog or "", f"This command comes from {plugin.distribution}."]
                         ).strip()
                         self._brought_by[name] = plugin.distribution
                     commands[name] = command
@@ -188,13 +188,13 @@ def _interrupted(error: BaseException, ctx: click.Context | None = None) -> clic
 
 
 def _stdout_failure(error: BaseException) -> Failure | None:
-    """What is told where it was stdout that could not be written, and somebody is there to read."""
+    """The failure to report when stdout could not be written although its reader is still there."""
     fault = streams.stdout_fault() if isinstance(error, OSError) and error.errno != EPIPE else None
     return None if fault is None else Failure(f"stdout cannot be written: {fault.strerror}")
 
 
 def _failure(error: BaseException, plugin: str | None = None) -> Failure:
-    """What is told of an error; `plugin`: the distribution whose command was called, where it is none of core's."""
+    """The failure to report for an error; `plugin`: the distribution of the command, unless it is core's."""
     from skyband.memory_limit import suspicion, used_up
 
     if isinstance(error, SkybandError) and error.names_places:
@@ -209,15 +209,15 @@ def _failure(error: BaseException, plugin: str | None = None) -> Failure:
         place = "" if error.filename is None else f"{error.filename}: "
         return Failure(f"{place}{error.strerror}\n--debug shows where it happened.")
     what = " ".join(f"{type(error).__name__}: {error}".split())
-    if isinstance(error, UnicodeError) and streams.encoding_fault():  # which a warning has said
+    if isinstance(error, UnicodeError) and streams.encoding_fault():  # a warning has explained it
         return Failure(f"{what}\n--debug shows where it happened.")
     if words := suspicion():
         return Failure(f"{what}\n{words}\n--debug shows where it happened.")
-    return Failure(f"{what}\nThis is a fault of {plugin or 'Skyband or of a plugin'}; --debug shows where it happened.")
+    return Failure(f"{what}\nThis is a bug in {plugin or 'Skyband or a plugin'}; --debug shows where it happened.")
 
 
 def _is_ours(file: Any) -> bool:
-    """Whether it is a file of Skyband's own or of a library: one that lacks is no affair of the user's."""
+    """Whether the file is Python code, Skyband's or a library's: a missing one is not the user's mistake."""
     return isinstance(file, str) and Path(file).suffix == ".py"
 
 
@@ -243,7 +243,7 @@ def group() -> None:
 
 
 def _warning(message: Warning | str, *_: object, **__: object) -> str:
-    """A warning without the line of source that Python puts below it."""
+    """A warning without the source line that Python adds below it."""
     return f"warning: {visible(redact(str(message)))}\n"
 
 

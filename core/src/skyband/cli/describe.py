@@ -1,4 +1,4 @@
-"""skyband describe: one backend, query or engine in full, read from its class and from what its plugin says."""
+"""skyband describe: describes one backend, query or engine in full, from its class and its plugin."""
 
 import json
 from typing import Any
@@ -11,12 +11,12 @@ from skyband.cli.options import ENGINE_KEY, QUERY, backend_or_query
 
 @click.command(short_help="Describe a backend, query or engine in full.")
 @click.argument("key", metavar="ROLE/NAME|query/KIND|engine/NAME", callback=backend_or_query)
-@click.option("--distribution", help="Whose, where two distributions have one of this name.")
+@click.option("--distribution", help="The distribution to take it from, if two have this name.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(key: tuple[str, str], distribution: str | None, as_json: bool) -> None:
     """Describe a backend: its parameters with types, defaults and bounds, its guarantee, capabilities and paper.
 
-    Or a query: its keys with types, defaults and bounds, the columns of its answers, and its roles. Or an engine.
+    For a query: keys with types, defaults and bounds, the columns of its answers, and its roles. Engines work too.
     """
     from skyband.errors import ConfigError
 

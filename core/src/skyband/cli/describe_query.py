@@ -1,4 +1,4 @@
-"""skyband describe query/KIND: its keys, the columns of its answers and its roles, read from its class."""
+"""skyband describe query/KIND: shows its keys, answer columns and roles, from its class."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ import click
 
 
 def describe_query(kind: str, distribution: str | None, as_json: bool) -> None:
-    """Write what is to know of a kind of query. Raises ConfigError or PluginError where it cannot be asked."""
+    """Describe a kind of query. Raises ConfigError or PluginError if it cannot be used."""
     from skyband.config.parameters import parameters_of
     from skyband.queries import load_query
     from skyband.registry import installed
@@ -22,7 +22,7 @@ def describe_query(kind: str, distribution: str | None, as_json: bool) -> None:
 
 
 def _columns(kind: str, distribution: str | None) -> list[tuple[str, str]]:
-    """The columns of the answers with their types, of the query's first example; none where it gives none."""
+    """Names and types of the answer columns, from the query's first example; empty if it has no example."""
     from skyband.queries import examples_of, make_query
 
     for example in examples_of(kind, distribution):
@@ -56,8 +56,8 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
     click.echo()
     text_tables.table(["key", "type", "default", "bounds", "meaning"], parameter_rows(keys), styles={"key": "bold"})
     if columns:
-        click.echo("\nColumns of its answers, after those of `by`, as an example has them:")
-        text_tables.table(["column", "type"], [list(one) for one in columns], styles={"column": "bold"})
+        click.echo("\nColumns of its answers, after those of `by`, as in an example:")
+        text_tables.table(["column", "type"], [list(column) for column in columns], styles={"column": "bold"})
     write_sections(sections)
 
 

@@ -1,4 +1,4 @@
-"""What `skyband describe` writes of a backend and of a query alike: text, sections, parameters."""
+"""The parts of `skyband describe` that backends and queries share: text, sections, parameters."""
 
 import textwrap
 from typing import Any
@@ -36,7 +36,7 @@ def _default(parameter: Any) -> str:
 
 
 def plain_parameters(parameters: Any) -> list[dict[str, Any]]:
-    """Parameters as JSON has them."""
+    """Parameters as JSON values."""
     return [
         {
             "name": entry.name,

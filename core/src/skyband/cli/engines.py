@@ -1,4 +1,4 @@
-"""skyband engines: the engines that are installed, and what is wrong with one that cannot run."""
+"""skyband engines: lists the installed engines, and why one cannot run."""
 
 import json
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 
-@click.command(short_help="List the engines that are installed.")
+@click.command(short_help="List the installed engines.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool) -> None:
-    """List the engines that can run a query, who brings each and whether it works."""
+    """List the engines that can run a query, the distribution of each, and whether it works."""
     from skyband import text_tables
     from skyband.registry import installed
 
@@ -29,7 +29,7 @@ def command(as_json: bool) -> None:
 
 
 def _status(entry: Any) -> str | None:
-    """Why an engine cannot run: its claim, its class, or what it needs and does not find."""
+    """Why an engine cannot run: its name is claimed twice, its class fails, or something it needs is missing."""
     from skyband.errors import PluginError
     from skyband.registry import installed
 

@@ -1,4 +1,4 @@
-"""Logs as JSON, one object a line on stderr: what `skyband run --log json` says, and what libraries log."""
+"""Logs as JSON, one object per line on stderr: the messages of `skyband run --log json` and of libraries."""
 
 import json
 import logging
@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from skyband.config.redaction import redact
 
 FIELDS = "skyband_fields"
-"""The attribute of a record that holds what it says in figures and names, by name."""
+"""The attribute of a log record that holds its values by name."""
 
 _STANDARD = ("time", "level", "logger", "message")
 
@@ -20,7 +20,7 @@ class JsonLines(logging.Formatter):
     """A record as one line: time (UTC), level, logger, message, then the fields of the run."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Nothing secret of a job is in it."""
+        """The line, with a job's secrets hidden."""
         text = record.getMessage().removeprefix("warning: ").rstrip("\n")
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = dict(zip(_STANDARD, (time, record.levelname, record.name, redact(text)), strict=True))
@@ -32,7 +32,7 @@ class JsonLines(logging.Formatter):
 
 
 class _Stderr(logging.StreamHandler[TextIO]):
-    """Whatever stderr is when something is said; a run does not end because nobody can be told."""
+    """Writes to the current stderr. A run does not fail because stderr cannot be written."""
 
     def emit(self, record: logging.LogRecord) -> None:
         self.stream = sys.stderr
@@ -46,7 +46,7 @@ class _Stderr(logging.StreamHandler[TextIO]):
 
 @contextmanager
 def logging_as_json() -> Iterator[None]:
-    """Have all that is logged, and Python's warnings, written as JSON to stderr meanwhile."""
+    """Write everything logged, and Python's warnings, as JSON to stderr within this block."""
     handler, ours, root = _Stderr(), logging.getLogger("skyband"), logging.getLogger()
     handler.setFormatter(JsonLines())
     level = ours.level
@@ -62,7 +62,7 @@ def logging_as_json() -> Iterator[None]:
 
 
 def say_error(message: str) -> None:
-    """What ended a command, as such a line."""
+    """Write the error that ended a command as a line of JSON."""
     record = logging.LogRecord("skyband.cli", logging.ERROR, "", 0, message, None, None)
     handler = _Stderr()
     handler.setFormatter(JsonLines())

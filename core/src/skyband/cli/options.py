@@ -9,14 +9,14 @@ from skyband.errors import ConfigError, PluginError, suggest
 from skyband.registry.install_hints import comes_with
 
 QUERY, FORMAT, ENGINE_KEY = "query", "format", "engine"
-"""What stands before a kind of query, or the name of a format or engine, where a backend has its role."""
+"""Prefixes of the keys query/KIND, format/NAME and engine/NAME; a backend's key begins with its role."""
 
 AS_JSON = "skyband.log_as_json"
-"""Of a context's `meta`: whether errors are told as JSON."""
+"""Key in a context's `meta`: whether errors are written as JSON."""
 
 
 class RoleName(click.types.StringParamType):
-    """The name of a role; what roles there are is looked up only when it is needed."""
+    """The name of a role; the installed roles are looked up only when needed."""
 
     name = "role"
 
@@ -24,7 +24,7 @@ class RoleName(click.types.StringParamType):
         from skyband.registry import installed
 
         try:
-            return installed().role(str(value)).name  # raises PluginError for a role that is there and cannot be used
+            return installed().role(str(value)).name  # raises PluginError for a role that is installed but unusable
         except ConfigError:
             self.fail(f"unknown role {value!r}; {suggest(value, installed().roles)}{comes_with(value)}", param, ctx)
 
@@ -43,7 +43,7 @@ ROLE = RoleName()
 
 
 class EngineName(click.types.StringParamType):
-    """The name of an engine; which ones are installed is looked up only when it is needed."""
+    """The name of an engine; the installed engines are looked up only when needed."""
 
     name = "engine"
 
@@ -51,7 +51,7 @@ class EngineName(click.types.StringParamType):
         from skyband.registry import installed
 
         try:
-            return installed().engine(str(value)).info.name  # raises PluginError where two bring one of this name
+            return installed().engine(str(value)).info.name  # raises PluginError if two distributions bring this name
         except ConfigError as error:
             self.fail(", ".join(problem.message for problem in error.problems), param, ctx)
 
@@ -108,7 +108,7 @@ def backend_query_or_format(ctx: click.Context, parameter: click.Parameter, valu
 
 
 def _installed_one(ctx: click.Context, parameter: click.Parameter, sort: str, name: str) -> tuple[str, str]:
-    """A format or an engine that is there, as a pair."""
+    """An installed format or engine, as a pair."""
     from skyband.registry import installed
 
     try:
@@ -116,12 +116,12 @@ def _installed_one(ctx: click.Context, parameter: click.Parameter, sort: str, na
     except ConfigError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     except PluginError:
-        pass  # claimed twice: --distribution may say whose
+        pass  # claimed twice: --distribution may choose one
     return sort, name
 
 
 def _closest(name: str) -> str:
-    """The installed backends of this name, or of the closest one."""
+    """A hint that names the installed backends of this name, or of the closest one."""
     from skyband.registry import installed
 
     infos = installed().backends()

@@ -1,4 +1,4 @@
-"""Folders that commands write into: one that is there, or can be made. Told before anything else is done."""
+"""Folders that commands write into: one that exists or can be created. Checked before anything else happens."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ import click
 
 
 class FolderToWrite(click.Path):
-    """A folder, there or not yet; a fifo, a device, a loop of links or a file on the way to it is told as such."""
+    """An existing or new folder; a fifo, a device, a loop of links or a file on the way to it is reported as such."""
 
     def __init__(self) -> None:
         super().__init__(file_okay=False, path_type=Path)
@@ -22,7 +22,7 @@ class FolderToWrite(click.Path):
 
 
 def problem_of_folder(path: Path) -> str | None:
-    """Why a path is no folder and none can be made there; None where it is one or the way to it is free."""
+    """Why a path is not a folder and cannot become one; None if it is a folder or can be created."""
     for place in (path, *path.parents):
         on_the_way = "" if place == path else f"{os.fspath(place)!r} "
         try:
@@ -30,14 +30,14 @@ def problem_of_folder(path: Path) -> str | None:
         except FileNotFoundError:
             if not place.is_symlink():
                 continue
-            return f"is no folder: {on_the_way}is a link that leads nowhere"
-        except (OSError, ValueError) as error:  # a loop of links, a name that is too long, no permission; a NUL
-            return f"is no folder: {on_the_way}{getattr(error, 'strerror', None) or error}"
-        return None if stat.S_ISDIR(mode) else f"is no folder: {on_the_way}is {kind_of(mode)}"
+            return f"is not a folder: {on_the_way}is a link to nothing"
+        except (OSError, ValueError) as error:  # a loop of links, a long name, no permission, a NUL
+            return f"is not a folder: {on_the_way}{getattr(error, 'strerror', None) or error}"
+        return None if stat.S_ISDIR(mode) else f"is not a folder: {on_the_way}is {kind_of(mode)}"
     return None
 
 
 def kind_of(mode: int) -> str:
-    """What a file is, in words."""
+    """The kind of a file, in words."""
     kinds = {stat.S_IFIFO: "a fifo", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
     return kinds.get(stat.S_IFMT(mode), "a file")

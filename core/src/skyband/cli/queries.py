@@ -1,4 +1,4 @@
-"""skyband queries: the kinds of query that are installed, and what is wrong with one that cannot be asked."""
+"""skyband queries: lists the installed kinds of query, and why one cannot be used."""
 
 import json
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 import click
 
 
-@click.command(short_help="List the kinds of query that are installed.")
+@click.command(short_help="List the installed kinds of query.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool) -> None:
-    """List the installed kinds of query with the roles that each needs, who brings it and whether it works.
+    """List the installed kinds of query, with the roles and distribution of each, and whether it works.
 
-    A kind that two distributions claim does not affect the others: a job then chooses with distribution = "…".
+    If two distributions claim a kind, a job chooses one with distribution = "…"; the other kinds are not affected.
     """
     from skyband import text_tables
     from skyband.registry import installed
 
     listing = [(entry, *_roles_and_status(entry)) for entry in installed().query_listing()]
     if as_json:
-        click.echo(json.dumps({"queries": [_plain(*one) for one in listing]}, indent=2))
+        click.echo(json.dumps({"queries": [_plain(*entry) for entry in listing]}, indent=2))
         return
     rows = [
         [entry.info.kind, ", ".join(roles), entry.distribution, entry.version, status or "ok"]
@@ -32,7 +32,7 @@ def command(as_json: bool) -> None:
 
 
 def _roles_and_status(entry: Any) -> tuple[list[str], str | None]:
-    """The roles of a kind that its class names, and why it cannot be asked: its claim, its class, a role's backend."""
+    """The roles that a kind needs, and why it cannot be used: its name, its class, or a role without a backend."""
     from skyband.errors import ConfigError, PluginError
     from skyband.queries import load_query
     from skyband.registry import installed

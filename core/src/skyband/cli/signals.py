@@ -1,4 +1,4 @@
-"""What Ctrl-C, SIGTERM and SIGHUP do to a command: it lets go of what it started, and ends with their status."""
+"""Handling of Ctrl-C, SIGTERM and SIGHUP: a command cleans up and exits with the signal's status."""
 
 import signal
 import sys
@@ -9,11 +9,11 @@ from types import FrameType
 STATUS = 128
 """Added to a signal's number, as shells do: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP."""
 
-_NAMES = ("SIGTERM", "SIGHUP")  # the system of some machines lacks the second
+_NAMES = ("SIGTERM", "SIGHUP")  # Windows lacks the second
 
 
 class Ended(KeyboardInterrupt):
-    """SIGTERM or SIGHUP: whatever cleans up after Ctrl-C does so after these."""
+    """SIGTERM or SIGHUP, raised so that code which cleans up after Ctrl-C also cleans up after these."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -21,22 +21,22 @@ class Ended(KeyboardInterrupt):
 
 
 _last: list[int] = []
-"""The signals that came, as what they interrupted may have made another error of it."""
+"""The signals received; whatever they interrupted may have turned them into another error."""
 
 
 def came() -> int | None:
-    """The latest signal that asked this process to end."""
+    """The latest signal that asked this process to end; None if there was none."""
     return _last[-1] if _last else None
 
 
 def note(number: int) -> None:
-    """A handler of its own was asked to end."""
+    """Record a signal that another handler received."""
     _last.append(number)
 
 
 @contextmanager
 def as_interrupts() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise, and Ctrl-C as well; a signal that whoever started us ignores stays ignored."""
+    """Make SIGTERM and SIGHUP raise, as Ctrl-C does. Signals that our parent process ignores stay ignored."""
     _last.clear()
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
     handlers = {number: signal.getsignal(number) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
@@ -58,9 +58,9 @@ def _raise(number: int, _: FrameType | None) -> None:
 
 
 def status(error: BaseException) -> int | None:
-    """The exit status where a signal ended what raised `error`; None where none did.
+    """The exit status if a signal caused `error`; None otherwise.
 
-    Java and Spark's client tell of their own end, or of a connection that broke, when the signal was for them too.
+    When the signal reached Java too, Spark's client raises errors about its end or a broken connection.
     """
     if isinstance(error, Ended):
         return STATUS + error.number
@@ -71,13 +71,13 @@ def status(error: BaseException) -> int | None:
 
 
 def word(status: int) -> str:
-    """What to say of it."""
+    """The status in words."""
     number = status - STATUS
     return "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
 
 
 def say(text: str) -> None:
-    """Say it on stderr, if there is one: a terminal that was closed takes it away."""
+    """Write a line to stderr, if it exists: it is gone when the terminal was closed."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()

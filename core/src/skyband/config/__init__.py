@@ -1,1 +1,1 @@
-"""What a user sets: parameters with their bounds, and lengths of time or rows."""
+"""What users set: parameters with their bounds, and lengths of time or rows."""

@@ -1,4 +1,4 @@
-"""Days, weeks, months and years of a time zone: "today in Europe/Paris", "since 09:30 in Asia/Tokyo", "1 month"."""
+"""Reads calendar lengths: "today in Europe/Paris", "since 09:30 in Asia/Tokyo", "1 month"."""
 
 import re
 from collections.abc import Iterable
@@ -13,12 +13,12 @@ from skyband.config.time_zone_conversion import time_zone
 UTC = "UTC"
 EVER = "ever"
 ALWAYS = 2**60
-"""Microseconds: all times of rows in such a window are less than this before or after 1970."""
+"""Microseconds: times of rows in such a window are less than this before or after 1970."""
 SO_FAR = 'or of a zone "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo", or "ever"'
-"""What a window may be besides, for its help."""
+"""The other forms of a window, for its help text."""
 _DAY = 86_400_000_000
 _UNITS = {"day": 1, "week": 7, "month": 31, "year": 366}
-"""Each with the most days it can have."""
+"""Each unit with the most days it can have."""
 _BEGUN = {"today": "day", **{f"this {unit}": unit for unit in ("week", "month", "year")}}
 _ZONED = re.compile(r"(?P<what>.*\S)\s+in\s+(?P<zone>\S+)", re.IGNORECASE)
 _COLUMN = re.compile(r"\{(?P<column>[^{}]+)\}")
@@ -29,35 +29,35 @@ _EXAMPLES = '"10 minutes", "1 day in Europe/Paris", "today in Europe/Paris", "si
 
 @frozen
 class CalendarLength:
-    """So many days, weeks, months or years of a zone; or with `so_far` what has passed of the one that goes on."""
+    """`count` days, weeks, months or years of a time zone; with `so_far`, the elapsed part of the current one."""
 
     unit: str
     count: int = 1
     zone: str = UTC
     so_far: bool = False
     clock: int = 0
-    """When on the clock the unit begins, in microseconds after its midnight."""
+    """The time of day at which the unit begins, in microseconds after midnight."""
     text: str = field(default="", eq=False)
     column: str | None = None
-    """The grouping column that names the zone of each group; `zone` is then none of theirs."""
+    """The grouping column that names each group's zone; `zone` is then not used."""
 
     rows: bool = field(default=False, init=False)
 
     @property
     def length(self) -> int:
-        """No such window is longer, in microseconds."""
+        """An upper bound of the window's length, in microseconds."""
         if self.ever:
             return 2 * ALWAYS
         return (self.count * _UNITS[self.unit] + 1) * _DAY
 
     @property
     def ever(self) -> bool:
-        """Whether all rows there have been are in it: it begins before any, and never anew."""
+        """Whether the window holds every row: it begins before all of them and never starts over."""
         return self.unit == EVER
 
     @property
     def zone_text(self) -> str:
-        """The zone as it is written."""
+        """The zone as the user wrote it."""
         return self.zone if self.column is None else f"{{{self.column}}}"
 
     def __str__(self) -> str:
@@ -68,17 +68,17 @@ Length = Duration | CalendarLength
 
 
 def zone_of(length: Length) -> str:
-    """The zone of its calendar; UTC of a length that is the same in all."""
+    """The zone of a length's calendar; UTC for a length that is the same in all zones."""
     return length.zone if isinstance(length, CalendarLength) else UTC
 
 
 def is_ever(length: Length) -> bool:
-    """Whether it holds all rows there have been."""
+    """Whether it holds every row."""
     return isinstance(length, CalendarLength) and length.ever
 
 
 def parse_length(text: Any) -> Length:
-    """Read a length as `parse` does, or one of the calendar. Raises ValueError saying what is wrong with it."""
+    """Read a duration as `parse` does, or a calendar length. Raises ValueError that says what is wrong."""
     if isinstance(text, CalendarLength):
         return text
     if not isinstance(text, str) or len(text) > MOST_LETTERS:
@@ -88,7 +88,7 @@ def parse_length(text: Any) -> Length:
     what, zone = (zoned["what"], zoned["zone"]) if zoned else (plain, UTC)
     named = _COLUMN.fullmatch(zone)
     zone = UTC if named else zone
-    units = _UNITS if zoned else ("month", "year")  # days and weeks of no zone are as long as any other
+    units = _UNITS if zoned else ("month", "year")  # without a zone, days and weeks have a fixed length
     length = _so_far(what, zone, plain) or _counted(what, zone, plain, units)
     if length is not None:
         time_zone(zone)
@@ -113,7 +113,7 @@ def _so_far(what: str, zone: str, text: str) -> CalendarLength | None:
         return None
     hour, minute, second = (int(since[name] or 0) for name in ("hour", "minute", "second"))
     if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"has no time from 00:00 to 23:59:59 (got {literal(text)})")
+        raise ValueError(f"must have a time from 00:00 to 23:59:59 (got {literal(text)})")
     clock = ((hour * 60 + minute) * 60 + second) * 1_000_000
     return CalendarLength("day", 1, zone, so_far=True, clock=clock, text=text)
 
@@ -133,7 +133,7 @@ def _not_zoned(what: str, text: str) -> str:
         parse(what)
     except ValueError:
         return f"must be a length such as {_EXAMPLES} (got {literal(text)})"
-    message = f'only days, weeks, months and years differ by zone: write "{what}", or one of these units'
+    message = f'only days, weeks, months and years differ by zone: write "{what}", or use one of these units'
     return f"{message} (got {literal(text)})"
 
 
@@ -143,5 +143,5 @@ def length(default: Any = NOTHING, *, help: str) -> Any:
 
 
 def lengths(default: Any = NOTHING, *, help: str, may_be_empty: bool = False) -> Any:
-    """A field of a query that holds one or more Lengths, all in time or all in rows; none where it `may_be_empty`."""
+    """A field of a query that holds one or more Lengths, all in time or all in rows; `may_be_empty` allows none."""
     return durations(default, help=help, read=parse_length, may_be_empty=may_be_empty)

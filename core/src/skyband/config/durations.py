@@ -1,4 +1,4 @@
-"""Lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or a number of rows ("1000 rows")."""
+"""Reads lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or numbers of rows ("1000 rows")."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,9 +12,9 @@ from skyband.errors import Problem, suggest
 
 _SECOND = 1_000_000
 MOST = 2**61
-"""No length is above this (73,000 years), so that no time plus or minus a few lengths leaves 64 bits."""
+"""The longest length (73,000 years), so that a time plus or minus a few lengths fits 64 bits."""
 MOST_LETTERS = 1000
-"""Of a length's text: what is longer is not looked through."""
+"""The longest text of a length; longer text is rejected unread."""
 _UNITS = {
     "microsecond": 1,
     "millisecond": 1_000,
@@ -30,7 +30,7 @@ _PART = re.compile(r"\s*([+-]?\d+)\s*([a-z]+)\s*", re.IGNORECASE)
 
 @frozen
 class Duration:
-    """A length of time in microseconds, or in rows. Equal lengths are equal, however they were written."""
+    """A length of time in microseconds, or in rows. Equal lengths compare equal, whatever their text."""
 
     length: int
     rows: bool = False
@@ -41,7 +41,7 @@ class Duration:
 
 
 def parse(text: Any) -> Duration:
-    """Read a duration. Raises ValueError saying what is wrong with it."""
+    """Read a duration. Raises ValueError that says what is wrong."""
     if isinstance(text, Duration):
         return text
     if isinstance(text, str) and len(text) > MOST_LETTERS:
@@ -61,7 +61,7 @@ def parse(text: Any) -> Duration:
 
 
 def length_text(length: int, rows: bool) -> str:
-    """A length as a user would write it, in the largest unit that it is a multiple of."""
+    """A length as a user would write it, in the largest unit that divides it."""
     names = {"row": 1} if rows else _UNITS
     unit = max((unit for unit, size in names.items() if length % size == 0), key=lambda unit: names[unit])
     number = length // names[unit]
@@ -69,7 +69,7 @@ def length_text(length: int, rows: bool) -> str:
 
 
 def clock_problem(value: Any) -> str | None:
-    """What is wrong with a value as a length of time above 0, or None."""
+    """Why a value is not a length of time above 0; None if it is."""
     try:
         length = parse(value)
     except ValueError as error:
@@ -80,9 +80,9 @@ def clock_problem(value: Any) -> str | None:
 def duration(
     default: Any = NOTHING, *, at_least: int = 1, help: str, read: Callable[[Any], Any] = parse, **options: Any
 ) -> Any:
-    """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 where none is fine.
+    """A field of a query that holds a Duration; text is converted. `at_least`: 1, or 0 if zero is allowed.
 
-    read: what makes one of text, and raises ValueError where it is none.
+    read: converts the text, and raises ValueError if it is not a duration.
     """
 
     def check(value: Any) -> str | None:
@@ -100,7 +100,7 @@ def durations(
     may_be_empty: bool = False,
     **options: Any,
 ) -> Any:
-    """A field of a query that holds one or more Durations, all in time or all in rows; none where it `may_be_empty`."""
+    """A field of a query that holds one or more Durations, all in time or all in rows; `may_be_empty` allows none."""
 
     def check(value: Any) -> Wrong:
         return None if may_be_empty and value in ([], ()) else _wrong_list(value, read)
@@ -112,7 +112,7 @@ def durations(
 
 
 def _wrong(value: Any, at_least: int, read: Callable[[Any], Any]) -> str | None:
-    """What is wrong with a duration, or None."""
+    """Why a duration is invalid; None if it is valid."""
     try:
         length = read(value)
     except ValueError as error:
@@ -125,7 +125,7 @@ def _wrong(value: Any, at_least: int, read: Callable[[Any], Any]) -> str | None:
 
 
 def _wrong_list(value: Any, read: Callable[[Any], Any]) -> Wrong:
-    """What is wrong with a list of durations, with each of them or beside those before it."""
+    """Why a list of durations is invalid, alone or in combination; None if it is valid."""
     if isinstance(value, str | Mapping) or hasattr(value, "rows") or not hasattr(value, "__iter__") or not list(value):
         return f'must be a list of durations such as ["10 minutes"] (got {literal(value)})'
     problems, sound = [], list[Any]()
@@ -142,12 +142,12 @@ def _wrong_list(value: Any, read: Callable[[Any], Any]) -> Wrong:
 
 def _wrong_beside(length: Any, others: list[Any]) -> str | None:
     if others and length.rows != others[0].rows:
-        return f"must be in {'rows' if others[0].rows else 'time'}, as what stands before it (got {length})"
-    return f"is as long as one before it (got {length})" if length in others else None
+        return f"must be in {'rows' if others[0].rows else 'time'}, like those before it (got {length})"
+    return f"is listed twice (got {length})" if length in others else None
 
 
 def parsed(value: Any, read: Callable[[Any], Any] = parse) -> Any:
-    """A duration that is written out; anything else is returned as it is, for the check that names the field."""
+    """A duration if the text is one; anything else unchanged, for the check that names the field."""
     try:
         return read(value)
     except ValueError:
@@ -160,7 +160,7 @@ def _singular(unit: str) -> str:
 
 def _microseconds(unit: str, text: str) -> int:
     if unit in _CALENDAR:
-        raise ValueError(f"{unit}s differ in length; say it in days (got {literal(text)})")
+        raise ValueError(f"{unit}s differ in length; give it in days (got {literal(text)})")
     if unit not in _UNITS:
         raise ValueError(f"unknown unit {unit!r} in {text!r}; {suggest(unit, [*_UNITS, 'row'])}")
     return _UNITS[unit]

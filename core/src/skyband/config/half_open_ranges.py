@@ -1,4 +1,4 @@
-"""Ranges of a value, [low, high): what a distinct count is told apart by."""
+"""Half-open ranges of values, [low, high), by which a distinct count is split."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _LIKE = "such as [0, 10], or [100, inf] for 100 or more"
 
 @frozen(repr=False)
 class ValueRange:
-    """The values from `low` on and below `high`. An infinite end is none: infinite values lie inside it."""
+    """The values v with low <= v < high. An infinite end means no limit: infinite values are inside."""
 
     low: float
     high: float
@@ -27,34 +27,34 @@ class ValueRange:
     __repr__ = __str__
 
     def holds(self, values: Array) -> Array:
-        """bool[n]: which of float64[n] lie in it."""
+        """bool[n]: which of float64[n] are in it."""
         return (values >= self.low) & ((values < self.high) | (self.high == math.inf))
 
 
 def read_range(ends: Any) -> ValueRange:
-    """A range from its two ends, None for no end. Raises ValueError that says what is wrong."""
+    """A range from its two ends, None for no limit. Raises ValueError that says what is wrong."""
     if isinstance(ends, ValueRange):
         return ends
     if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
         raise ValueError(
-            f"must be two numbers, the least value and the one to stay below, {_LIKE} (got {literal(ends)})"
+            f"must be two numbers, the least value and the first one above the range, {_LIKE} (got {literal(ends)})"
         )
     low, high = (given if end is None else end for end, given in zip(ends, (-math.inf, math.inf), strict=True))
     for end in (low, high):
         if isinstance(end, bool) or not isinstance(end, int | float | np.integer | np.floating) or end != end:
             raise ValueError(f"must be two numbers, {_LIKE} (got {literal(ends)})")
     if not low < high:
-        raise ValueError(f"must begin below its end, {_LIKE} (got {literal(ends)})")
+        raise ValueError(f"must have its first end below its second, {_LIKE} (got {literal(ends)})")
     return ValueRange(float(low), float(high))
 
 
 def range_parameter(*, help: str, **options: Any) -> Any:
-    """A field that holds one range; None without one."""
+    """A field that holds one range or None."""
     return checked(None, type="range", check=_check_one, converter=_read_one, help=help, **options)
 
 
 def ranges_parameter(*, help: str, **options: Any) -> Any:
-    """A field of a query that holds one or more ranges; None without any."""
+    """A field of a query that holds one or more ranges, or None."""
     return checked(None, type="list", check=_check, converter=_read, help=help, **options)
 
 
@@ -89,7 +89,7 @@ def _check(value: Any) -> str | None:
         ranges = [read_range(ends) for ends in value]
     except ValueError as error:
         return f"each {error}"
-    twice = [str(one) for place, one in enumerate(ranges) if one in ranges[:place]]
+    twice = [str(entry) for place, entry in enumerate(ranges) if entry in ranges[:place]]
     return f"has {twice[0]} twice" if twice else None
 
 

@@ -1,4 +1,4 @@
-"""Values as a job file writes them, short enough for a sentence: what errors say was typed."""
+"""Writes values as a job file would, short enough for an error message."""
 
 import datetime
 from collections.abc import Mapping
@@ -6,22 +6,22 @@ from itertools import islice
 from typing import Any
 
 MOST_DIGITS = 300
-"""Of a number in a job: more than any float has before its point."""
+"""The most digits of a number in a job: more than any float has before its point."""
 _MOST_BITS = 1000
 _MOST_LETTERS = 160
 _MOST_ENTRIES = 8
 
 
 def literal(value: Any) -> str:
-    """A value as TOML writes it, cut where it is long; of what TOML has not, as Python does.
+    """A value as TOML writes it, shortened if long; values that TOML lacks, as Python writes them.
 
-    Never raises, and never writes a number out that has thousands of digits.
+    Never raises, and never writes out a number of thousands of digits.
     """
     return _cut(_text_of(value, 4))
 
 
 def is_huge(value: Any) -> bool:
-    """Whether it is a whole number of more digits than any use has."""
+    """Whether it is a whole number with more digits than any use needs."""
     return isinstance(value, int) and value.bit_length() > _MOST_BITS
 
 
@@ -57,16 +57,16 @@ def _collection(value: Any, depth: int) -> str:
 
 
 def _foreign(value: Any) -> str:
-    """What no job file can hold: as it calls itself where it does in a line, else its type."""
+    """A value that no job file can hold: its own text if that is one line, else its type."""
     try:
         text = repr(value) if vars(object)["__str__"] is type(value).__str__ else str(value)
-    except Exception:  # an object's own affair
+    except Exception:  # an object's __str__ may raise anything
         text = ""
     return text if text and "\n" not in text and " object at 0x" not in text else f"a {type(value).__qualname__}"
 
 
 def _digits(value: int) -> int:
-    """About how many, without writing them."""
+    """About how many digits, without writing them."""
     return int(value.bit_length() * 0.30103) + 1
 
 

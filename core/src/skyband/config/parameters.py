@@ -1,7 +1,7 @@
-"""Parameters: the init fields of an attrs class, with bounds and a sentence of help each.
+"""Parameters: the init fields of an attrs class, each with bounds and a help text.
 
-`describe`, the job checker, the documentation and the scaffold all read them here, so a backend
-states each parameter once:
+`describe`, the job checker, the documentation and the scaffold read them here, so a backend
+declares each parameter once:
 
     @define(eq=False)
     class Mine(Sketch):
@@ -69,14 +69,14 @@ def number(
     help: str,
     **options: Any,
 ) -> Any:
-    """A finite number, kept as float."""
+    """A finite number, stored as a float."""
     limits = {"above": above, "at_least": at_least, "below": below, "at_most": at_most}
     options.setdefault("converter", _as_float)
     return _field(default, "float", _numeric(numbers.Real, "a number", **limits), _bounds(**limits), help, options)
 
 
 def choice(*choices: str, default: Any = NOTHING, help: str, **options: Any) -> Any:
-    """One of a few words."""
+    """One of several words."""
 
     def check(value: Any) -> str | None:
         if value in choices:
@@ -96,9 +96,9 @@ def flag(default: Any = NOTHING, *, help: str, **options: Any) -> Any:
 
 
 def checked(default: Any = NOTHING, *, type: str, check: Check, bounds: str = "", help: str, **options: Any) -> Any:
-    """Anything else: `check(value)` returns what is wrong with it, or None.
+    """Any other value: `check(value)` returns what is wrong with it, or None.
 
-    Where it has parts that is a list of problems, their fields as seen from the value (`[1].k`, `k`), "" for all of it.
+    For a value with parts it returns a list of problems, with fields relative to it: `[1].k`, `k`, "" for all of it.
     """
     return _field(default, type, check, bounds, help, options)
 
@@ -109,7 +109,7 @@ def parameters_of(cls: type) -> tuple[Parameter, ...]:
 
 
 class Named:
-    """An attrs class that, called in a program, reports a parameter it does not have as `build` does."""
+    """An attrs class whose constructor reports unknown parameters as `build` does."""
 
     __slots__ = ()
 
@@ -127,9 +127,9 @@ def _names(cls: type) -> frozenset[str]:
 
 
 def build(cls: type[T], values: Mapping[str, Any]) -> T:
-    """`cls(**values)`, or one ConfigError with every problem at once.
+    """`cls(**values)`, or one ConfigError with all problems.
 
-    Where a class names deprecated parameters, `renamed: ClassVar = {old: new}`, the old are taken with a FutureWarning.
+    A class may list deprecated parameters, `renamed: ClassVar = {old: new}`; old names give a FutureWarning.
     """
     values = _by_new_names(getattr(cls, "renamed", {}), values)
     try:
@@ -147,15 +147,15 @@ def _by_new_names(renamed: Mapping[str, str], values: Mapping[str, Any]) -> Mapp
     old = [name for name in values if name in renamed]
     twice = [name for name in old if renamed[name] in values]
     if twice:
-        raise ConfigError(*(Problem(name, f"is now called {renamed[name]}, which is given too") for name in twice))
+        raise ConfigError(*(Problem(name, f"is now called {renamed[name]}, which is also given") for name in twice))
     for name in old:
-        message = f"{name}: is now called {renamed[name]} and goes with the next minor release"
+        message = f"{name}: is now called {renamed[name]} and will be removed in the next minor release"
         warnings.warn(message, FutureWarning, stacklevel=3)
     return {renamed.get(name, name): value for name, value in values.items()} if old else values
 
 
 def _build(cls: type[T], values: Mapping[str, Any]) -> T:
-    """As `build`, with a look at each value first: `cls` itself tells only the first problem."""
+    """As `build`, but checks each value first: `cls` itself reports only the first problem."""
     fields = {field.name: field for field in attrs.fields(cls) if field.init}  # type: ignore[arg-type]
     unknown = [name for name in values if name not in fields]
     problems = [Problem(name, _unknown(cls, name, fields)) for name in unknown]
@@ -253,7 +253,7 @@ def _numeric(kind: type[Any], what: str, **limits: float | None) -> Check:
         if value != value or value in _INFINITE:
             return f"must be {what} (got {literal(value)})"
         if kind is numbers.Integral and not -(2**63) <= value < 2**63:
-            return f"must be {what} of 64 bits (got {literal(value)})"
+            return f"must be {what} that fits 64 bits (got {literal(value)})"
         for name, _, holds in _COMPARISONS:
             limit = limits.get(name)
             if limit is not None and not holds(value, limit):

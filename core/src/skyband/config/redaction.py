@@ -1,8 +1,8 @@
-"""What is secret of a job, such as passwords: nothing that is shown or written down may hold it.
+"""Hides secrets of a job, such as passwords, in everything that is shown or written.
 
-One rule for errors, progress, summaries and pages: a value is secret where its key says so (`password`, `token`,
-`s3.secret-access-key`, …), and so are the password of a URL and what stands behind such a key within a text. What a job
-holds of this is learnt when it is read, so that it is hidden wherever it comes up, in messages of libraries too.
+One rule for errors, progress, summaries and pages: a value is secret if its key says so (`password`, `token`,
+`s3.secret-access-key`, …), as are the password in a URL and the text after such a key. A job's secrets are collected
+when it is read, so that they are hidden wherever they appear, including in messages of libraries.
 """
 
 import re
@@ -24,40 +24,40 @@ _PAIR = re.compile(
     re.IGNORECASE,
 )
 _URL = re.compile(r"(?P<key>(?<![\w+.-])[\w+.-]+://[^\s/@:'\"]*:)(?P<value>[^\s/'\"]+)(?=@)")
-# Both begin where a word does and go back nowhere: a long word would take time by its square.
+# Both match from the start of a word without backtracking: a long word would take quadratic time.
 _FEWEST_LETTERS = 4
-"""Of a secret that is hidden wherever it comes up: a shorter one is a part of any word, and hidden in quotes only."""
+"""The fewest letters of a secret that is hidden everywhere; a shorter one, part of many words, only in quotes."""
 _LONG = 24
-"""Letters by which a long secret is known where it was cut."""
+"""The number of leading letters that identify a long secret that was cut."""
 _PLAIN = ("true", "false", "none", "null")
 
 _hidden_texts: set[str] = set()
 
 
 def is_secret(key: str) -> bool:
-    """Whether the value of this key is nobody's business."""
+    """Whether the value of this key is secret."""
     return _SECRET_KEY.search(key) is not None
 
 
 def learn(tables: Mapping[str, Any]) -> None:
-    """Hide from now on what is secret of a job. Keys of queries and backends hold none."""
+    """Hide the secrets of a job from now on. Keys of queries and backends have none."""
     for key, value in tables.items():
         if key.partition(".")[0] not in ("query", "backends"):
             _hidden_texts.update(_secrets(key, value))
 
 
 def hide(secrets: Iterable[str]) -> None:
-    """Hide these from now on, whatever their keys say."""
+    """Hide these texts from now on, whatever their keys are."""
     _hidden_texts.update(secret for secret in secrets if secret.strip() and secret.lower() not in _PLAIN)
 
 
 def without_passwords(text: str) -> str:
-    """The text without the passwords that it holds by its form: the same in every process, so that it can be kept."""
+    """The text without passwords that its form reveals: the same in every process, so the result can be stored."""
     return _URL.sub(rf"\g<key>{HIDDEN}", _PAIR.sub(_hidden_pair, text))
 
 
 def redact(text: str) -> str:
-    """The text without what is secret of the jobs that this process has read, nor what looks like it."""
+    """The text without secrets of the jobs that this process has read, and without anything that looks like one."""
     text = without_passwords(text)
     for secret in sorted(_hidden_texts, key=len, reverse=True):
         text = _without(text, secret)
@@ -65,7 +65,7 @@ def redact(text: str) -> str:
 
 
 def redacted_line(line: str, above: str = "") -> str:
-    """A line of a file that cannot be read as a whole; `above`: the key or table that it may belong to."""
+    """A line of a file that could not be parsed; `above`: the key or table it may belong to."""
     key, equals, _ = line.partition("=")
     if is_secret(key) or is_secret(above):
         return f"{key.rstrip()} = {HIDDEN}" if equals else HIDDEN

@@ -1,1 +1,1 @@
-"""The hosts of an operator: in process, Spark batch, Spark Structured Streaming."""
+"""Engines run a query's operator: the interface, and the local engine in this process."""

@@ -1,4 +1,4 @@
-"""What an engine is: it hosts the operators of a query, and gives the answers that the reference gives."""
+"""The interface of engines: an engine runs the operators of a query and returns the reference's answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,49 +15,49 @@ if TYPE_CHECKING:
 
 
 class Engine(ABC):
-    """A host of operators, by the name in its `EngineInfo`. It is made without arguments and keeps nothing.
+    """Runs operators, under the name in its `EngineInfo`. Made without arguments; holds no state.
 
-    An engine of this process is an `InProcessEngine`. Any other brings the way to run jobs on it itself.
+    An engine in this process is an `InProcessEngine`. Any other engine provides the code that runs jobs on it.
     """
 
     name: ClassVar[str]
 
 
 class Run(ABC):
-    """A query while it runs in this process: rows in, answers out, a state that can be saved at any step.
+    """A query running in this process: takes rows, returns answers, and can save its state at any step.
 
-    The answers are those of `skyband.engines.local`, the reference, however the rows are cut into batches.
+    The answers are those of `skyband.engines.local`, the reference, for any split of the rows into batches.
     """
 
     query: "Query"
     schema: "pa.Schema"
-    """Of the rows."""
+    """Schema of the rows."""
     on_bad_rows: Callable[["pa.RecordBatch"], None] | None = None
-    """Takes the rows that `bad_rows` puts aside, as `skyband.operator.bad_rows` has them."""
+    """Receives the rows that `bad_rows` puts aside, in the form of `skyband.operator.bad_rows`."""
     on_late_rows: Callable[["pa.RecordBatch"], None] | None = None
-    """Takes the rows that come after the watermark, in the same form."""
+    """Receives the rows that arrive after the watermark, in the same form."""
 
     @property
     @abstractmethod
     def result_schema(self) -> "pa.Schema":
-        """Schema of the answers."""
+        """The schema of the answers."""
 
     @property
     @abstractmethod
     def watermark(self) -> int | None:
-        """Microseconds since the epoch; None before the first row."""
+        """The watermark in microseconds since the epoch; None before the first row."""
 
     @abstractmethod
     def add(self, batch: "pa.RecordBatch") -> "EventTimeProgress":
-        """Take in rows and answer nothing yet; returns how far they have come."""
+        """Take in rows without answering yet; returns the times they reach."""
 
     @abstractmethod
     def step(self, progress: "EventTimeProgress") -> "pa.RecordBatch":
-        """Answer what the rows just added let pass; `progress` is what `add` gave for them, added up."""
+        """Answer the moments that the rows just added complete; `progress` is what `add` returned for them, summed."""
 
     @abstractmethod
     def flush(self) -> "pa.RecordBatch":
-        """Answer up to the first moment after the last row, and stay ready for rows to come."""
+        """Answer up to the first moment after the last row, and stay ready for more rows."""
 
     @abstractmethod
     def finish(self) -> "pa.RecordBatch":
@@ -73,7 +73,7 @@ class Run(ABC):
 
     @abstractmethod
     def take_metrics(self) -> "Metrics":
-        """What happened since this was last called."""
+        """The metrics since the last call."""
 
     @abstractmethod
     def snapshot(self) -> bytes:
@@ -81,7 +81,7 @@ class Run(ABC):
 
     @abstractmethod
     def restore(self, blob: bytes) -> None:
-        """Go on from a snapshot of the same query. Raises SnapshotError for any other bytes, and changes nothing."""
+        """Resume from a snapshot of the same query. Raises SnapshotError for any other bytes, and changes nothing."""
 
     def push(self, batch: "pa.RecordBatch") -> "pa.RecordBatch":
         """Take in rows, in any order within `delay`, and return the answers of the moments passed."""
@@ -89,8 +89,8 @@ class Run(ABC):
 
 
 class InProcessEngine(Engine):
-    """An engine of this process. Jobs read and write for it, so that `begin` is all that it brings."""
+    """An engine in this process. Jobs read and write for it; it only provides `begin`."""
 
     @abstractmethod
     def begin(self, query: "Query", bindings: Mapping[str, "Binding"], schema: "pa.Schema") -> Run:
-        """A query that is about to run on its chosen backends, over rows of this schema."""
+        """Start a query on its chosen backends, over rows of this schema."""

@@ -1,4 +1,4 @@
-"""The local engine: the operator in this process, Arrow in and out, no Java. The reference for the others."""
+"""The local engine: runs the operator in this process, Arrow in and out, without Java. The reference for the others."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,23 +27,23 @@ from skyband.watermark import EventTimeProgress, Ticking
 
 @define(eq=False)
 class LocalRun(Run):
-    """A query over batches as they come: `push` each, then `finish`.
+    """A query over batches as they arrive: `push` each, then `finish`.
 
-    Late rows and those that say nothing are dropped, and counted in the operator's metrics.
+    Late rows and rows with missing values are dropped, and counted in the operator's metrics.
     """
 
     operator: Operator
     on_bad_rows: Callable[[pa.RecordBatch], None] | None = None
-    """What takes the rows that `bad_rows` puts aside, as `skyband.operator.bad_rows` has them."""
+    """Receives the rows that `bad_rows` puts aside, in the form of `skyband.operator.bad_rows`."""
     on_late_rows: Callable[[pa.RecordBatch], None] | None = None
-    """What takes the rows that come after the watermark, in the same form."""
+    """Receives the rows that arrive after the watermark, in the same form."""
     _latest: int | None = field(default=None, init=False)
-    """Of all rows that are not to be dropped as `ahead` of the others."""
+    """The newest time of all rows, without those dropped as `ahead` of the others."""
     _added: EventTimeProgress = field(init=False)
-    """How far the rows added since the last step have come, where some may be `ahead`."""
+    """The times reached by the rows added since the last step, used if the query has `ahead`."""
 
     _columns: tuple[str, ...] = field(init=False)
-    """Those that the query reads, made once: they are asked for with each batch."""
+    """The columns that the query reads, computed once because every batch needs them."""
 
     @_columns.default
     def _columns_of_query(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class LocalRun(Run):
     def start(
         cls, query: Query | Mapping[str, Any], schema: pa.Schema, backends: Mapping[str, Any] | None = None
     ) -> "LocalRun":
-        """Raises ConfigError with every problem at once where the query does not fit the schema or the backends."""
+        """Raises ConfigError with every problem at once if the query does not fit the schema or the backends."""
         own_query, own_schema = for_a_program(make_query(query)), usual_schema(schema)
         return cls(Operator(own_query, bind(own_query, own_schema, backends), own_schema))
 
@@ -89,7 +89,7 @@ class LocalRun(Run):
         self._added = self._nowhere()
 
     def step(self, progress: EventTimeProgress) -> pa.RecordBatch:
-        """Answer what the rows just added let pass."""
+        """Answer the moments that the rows just added complete."""
         answers = self.operator.step(progress)
         self._added = self._nowhere()
         self._reach(progress.newest)
@@ -104,15 +104,15 @@ class LocalRun(Run):
         self._latest = max((each for each in (time, self._latest) if each is not None), default=None)
 
     def flush(self) -> pa.RecordBatch:
-        """Answer as `finish` does, and stay ready for rows to come: those before the moments answered are late."""
+        """Answer as `finish` does, and stay ready for more rows; rows before the answered moments are then late."""
         tick = EventTimeProgress.nowhere(self.operator.query.source_count)
         tick.tick = 0
         return self.operator.step(tick, Ticking(finish=True))
 
     def broadcast(self, rows: Any) -> None:
-        """Take in rows of the query's second table: what they say holds for moments that are not answered yet.
+        """Take in rows of the query's second table: they apply to moments not answered yet.
 
-        Those that cannot be taken are bad rows. Raises InputError at the first, where `bad_rows` is "fail".
+        Rows that cannot be used are bad rows. Raises InputError at the first, if `bad_rows` is "fail".
         """
         table = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
         refused = self.operator.broadcast(table if isinstance(table, pa.Table) else _as_table(table))
@@ -122,13 +122,13 @@ class LocalRun(Run):
             self.refuse(refused)
 
     def refuse(self, refused: Unreadable) -> None:
-        """Count rows or files that could not be read, each with what is wrong, a row also as text, as bad rows."""
+        """Count unreadable rows or files as bad rows; each comes with what is wrong, a row also with its text."""
         self.operator.count_dropped({BAD: len(refused)})
         if self.on_bad_rows is not None:
             self.on_bad_rows(unreadable_rows(self.operator.query, self.operator.schema, refused))
 
     def add(self, batch: pa.RecordBatch) -> EventTimeProgress:
-        """Take in rows and answer nothing yet; where only `finish` follows, they may come in any order."""
+        """Take in rows without answering yet; if only `finish` follows, they may arrive in any order."""
         query = self.operator.query
         check_whole(batch, self._columns)
         encoded = encode(query, columns_as(batch, self._columns, self.operator.schema, hashed_columns(query)))
@@ -151,24 +151,24 @@ def apply(
 ) -> pa.Table:
     """The answers of a query over a bounded input, which may be in any order: no row is late.
 
-    Warns of rows that were left out because they break a promise of the query, such as `repeats` of top-k, and of
-    those that `bad_rows` left out.
+    Warns about rows left out because they break a promise of the query, such as `repeats` of top-k, or are bad rows
+    that `bad_rows` leaves out.
 
     Parameters
     ----------
     data : table, record batches or DataFrame
-        of Arrow; or a DataFrame of pandas, polars or another library that gives its data to Arrow
+        an Arrow table or batches, or a DataFrame of pandas, polars or another library that exports to Arrow
     query : Query or mapping
-        a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, `kind` among them
+        a Query, such as `skyband_totals.HeavyHitters(…)`, or a mapping of its keys, including `kind`
     backends : mapping, default None
-        for each role the name of a backend, or a table with `name` and parameters; else the role's default
+        for each role, the name of a backend or a table with `name` and parameters; other roles use their default
     rules : table or DataFrame, default None
-        of a query that takes a second table, as the page of its kind describes it: what is asked, and when
+        the second table of a query that takes one, as the page of its kind describes it
 
     Returns
     -------
     pyarrow.Table
-        the answers in their order, with the columns that the query's page lists
+        the answers ordered by moment, then group, with the columns listed on the query's page
 
     Raises
     ------
@@ -190,7 +190,7 @@ def apply(
         if dropped.get(reason):
             warnings.warn(f"{dropped[reason]:,} {text}", stacklevel=2)
     if dropped.get(BAD):
-        message = 'rows could not be taken and were left out; bad_rows = "fail" tells what is wrong with the first'
+        message = 'rows could not be used and were left out; bad_rows = "fail" shows what is wrong with the first'
         warnings.warn(f"{dropped[BAD]:,} {message}", stacklevel=2)
     left_out = [count for reason, count in dropped.items() if reason not in run.operator.query.answered_reasons]
     if metrics.rows_in and sum(left_out) == metrics.rows_in:
@@ -209,19 +209,19 @@ def _batches(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
     batches = iter(data)
     first = next(batches, None)
     if first is None:
-        raise InputError("data", "no batches, so no schema; pass an empty table with the columns of the source")
+        raise InputError("data", "has no batches, and so no schema: pass an empty table with the columns of the source")
     if not isinstance(first, pa.RecordBatch):
         raise InputError("data", _UNREADABLE.format(f"{_type_name(data)} of {_type_name(first)}"))
     return chain([first], batches), first.schema
 
 
 def _as_table(frame: Any) -> pa.Table:
-    """A DataFrame of another library. Raises InputError with what Arrow, or that library, finds wrong with it."""
+    """An Arrow table of another library's DataFrame. Raises InputError with what Arrow or that library reports."""
     try:
         return pa.table(frame)
     except (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError, pa.ArrowException) as error:
         detail = ". ".join(" ".join(str(part).split()) for part in error.args)
-        remedy = "give such a column one type and a name of its own, or leave it out"
+        remedy = "give each such column one type and a unique name, or leave it out"
         raise InputError("data", f"is a DataFrame that cannot be read as an Arrow table: {detail}; {remedy}") from error
 
 
@@ -229,7 +229,7 @@ _UNREADABLE = "must be an Arrow table, record batches, or a DataFrame of pandas 
 
 
 def _is_frame(data: Any) -> bool:
-    """Whether it is a DataFrame of another library, which Arrow reads as a whole."""
+    """Whether it is a DataFrame of another library, which Arrow converts whole."""
     if isinstance(data, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
         return False
     return hasattr(data, "__arrow_c_stream__") or type(data).__module__.partition(".")[0] == "pandas"
@@ -240,7 +240,7 @@ def _type_name(data: Any) -> str:
 
 
 def in_order(query: Query, answers: pa.Table) -> pa.Table:
-    """Answers by moment, then by group."""
+    """The answers sorted by moment, then by group."""
     by = len(query.by)
     keys = [_sortable(answers.column(place).combine_chunks()) for place in (by, *range(by))]
     names = [str(place) for place in range(len(keys))]
@@ -248,6 +248,6 @@ def in_order(query: Query, answers: pa.Table) -> pa.Table:
 
 
 def _sortable(column: pa.Array) -> pa.Array:
-    """A column as Arrow can sort it, in the same order."""
+    """The column in a type that Arrow can sort, in the same order."""
     column = decoded(column)
     return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column

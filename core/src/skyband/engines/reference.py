@@ -1,4 +1,4 @@
-"""The local engine as the registry knows it. Its operator is imported when a query begins."""
+"""The local engine for the registry. It imports the operator only when a query begins."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar

@@ -1,4 +1,4 @@
-"""The roles that core brings: what a backend of each must do."""
+"""The roles of core: the interfaces that their backends implement."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a role when it is first used: who reads states needs none of the rankers."""
+    """Import a role on first use: code that reads states needs none of the rankers."""
     if name in _HOME:
         return getattr(import_module(f"skyband.roles.{_HOME[name]}"), name)
     raise AttributeError(f"module 'skyband.roles' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""AnsweringReader: what every reader of a backend's states has, and the questions that it answers."""
+"""AnsweringReader: the interface of readers of a backend's states, and the questions each answers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -8,49 +8,49 @@ from skyband.arrays import Array
 
 
 class AnsweringReader(ABC):
-    """Reads one state of a backend as it lies in a snapshot, without making the backend.
+    """Reads one state of a backend from its snapshot, without building the backend.
 
-    A plugin names it in `BackendInfo.reader`. It loads no compiled code, copies no array, and looks at each array
-    before it relies on it (`skyband.state_validation.StateReader`): a state that contradicts itself raises
-    SnapshotError. `questions` says what can be asked of such states.
+    A plugin names it in `BackendInfo.reader`. It loads no compiled code, copies no array, and validates each array
+    before use (`skyband.state_validation.StateReader`): a state that contradicts itself raises SnapshotError.
+    `questions` lists what can be asked of such states.
     """
 
     questions: ClassVar[Sequence[str]] = ()
-    """Each "package.module:Class" of a `skyband.states.question.Question`, loaded on use; the first is what
-    `skyband ask` asks unless its options choose another."""
+    """Each `skyband.states.question.Question` as "package.module:Class", loaded on use; `skyband ask` asks the first,
+    its options choose another."""
 
     object_ids: ClassVar[str | None] = None
-    """The array with the ids of objects, of a state that holds their values beside it (`skyband.states.object_names`);
-    None where it knows none."""
+    """The array of object ids, for a state that holds the objects' values too (`skyband.states.object_names`); None if
+    it knows no objects."""
 
     finer: ClassVar[str] = ""
-    """The backend to take for windows that begin between two multiples of `grain`, as `role/name`."""
+    """The backend to use for windows that begin between two multiples of `grain`, as `role/name`."""
 
     @abstractmethod
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        """Raises SnapshotError where the state contradicts itself, ConfigError where the parameters are wrong."""
+        """Raises SnapshotError if the state contradicts itself, ConfigError if the parameters are wrong."""
 
     @property
     @abstractmethod
     def latest(self) -> int | None:
-        """The latest time seen, None before the first."""
+        """The latest time seen; None before the first row."""
 
     @property
     @abstractmethod
     def floor(self) -> int:
-        """The state has forgotten what is older than this."""
+        """The earliest time that the state still remembers."""
 
     @property
     @abstractmethod
     def retained(self) -> int:
-        """Items that the backend retains."""
+        """The number of items that the backend retains."""
 
     @property
     def grain(self) -> int:
-        """Windows begin at multiples of this."""
+        """Windows must begin at multiples of this."""
         return 1
 
     @classmethod
     def bring_to(cls, backend: Any, at: int, since: int) -> None:  # noqa: ARG003 - most need nothing
-        """What a backend united of several states forgets, so that it holds just the rows of [since, at)."""
+        """Make a backend united from several states forget all rows outside of [since, at)."""
         return

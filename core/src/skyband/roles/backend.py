@@ -1,4 +1,4 @@
-"""What every backend can do, whatever its role."""
+"""Backend: the base class of all backends, whatever their role."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,28 +11,28 @@ from skyband import snapshot
 from skyband.arrays import Array
 from skyband.config.parameters import Named
 from skyband.errors import InputError, SnapshotError
-from skyband.roles.thread_guard import NOBODY, guard
+from skyband.roles.thread_guard import NO_THREAD, guard
 
 
 @define(eq=False)
 class Backend(Named, ABC):
-    """One way of doing a role: an attrs class whose init fields are its parameters.
+    """An implementation of a role: an attrs class whose init fields are its parameters.
 
-    A role's public methods check their arguments and then call the method of the same name with an
-    underscore, which is what a backend writes: its arguments are contiguous arrays of the right dtype and
-    keep the role's contract. State lives in fields with `init=False`. A public method that is called while another
-    thread is inside the backend raises BusyError; after a call that ended by another exception than InputError, such
-    as Ctrl-C, every call raises BrokenError.
+    A role's public methods check their arguments and then call the method of the same name with an underscore.
+    Backends implement those: the arguments are contiguous arrays of the right dtype that satisfy the role's contract.
+    State lives in fields with `init=False`. A public method called while another thread is inside the backend raises
+    BusyError. After a call that ended with any exception except InputError, such as Ctrl-C, every call raises
+    BrokenError.
     """
 
     role: ClassVar[str]
-    """What it does; the role's interface says it, as `RoleInfo.name` does."""
+    """Its role, the same as `RoleInfo.name`; the role's interface sets it."""
 
     name: ClassVar[str]
-    """What it is called; the same as `BackendInfo.name`."""
+    """Its name, the same as `BackendInfo.name`."""
 
-    _owner: int = field(default=NOBODY, init=False, repr=False)
-    """The thread whose call runs."""
+    _owner: int = field(default=NO_THREAD, init=False, repr=False)
+    """The thread whose call is running."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -40,23 +40,23 @@ class Backend(Named, ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Items retained: the papers' measure of memory."""
+        """The number of items retained: the papers' measure of memory."""
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes of state."""
+        """The bytes of state."""
 
     @abstractmethod
     def _state(self) -> dict[str, Array]:
-        """The whole state as flat arrays, in one canonical form however the input was cut into batches."""
+        """The whole state as flat arrays, in one canonical form for any split of the input into batches."""
 
     @abstractmethod
     def _load(self, state: Mapping[str, Array]) -> None:
-        """Take over a state from `_state`. Called once, on a fresh backend; the arrays are read-only.
+        """Load a state from `_state`. Called once, on a fresh backend; the arrays are read-only.
 
-        A checksum tells accidents, not intent: read the arrays through `skyband.state_validation.StateReader`, so that
-        compiled code is never given an index that leads nowhere.
+        A checksum detects accidents, not intent: read the arrays through `skyband.state_validation.StateReader`, so
+        that compiled code never gets an index out of range.
         """
 
     def parameters(self) -> dict[str, Any]:
@@ -64,26 +64,26 @@ class Backend(Named, ABC):
         return {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.init}
 
     def snapshot(self) -> bytes:
-        """The backend as bytes, back through `skyband.restore`. Equal parameters and input give equal bytes."""
+        """The backend as bytes, for `skyband.restore`. Equal parameters and input give equal bytes."""
         header = {"role": self.role, "name": self.name, "parameters": self.parameters()}
         return snapshot.encode(header, self._state())
 
     def dump_state(self) -> dict[str, Array]:
-        """The state alone, for `load_state`: small and quick, where many backends have the same parameters."""
+        """The state alone, for `load_state`: small and fast, for many backends with the same parameters."""
         return self._state()
 
     def load_state(self, state: Mapping[str, Array]) -> None:
-        """Take over what `dump_state` gave: called on a fresh backend with the same parameters.
+        """Load the result of `dump_state` into a fresh backend with the same parameters.
 
-        Raises SnapshotError where the state is of another version, or of other parameters.
+        Raises SnapshotError if the state is from another version, or for other parameters.
         """
         try:
             self._load(state)
         except SnapshotError as error:
             raise SnapshotError(f"of {self.role}/{self.name}: {error}") from error
-        except InputError as error:  # what a role's own checks say of what the state holds
+        except InputError as error:  # from the role's own checks of the state
             raise SnapshotError(f"of {self.role}/{self.name}: contradicts itself: {error}") from error
-        except Exception as error:  # what a backend makes of a state that another version wrote is anyone's guess
+        except Exception as error:  # a state from another version may raise anything
             message = f"{type(error).__name__}: {error}"
             raise SnapshotError(f"of {self.role}/{self.name} does not fit the installed version: {message}") from error
 

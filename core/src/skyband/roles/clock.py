@@ -1,4 +1,4 @@
-"""The clock shared by the rankers: when an item is valid, in time or in rows."""
+"""The clock shared by the rankers: whether an item is valid, in time or in rows."""
 
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
@@ -31,7 +31,7 @@ class Clocked(Backend):
 
     @property
     def now(self) -> int | None:
-        """The moment reached, None before the first row."""
+        """The moment reached; None before the first row."""
         return self._now
 
     def _check_times(self, times: Int64) -> None:
@@ -39,12 +39,12 @@ class Clocked(Backend):
             never_back("times", times, self._now)
             return
         first = self._now or 0
-        wrong = times != np.arange(first, first + len(times))  # a plain range is compared number by number
+        wrong = times != np.arange(first, first + len(times))  # numpy compares a plain range element by element
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError("times", f"must be the row number {first + row} (got {int(times[row])})", row)
 
-    # Where answers at these moments cannot be given from `now` on: InputError.
+    # Raises InputError unless answers can be given at these moments from `now` on.
     def _check_moments(self, moments: Int64) -> None:
         never_back("moments", moments, self._now)
 
@@ -54,11 +54,11 @@ class Clocked(Backend):
         return TIME_MIN if self._now is None else self._now
 
     def _reached(self, times: Int64) -> int:
-        """The `now` that these times lead to."""
+        """The value of `now` after these times."""
         return int(times[-1]) + (self.by == "rows")
 
     def advance(self, now: int) -> None:
-        """Move `now` on; idempotent. Raises InputError where it would go back, or is no int64."""
+        """Move `now` forward; idempotent. Raises InputError if it would go back or does not fit int64."""
         moment = self._check_moment(now)
         if moment != self._now:
             self._advance(moment)
@@ -72,20 +72,20 @@ class Clocked(Backend):
         return moment
 
     def _advance(self, now: int) -> None:
-        """Let go of what is no longer valid at `now`; a backend may also do so later."""
+        """Drop what is no longer valid at `now`; a backend may also do so later."""
 
 
 def first_of(backends: Sequence[_Backend]) -> _Backend:
-    """The first of several backends. Raises InputError where there is none."""
+    """The first of several backends. Raises InputError if there is none."""
     if not backends:
         raise InputError("spans", "must be of one backend at least (got none)")
     return backends[0]
 
 
 def checked_spans(backends: Sequence[Backend], spans: npt.ArrayLike, rows: int) -> Int64:
-    """int64[g, 2]: which of so many rows each of several backends is given.
+    """int64[g, 2]: the span of the `rows` rows that each of several backends gets.
 
-    Raises InputError where there is not one for each, it is not within the rows, two overlap, or a backend comes twice.
+    Raises InputError unless there is one per backend, all within the rows, none overlapping, and no backend repeated.
     """
     whole_numbers = np.asarray(spans)
     if whole_numbers.shape != (len(backends), 2) or whole_numbers.dtype.kind not in "iu":
@@ -101,13 +101,13 @@ def checked_spans(backends: Sequence[Backend], spans: npt.ArrayLike, rows: int) 
     if overlap.any():
         row = int(some[1:][overlap][0])
         raise InputError("spans", f"must not overlap (got {bounds[row].tolist()} beside another with its rows)", row)
-    if len({id(one) for one in backends}) < len(backends):
-        raise InputError("spans", "must be of different backends: one of them comes twice")
+    if len({id(backend) for backend in backends}) < len(backends):
+        raise InputError("spans", "must be of different backends: one is listed twice")
     return bounds
 
 
 def checked_moments(backends: Sequence[Backend], moments: Sequence[npt.ArrayLike]) -> list[Int64]:
-    """int64[q] of each of several backends. Raises InputError where there is not one for each, or it is none."""
+    """int64[q] for each of several backends. Raises InputError unless there is one valid array per backend."""
     if len(moments) != len(backends):
         raise InputError("moments", f"must be an array for each of {len(backends)} (got {len(moments)})")
     return [column("moments", own, np.int64) for own in moments]
@@ -117,19 +117,19 @@ def check_times_together(backends: Sequence[Clocked], times: Int64, spans: Int64
     """Raise InputError unless each of several backends can take in rows at times[spans[i, 0] : spans[i, 1]]."""
     some = spans[:, 1] > spans[:, 0]
     if backends[0].by == "time" and ascending_in_spans(times, spans[some]):
-        reached = np.array([TIME_MIN if one._now is None else one._now for one in backends], np.int64)
+        reached = np.array([TIME_MIN if backend._now is None else backend._now for backend in backends], np.int64)
         if (times[spans[some, 0]] >= reached[some]).all():
             return
-    for one, (start, stop) in zip(backends, spans.tolist(), strict=True):
-        one._check_times(times[start:stop])
+    for backend, (start, stop) in zip(backends, spans.tolist(), strict=True):
+        backend._check_times(times[start:stop])
 
 
 def check_moments_together(backends: Sequence[Clocked], moments: Sequence[Int64]) -> None:
-    """Raise InputError unless each of several backends can answer its moments. Most have the same, as one array."""
+    """Raise InputError unless each of several backends can answer its moments. Most share one array."""
     apart = {id(own): own for own in moments}.values()
     if not any((own[1:] < own[:-1]).any() for own in apart if len(own)):
-        firsts = [(one, int(own[0])) for one, own in zip(backends, moments, strict=True) if len(own)]
-        if all(one._first_moment <= first for one, first in firsts):
+        firsts = [(backend, int(own[0])) for backend, own in zip(backends, moments, strict=True) if len(own)]
+        if all(backend._first_moment <= first for backend, first in firsts):
             return
-    for one, own in zip(backends, moments, strict=True):
-        one._check_moments(own)
+    for backend, own in zip(backends, moments, strict=True):
+        backend._check_moments(own)

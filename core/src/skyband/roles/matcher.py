@@ -1,4 +1,4 @@
-"""Matcher: which uncertain tuples of a window are near a probe."""
+"""Matcher: finds the uncertain tuples of a window that are near a probe."""
 
 import math
 from abc import abstractmethod
@@ -19,38 +19,36 @@ class Matcher(Backend):
     """Holds the uncertain tuples of a window, each a set of weighted samples, and matches probes against them.
 
     The probability of a match is the sum of Pr(u_i)·Pr(v_j) over the pairs of samples with |u_i − v_j| <= epsilon,
-    all in float64. It is added up over the probe's samples, for each over the tuple's, both ascending by
-    (value, probability): so every matcher gives the same bits, in whatever order the samples came.
+    all in float64. It is summed over the probe's samples and, for each, over the tuple's, both ascending by
+    (value, probability): so every matcher returns the same bits for any order of the samples.
     """
 
     role: ClassVar[str] = "matcher"
     exact_up_to: ClassVar[int] = 128
-    """Groups of at most so many tuples are joined many at once, without a backend, if it is exact. 0: none are."""
+    """Groups of at most this many tuples are joined together, without a backend, if it is exact. 0: none are."""
 
-    epsilon: float = number(at_least=0, help="two samples match when they differ by at most this much, in their unit")
+    epsilon: float = number(at_least=0, help="two samples match if they differ by at most this much")
 
-    beta: float | None = number(
-        None, at_least=0, below=1, help="matches below this probability are not wanted; none: all are"
-    )
+    beta: float | None = number(None, at_least=0, below=1, help="drop matches below this probability; none: keep all")
 
     _start: int = field(default=0, init=False)
     _end: int = field(default=0, init=False)
 
     @property
     def start(self) -> int:
-        """Position, counted from the start of the stream, of the oldest tuple held."""
+        """Position of the oldest tuple held, counted from the start of the stream."""
         return self._start
 
     @property
     def end(self) -> int:
-        """Position one past the youngest tuple."""
+        """The position after the youngest tuple."""
         return self._end
 
     def append(self, offsets: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> None:
         """Add n tuples: samples offsets[i]..offsets[i+1] (int64[n+1]) of `values` and `probabilities` (float64[m]).
 
-        Raises InputError, the matcher unchanged, on samples and probabilities of different lengths, values that
-        are not finite, probabilities outside [0, 1], or a tuple whose probabilities sum above 1.
+        Raises InputError, the matcher unchanged, for samples and probabilities of different lengths, values that
+        are not finite, probabilities outside [0, 1], or a tuple whose probabilities sum to more than 1.
         """
         cuts, samples, weights = checked_tuples(offsets, values, probabilities)
         self._append(cuts, samples, weights)
@@ -60,7 +58,7 @@ class Matcher(Backend):
     def _append(self, offsets: Int64, values: Float64, probabilities: Float64) -> None: ...
 
     def evict(self, start: int) -> None:
-        """Forget the tuples before position `start`. Raises InputError where `start` goes back or past the end."""
+        """Forget the tuples before position `start`. Raises InputError if `start` goes back or past the end."""
         first = whole("start", start)
         if not self._start <= first <= self._end:
             raise InputError("start", f"must be from {self._start} to {self._end} (got {first})")
@@ -73,7 +71,7 @@ class Matcher(Backend):
     def match(self, values: npt.ArrayLike, probabilities: npt.ArrayLike) -> tuple[Int64, Float64]:
         """The tuples near a probe of s samples: (positions int64[r] ascending, probability float64[r]).
 
-        Only tuples whose probability is above 0 and at least `beta`. Raises InputError as `append` does.
+        Only tuples with a probability above 0 and at least `beta`. Raises InputError as `append` does.
         """
         samples: Float64 = column("values", values, np.float64)
         _, positions, probabilities_of_matches = self.match_all(np.array([0, len(samples)]), samples, probabilities)
@@ -89,8 +87,8 @@ class Matcher(Backend):
     ) -> tuple[Int64, Int64, Float64]:
         """Match many probes at once: (probes int64[r], positions int64[r], probability float64[r]), ascending.
 
-        The probes are given as the tuples of `append` are. Probe i sees the tuples held from starts[i] up to, not
-        including, ends[i] (int64[n]; all that are held unless given), so that a batch of arrivals can be appended
+        Probes have the form of the tuples of `append`. Probe i sees the tuples held from starts[i] up to, but not
+        including, ends[i] (int64[n]; by default all that are held), so that a batch of arrivals can be appended
         first and each still be matched against its own window. Raises InputError as `append` does.
         """
         cuts, samples, weights = checked_tuples(offsets, values, probabilities)
@@ -113,13 +111,13 @@ class Matcher(Backend):
 
 
 SUM_SLACK = 1e-9
-"""How far above 1 the probabilities of one tuple may sum by rounding."""
+"""How far above 1 a tuple's probabilities may sum because of rounding."""
 
 
 def checked_tuples(
     offsets: npt.ArrayLike, values: npt.ArrayLike, probabilities: npt.ArrayLike
 ) -> tuple[Int64, Float64, Float64]:
-    """The three arrays of a batch of uncertain tuples, or an InputError naming the argument and the row."""
+    """The three arrays of a batch of uncertain tuples. Raises InputError naming the argument and the row."""
     samples: Float64 = column("values", values, np.float64)
     weights: Float64 = column("probabilities", probabilities, np.float64, len(samples))
     cuts: Int64 = column("offsets", offsets, np.int64)
@@ -130,7 +128,7 @@ def checked_tuples(
             row = int((~finite).argmax())
             raise InputError("values", f"must be finite (got {samples[row].item()!r})", row)
     within("probabilities", weights, 0.0, 1.0)
-    if len(weights) <= FEW and sum(weights.tolist()) <= 1.0:  # of all together: as where few come at a time
+    if len(weights) <= FEW and sum(weights.tolist()) <= 1.0:  # all tuples together: enough for small batches
         return cuts, samples, weights
     sums = np.add.reduceat(np.append(weights, 0.0), cuts[:-1]) if len(cuts) > 1 else np.empty(0)
     sums[cuts[1:] == cuts[:-1]] = 0.0

@@ -25,13 +25,13 @@ from skyband.roles.thread_guard import inside_all
 
 AGGREGATES = ("sum", "mean", "min", "max")
 REDUCTIONS = ("latest", "largest", "smallest", "mean")
-"""Values of `repeats` by which an object may report as often as it likes: which of its valid reports counts."""
+"""Values of `repeats` that allow any number of reports; they say which of an object's valid reports counts."""
 
 REPEATS = (*REDUCTIONS, "never", "per-window")
 
 
 def _as_weights(value: Any) -> Any:
-    """Weights as a tuple, however they were given; anything else as it is."""
+    """Weights of any sequence type as a tuple; anything else unchanged."""
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return tuple(np.asarray(value).tolist())
     return value
@@ -54,12 +54,12 @@ def _check_repeats(value: Any) -> str | None:
     if value in REPEATS or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
         return None
     if isinstance(value, str):
-        return f"unknown {value!r}: {suggest(value, REPEATS)}, or a number of occurrences a window, that are summed"
-    return f"must be one of {', '.join(REPEATS)}, or the occurrences a window, at least 1 (got {literal(value)})"
+        return f"unknown {value!r}: {suggest(value, REPEATS)}, or a number of occurrences per window, summed"
+    return f"must be one of {', '.join(REPEATS)}, or the occurrences per window, at least 1 (got {literal(value)})"
 
 
 def _check_monotone(function: Callable[[Float64], float], streams: int, floor: float, ceiling: float) -> str | None:
-    """What is wrong with a user's aggregate, found by raising one value at a time in fixed random samples."""
+    """How a user's aggregate is not monotone, found by raising one value at a time in fixed random samples; or None."""
     draw = np.random.default_rng(0)
     for sample in range(32 * streams):
         lower = (floor + draw.random(streams) * (ceiling - floor)) * (draw.random(streams) < 0.7)
@@ -71,7 +71,7 @@ def _check_monotone(function: Callable[[Float64], float], streams: int, floor: f
         except Exception as error:
             return f"fails on {lower.tolist()}: {type(error).__name__}: {error}"
         if not (np.isfinite(before) and np.isfinite(after)):
-            return f"must give a finite number (got {before} and {after} on {lower.tolist()} and {higher.tolist()})"
+            return f"must return a finite number (got {before} and {after} on {lower.tolist()} and {higher.tolist()})"
         if after < before:
             fell = f"fell from {before} on {lower.tolist()} to {after} on {higher.tolist()}"
             return f"must never fall when a value rises ({fell})"
@@ -79,77 +79,77 @@ def _check_monotone(function: Callable[[Float64], float], streams: int, floor: f
 
 
 _check_monotone_once = lru_cache(maxsize=64)(_check_monotone)
-"""A check takes a millisecond, and an operator of many groups makes a ranker of one function for each."""
+"""A check takes a millisecond, and an operator of many groups makes a ranker per group with the same function."""
 
 
 def _check_function(function: Callable[[Float64], float], streams: int, floor: float, ceiling: float) -> str | None:
     try:
         return _check_monotone_once(function, streams, floor, ceiling)
-    except TypeError:  # a callable that has no hash
+    except TypeError:  # an unhashable callable
         return _check_monotone(function, streams, floor, ceiling)
 
 
 def aggregate_parameter() -> Any:
-    """The field `aggregate`, for all that take one."""
+    """The field `aggregate`, for all classes that take one."""
     return checked(
         "sum",
         type="str | weights | function",
         check=_check_aggregate,
-        bounds="sum, mean, min, max, a weight for each stream, or a monotone function",
-        help="score of an object from its valid values, one a stream, 0 where it has none",
+        bounds="sum, mean, min, max, a weight per stream, or a monotone function",
+        help="score of an object from its valid values, one per stream, 0 if it has none",
         converter=_as_weights,
     )
 
 
 def repeats_parameter() -> Any:
-    """The field `repeats`, for all that take one."""
+    """The field `repeats`, for all classes that take one."""
     return checked(
         "latest",
         type="str | int",
         check=_check_repeats,
         bounds=f"{', '.join(REPEATS)}, or a number",
-        help="what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; "
-        "or a promise that it does so never, at most once a window, or m times a window, summed",
+        help="which of an object's valid reports in a stream counts: the latest, largest, smallest or mean; "
+        "or a promise that it reports never again, at most once per window, or m times per window, summed",
     )
 
 
 Reports: TypeAlias = tuple[Int64, Int32, Int64, Float64]
-"""Times, streams, objects and values of rows."""
+"""The times, streams, objects and values of rows."""
 
 MOST_STREAMS = 2**16
-"""A backend keeps a cell for each stream of each object."""
+"""The most streams: a backend keeps a cell per stream and object."""
 
 
 @define(eq=False)
 class ObjectRanker(Clocked):
-    """Ranks objects by the values that several streams report of them, and gives the k best of a window.
+    """Ranks objects by the values that several streams report about them, and returns the k best of a window.
 
-    A row is a report: at a time, a stream says a value of an object. A report is valid while it is in the window. The
-    score of an object is the `aggregate` of its value in each stream, 0 where it has no valid report. A ranker keeps
+    A row is a report: at a time, a stream states a value of an object. A report is valid while it is in the window. The
+    score of an object is the `aggregate` of its value in each stream, 0 if it has no valid report. A ranker keeps
     only the reports that an answer, now or later, can need.
 
-    `repeats` says what the value is where an object has several valid reports in a stream. With "latest", "largest",
-    "smallest" or "mean" (a sum from the newest report to the oldest, divided) an object may report as often as it
-    likes. Of reports at one time, the one that came last is the latest.
+    `repeats` says which value counts if an object has several valid reports in a stream. With "latest", "largest",
+    "smallest" or "mean" (a sum from the newest report to the oldest, divided) an object may report any number of times.
+    Of reports at one time, the one that arrived last is the latest.
 
-    The other settings are promises about the input, so that less has to be kept. "never": an object that has a valid
-    report does not report the same stream again. "per-window" (the same as 1) or a number m: it does so at most once,
-    or m times, within a window, and its value is the sum of its valid reports, newest first. A report that breaks the
+    The other settings are promises about the input, so that less must be kept. "never": an object with a valid report
+    does not report to the same stream again. "per-window" (the same as 1) or a number m: it does so at most once, or m
+    times, within a window, and its value is the sum of its valid reports, newest first. A report that breaks the
     promise is ignored and counted in `repeated`; the earlier reports stay.
 
-    With a promise no value may be below 0. With "latest", "largest", "smallest" and "mean" values may, from `lower` on.
+    With a promise, values must not be negative. With "latest", "largest", "smallest" and "mean" `lower` may allow that.
     """
 
     role: ClassVar[str] = "object-ranker"
     k: int = integer(at_least=1, help="objects in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
     streams: int = integer(
-        at_least=1, at_most=MOST_STREAMS, help="how many streams, numbered from 0, report attributes"
+        at_least=1, at_most=MOST_STREAMS, help="number of streams that report attributes, numbered from 0"
     )
     aggregate: str | Sequence[float] | Callable[[Float64], float] = aggregate_parameter()
     upper: float = number(1.0, above=0, help="no value is above this")
     lower: float = number(
-        0.0, at_most=0, help="no value is below this; below 0 where `repeats` is latest, largest, smallest or mean"
+        0.0, at_most=0, help="no value is below this; may be below 0 if `repeats` is latest, largest, smallest or mean"
     )
     repeats: str | int = repeats_parameter()
 
@@ -157,35 +157,35 @@ class ObjectRanker(Clocked):
 
     @property
     def exact_up_to(self) -> int:
-        """Groups of at most so many rows are ranked together by the query, without a backend each. 0: none are.
+        """Groups of at most this many rows are ranked together by the query, without a backend each. 0: none are.
 
-        A query may rank fewer together, where more would take it longer than backends do.
+        A query may use a lower limit where backends would be faster.
 
-        Of a backend that is not exact this holds only if its class defines the property. It then promises that answers
-        are exact until a window holds more valid reports than this, whatever came before that window.
+        For a backend that is not exact this holds only if its class defines the property. It then promises that answers
+        are exact until a window holds more valid reports than this, whatever preceded that window.
         """
         return 2048
 
     @property
     def repeated(self) -> int:
-        """Reports left out because they broke the promise `repeats`."""
+        """Reports ignored because they broke the promise `repeats`."""
         return self._repeated
 
     @property
     def occurrences(self) -> int:
-        """How many valid reports of an object are added up in one stream, at most; 1 where they are not added up."""
+        """The most valid reports of an object that are summed in one stream; 1 if they are not summed."""
         return int(self.repeats) if isinstance(self.repeats, int) else 1
 
     def __attrs_post_init__(self) -> None:
         aggregate = self.aggregate
         message = None
         if self.lower < 0 and self.repeats not in REDUCTIONS:
-            problem = f"must be 0 where repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
+            problem = f"must be 0 if repeats = {self.repeats!r}: values below 0 need one of {', '.join(REDUCTIONS)}"
             raise ConfigError(Problem("lower", f"{problem} (got {self.lower})"))
         if callable(aggregate):
             message = _check_function(aggregate, self.streams, self.lower, self.upper * self.occurrences)
         elif not isinstance(aggregate, str) and len(aggregate) != self.streams:
-            message = f"must hold a weight for each of the {self.streams} streams (got {len(aggregate)})"
+            message = f"must have a weight for each of the {self.streams} streams (got {len(aggregate)})"
         if message:
             raise ConfigError(Problem("aggregate", message))
 
@@ -194,7 +194,7 @@ class ObjectRanker(Clocked):
     ) -> None:
         """Take in values (float64[n], in [lower, upper]) of objects (int64[n]) from streams (int32[n]) at times.
 
-        Times are int64[n]. Moves `now` to the last time. Raises InputError, the ranker unchanged, on unequal lengths,
+        Times are int64[n]. Moves `now` to the last time. Raises InputError, the ranker unchanged, for unequal lengths,
         times that go back, a stream that does not exist, or a value that is NaN or outside [lower, upper].
         """
         rows = self._checked(times, streams, objects, values)
@@ -210,10 +210,10 @@ class ObjectRanker(Clocked):
         values: npt.ArrayLike,
         moments: npt.ArrayLike,
     ) -> tuple[Int64, Int64, Float64]:
-        """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed on the way.
+        """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed.
 
-        Answer i, as `top` gives it when `now` is moments[i], is objects[offsets[i]:offsets[i + 1]] and the scores
-        there: (offsets int64[q + 1], objects int64[m], scores float64[m]). Raises InputError as `update` and `advance`.
+        Answer i, what `top` returns when `now` is moments[i], is objects[offsets[i]:offsets[i + 1]] with the same slice
+        of scores: (offsets int64[q + 1], objects int64[m], scores float64[m]). Raises InputError as `update` does.
         """
         rows = self._checked(times, streams, objects, values)
         marks: Int64 = column("moments", moments, np.int64)
@@ -232,10 +232,10 @@ class ObjectRanker(Clocked):
         spans: npt.ArrayLike,
         moments: Sequence[npt.ArrayLike],
     ) -> tuple[Int64, Int64, Float64]:
-        """As `answers` of several rankers, each with rows and moments of its own: one's answers after another's.
+        """As `answers` for several rankers, each with its own rows and moments; the answers are concatenated.
 
-        rankers: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
-        not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. moments: of each, as of `answers`.
+        rankers: at least one, of this class, with equal parameters, without duplicates. spans: int64[g, 2] that do not
+        overlap: rows spans[i, 0] to spans[i, 1], exclusive, go to ranker i. moments: for each, as in `answers`.
         Raises InputError as `answers` does, all rankers unchanged.
         """
         columns = first_of(rankers)._columns(times, streams, objects, values)
@@ -253,7 +253,7 @@ class ObjectRanker(Clocked):
         self._check_times(rows[0])
         return rows
 
-    # Rows that may still be in no order.
+    # Rows that may still be unordered.
     def _columns(
         self, times: npt.ArrayLike, streams: npt.ArrayLike, objects: npt.ArrayLike, values: npt.ArrayLike
     ) -> Reports:
@@ -290,11 +290,11 @@ class ObjectRanker(Clocked):
     def _answers_together(
         cls, rankers: Sequence[Self], columns: Reports, spans: Int64, moments: Sequence[Int64]
     ) -> tuple[Int64, Int64, Float64]:
-        """As `_answers` of each. This default calls that: better in one go."""
+        """As `_answers` of each. This default calls it once per ranker; a backend may do all at once, faster."""
         times, streams, objects, values = columns
         parts = [slice(start, stop) for start, stop in spans.tolist()]
         each = zip(rankers, parts, moments, strict=True)
-        return joined([one._answers(times[own], streams[own], objects[own], values[own], at) for one, own, at in each])
+        return joined([own._answers(times[at], streams[at], objects[at], values[at], marks) for own, at, marks in each])
 
     @abstractmethod
     def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None: ...
@@ -303,12 +303,12 @@ class ObjectRanker(Clocked):
     def top(self) -> tuple[Int64, Float64]:
         """The answer at `now`: (objects int64[r], scores float64[r]), r <= k, score descending, then object ascending.
 
-        An object is in it while it has one valid attribute.
+        An object with at least one valid attribute is ranked.
         """
 
 
 def joined(answers: Sequence[tuple[Int64, Int64, Float64]]) -> tuple[Int64, Int64, Float64]:
-    """Answers, at least one of `ObjectRanker.answers`, as one: the one's after the other's."""
+    """Concatenates one or more answers of `ObjectRanker.answers`."""
     offsets, objects, scores = zip(*answers, strict=True)
     sizes = np.concatenate([own[1:] - own[:-1] for own in offsets])
     return np.append(0, np.cumsum(sizes)), np.concatenate(objects), np.concatenate(scores)

@@ -33,27 +33,27 @@ def similarity_parameter() -> Any:
         type="str | function",
         check=_check_similarity,
         bounds="one of " + ", ".join(SIMILARITIES) + ", or a well-behaved function of (overlap, size, size)",
-        help="how alike two sets are",
+        help="the measure of similarity of two sets",
     )
 
 
 @define(eq=False)
 class PairRanker(Clocked):
-    """Keeps the k most similar pairs of the sets in the window. Sets are numbered from 0 in order of arrival.
+    """Keeps the k most similar pairs of sets in the window. Sets are numbered from 0 in order of arrival.
 
-    Pairs share at least one token; an empty set pairs with nothing; a set's repeated tokens count once.
-    Of two sets of n and m tokens that share o, jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m),
+    Pairs share at least one token; an empty set has no pairs; a token that repeats in a set counts once.
+    For two sets of n and m tokens that share o, jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m),
     overlap o, a count, and hamming 2 o - n - m: it ranks by the smallest distance, as a negative similarity.
 
-    Several rankers can share the work on one stream. Each is given all sets, so that a set has the same number in all
-    of them, and `parts` says what it does with each: a set to PROBE is compared with the earlier sets, one to
-    BUILD is kept for the later ones. Two sets are a pair here if the earlier one is to BUILD and the later one to
-    PROBE. If that is so in exactly one ranker for every two sets, every pair is found once.
+    Several rankers can share the work on one stream. Each gets all sets, so that a set has the same number in all
+    of them, and `parts` says what it does with each: a set with PROBE is compared with the earlier sets, one with
+    BUILD is kept for the later ones. Two sets are a pair here if the earlier one has BUILD and the later one has
+    PROBE. If that holds in exactly one ranker for every two sets, every pair is found once.
     """
 
     role: ClassVar[str] = "pair-ranker"
     exact_up_to: ClassVar[int] = 64
-    """Groups of at most so many sets, 64 at most, are ranked many at once, without a backend, if exact. 0: none are."""
+    """Groups of at most this many sets (64 at most) are ranked together, without a backend, if exact. 0: none are."""
 
     k: int = integer(at_least=1, help="pairs in an answer")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
@@ -69,7 +69,7 @@ class PairRanker(Clocked):
 
     @property
     def seen(self) -> int:
-        """Sets seen so far, which is the number the next one gets."""
+        """The number of sets seen, which is the number of the next one."""
         return self._seen
 
     def update(
@@ -82,10 +82,10 @@ class PairRanker(Clocked):
     ) -> None:
         """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
 
-        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 PROBE,
-        2 BUILD, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
-        InputError, the ranker unchanged, on unequal lengths, offsets that do not fit, times that go back, or a side or
-        part that does not exist.
+        `sides` (int8[n], 0 or 1) is the stream of each set if there are two; `parts` (int8[n]: 1 PROBE, 2 BUILD, 3
+        BOTH, 0 neither) says what is done with each, by default BOTH. Moves `now` to the last time. Raises InputError,
+        the ranker unchanged, for unequal lengths, offsets that do not fit, times that go back, or a side or part that
+        does not exist.
         """
         rows = self._checked(times, offsets, tokens, sides, parts)
         if len(rows[0]):
@@ -102,11 +102,11 @@ class PairRanker(Clocked):
         sides: npt.ArrayLike | None = None,
         parts: npt.ArrayLike | None = None,
     ) -> tuple[Int64, Int64, Int64, Float64]:
-        """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed on the way.
+        """As `update`, with the answer at each of the `moments` (int64[q], ascending) passed.
 
-        Answer i, as `top` gives it when `now` is moments[i], is left[cuts[i]:cuts[i + 1]], right and similarity there:
-        (cuts int64[q + 1], left int64[m], right int64[m], similarity float64[m]). `now` is moved to the last time or
-        moment. Raises InputError as `update` and `advance`.
+        Answer i, what `top` returns when `now` is moments[i], is left[cuts[i]:cuts[i + 1]] with the same slice of right
+        and similarity: (cuts int64[q + 1], left int64[m], right int64[m], similarity float64[m]). `now` moves to the
+        last time or moment. Raises InputError as `update` and `advance` do.
         """
         rows = self._checked(times, offsets, tokens, sides, parts)
         marks: Int64 = column("moments", moments, np.int64)
@@ -134,7 +134,7 @@ class PairRanker(Clocked):
     def _answers(
         self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8, moments: Int64, stops: Int64
     ) -> tuple[Int64, Int64, Int64, Float64]:
-        """`answers`; before moments[i] come the rows up to stops[i]. A backend may do it in one compiled loop."""
+        """`answers`, where the rows up to stops[i] precede moments[i]. A backend may do it in one compiled loop."""
         answers = []
         start = 0
         for moment, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
@@ -154,7 +154,7 @@ class PairRanker(Clocked):
     def _check_sides(self, sides: npt.ArrayLike | None, length: int) -> Int8:
         if sides is None:
             if self.sides == 2 and length:
-                raise InputError("sides", "is needed: this ranker joins two streams")
+                raise InputError("sides", "is required: this ranker joins two streams")
             return np.zeros(length, np.int8)
         return among("sides", sides, self.sides - 1, length)
 
@@ -166,5 +166,5 @@ class PairRanker(Clocked):
         """The answer at `now`: (left int64[r], right int64[r], similarity float64[r]), r <= k.
 
         Similarity descending, then left, then right ascending. Within one stream left < right; across two, left
-        is of side 0.
+        is from side 0.
         """

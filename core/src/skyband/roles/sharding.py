@@ -1,10 +1,10 @@
-"""What a shard does with a row that it shares with others, where rows meet in pairs.
+"""What a shard of a join does with each row: compare it with earlier rows, keep it for later ones, or both.
 
-Each shard of a join matrix is given some rows to compare with those before them, and some to keep for those to come.
+Each shard of a join matrix compares some rows with those before them, and keeps some for those after them.
 """
 
 PROBE, BUILD = 1, 2
-"""A row is compared with the earlier ones (PROBE), kept for the later ones (BUILD): the words of a hash join."""
+"""A row is compared with the earlier ones (PROBE), kept for the later ones (BUILD), as in a hash join."""
 
 BOTH = PROBE | BUILD
-"""Where a row does both: in one shard only, whose own it is."""
+"""A row does both, in exactly one shard."""

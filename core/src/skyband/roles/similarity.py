@@ -1,4 +1,4 @@
-"""The similarity of two sets from their overlap and sizes, and which functions of the user's own may take its place."""
+"""The similarity of two sets from their overlap and sizes, and the check of a user's own similarity function."""
 
 import math
 import numbers
@@ -16,18 +16,18 @@ NAMED: Mapping[str, Function] = {
     "hamming": lambda overlap, n, m: float(2 * overlap - n - m),
     "containment": lambda overlap, n, m: overlap / min(n, m),
 }
-"""The named ones: table 2 of SWOOP, and the share of the smaller set. Hamming is a distance: negated."""
+"""The named similarities: table 2 of SWOOP, and the share of the smaller set. Hamming is a distance: negated."""
 
 
 def misbehaviour(function: Function) -> str | None:
-    """What `function(overlap, n, m)` lacks to be used as a similarity, with a counterexample; None if it can be used.
+    """Why `function(overlap, n, m)` cannot be used as a similarity, with a counterexample; None if it can.
 
-    It must have the properties of definition 4.1 of the SWOOP paper, which bounds rest on, and one more.
-    They are tried on all sizes up to 12 and on some up to 1000:
+    It must have the properties of definition 4.1 of the SWOOP paper, which the bounds rest on, and one more.
+    They are tested on all sizes up to 12 and on some up to 1000:
         a number, symmetric in the sizes, non-decreasing in the overlap at fixed sizes,
         non-decreasing in o for f(o, n, o) at fixed n (a subset of n tokens), and, which the definition leaves
         out, non-increasing in one size at fixed overlap and other size: o·(n + m) has all but this.
-    That a least overlap exists for every similarity follows from the third.
+    The existence of a least overlap for every similarity follows from the third.
     """
     try:
         for overlap, n, m in grid():
@@ -59,7 +59,7 @@ def _fault_at(function: Function, overlap: int, n: int, m: int) -> str | None:
 
 
 def grid() -> Iterator[tuple[int, int, int]]:
-    """The (overlap, size, size) that a function is tried on."""
+    """The (overlap, size, size) triples that a function is tested on."""
     for n in range(1, 13):
         for m in range(1, 13):
             for overlap in range(1, min(n, m) + 1):
@@ -71,5 +71,5 @@ def grid() -> Iterator[tuple[int, int, int]]:
 
 
 def name_of(function: Function) -> str:
-    """What to call a function in a message."""
+    """A function's name in a message."""
     return getattr(function, "__name__", repr(function))

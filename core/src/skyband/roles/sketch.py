@@ -1,4 +1,4 @@
-"""Sketch: how many distinct objects since any moment."""
+"""Sketch: counts the distinct objects since any moment."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,22 +17,22 @@ from skyband.roles.backend import Backend
 from skyband.roles.clock import checked_moments, checked_spans, first_of
 from skyband.roles.thread_guard import inside, inside_all
 
-_KEEPING = 'make it with values = "latest", which k-skb and exact take'
+_KEEPING = 'make it with values = "latest", as k-skb and exact allow'
 
 _Count = TypeVar("_Count", float, Float64)
 
 
 class KeyBitmap(ABC):
-    """What a sketch would count by, if each key fills one cell of a table, and it reads no more than filled cells.
+    """The table of a sketch in which each key fills one cell, and estimates depend only on the filled cells.
 
-    A group of a few thousand keys then needs no sketch of its own: it is its keys and their last times, and the cells
-    that the keys since a moment fill tell what its sketch would.
+    A group of a few thousand keys then needs no sketch: it keeps its keys and their last times, and the cells that the
+    keys since a moment fill give the estimate of a sketch.
     """
 
     rows: int
-    """Of the table."""
+    """Rows of the table."""
     width: int
-    """Cells of a row, a multiple of 64."""
+    """Cells per row, a multiple of 64."""
 
     @abstractmethod
     def cells(self, keys: UInt64) -> npt.NDArray[np.int32]:
@@ -40,9 +40,9 @@ class KeyBitmap(ABC):
 
     @abstractmethod
     def estimates(self, filled: Int64) -> Float64:
-        """float64[q, 3]: what `Sketch.estimate_with_bounds` gives where so many cells of each row are filled.
+        """float64[q, 3]: what `Sketch.estimate_with_bounds` returns if this many cells of each row are filled.
 
-        filled: int64[q, rows]. Asked where more keys than `exact_up_to` have come since the moment.
+        filled: int64[q, rows]. Used if more than `exact_up_to` keys have arrived since the moment.
         """
 
 
@@ -52,50 +52,51 @@ class Sketch(Backend):
 
     role: ClassVar[str] = "sketch"
     ordered: ClassVar[bool] = False
-    """Times must not go back: the backend lacks `out-of-order`."""
+    """Whether times must not go back: the backend then lacks `out-of-order`."""
 
     _now: int | None = field(default=None, init=False)
 
     @property
     def now(self) -> int | None:
-        """The latest time seen, None before the first."""
+        """The latest time seen; None before the first row."""
         return self._now
 
     @property
     def grain(self) -> int:
-        """Estimates are since multiples of this. Above 1 the sketch lacks `any-since`, and refuses other moments."""
+        """Estimates count from multiples of this. Above 1 the sketch lacks `any-since` and rejects other moments."""
         return 1
 
     @property
     def exact_up_to(self) -> int:
-        """Distinct keys up to which estimates and bounds are exact and the state tells only each key's last time.
+        """The number of distinct keys up to which estimates are exact and the state holds only each key's last time.
 
-        Such a sketch can be made later from its keys, each given once with its last time. So with many groups, a group
-        has no sketch until it has more keys than this, and is counted exactly. 0: every group has a sketch at once.
+        Such a sketch can be built later from its keys, each with its last time. So with many groups, a group gets a
+        sketch only when it has more keys than this, and is counted exactly until then. 0: every group has a sketch from
+        the start.
         """
         return 0
 
     @property
     def keeps_values(self) -> bool:
-        """Whether it keeps the value that each key had last, so that `estimate_between` answers."""
+        """Whether it keeps the latest value of each key, so that `estimate_between` works."""
         return False
 
     @property
     def adds_values(self) -> bool:
-        """Whether `estimate_sum` answers, where it `keeps_values`."""
+        """Whether `estimate_sum` works, if it `keeps_values`."""
         return False
 
     @property
     def needs_limits(self) -> bool:
-        """Whether `estimate_sum` has to know what all values lie within, as it sees only some of them."""
+        """Whether `estimate_sum` needs limits of all values, because the sketch sees only some of them."""
         return False
 
     def update(self, times: npt.ArrayLike, keys: npt.ArrayLike, values: npt.ArrayLike | None = None) -> None:
         """Take in keys (uint64[n], spread evenly, as `skyband.columns.hashing` makes them) seen at times (int64[n]).
 
-        values: float64[n], given where it `keeps_values`, and only there.
+        values: float64[n], required if it `keeps_values`, else forbidden.
 
-        Raises InputError, the sketch unchanged, on unequal lengths, wrong dtypes, the time −2^63 (it stands for
+        Raises InputError, the sketch unchanged, for unequal lengths, wrong dtypes, the time −2^63 (reserved for
         "never"), a value that is NaN, or times that go back in an `ordered` sketch.
         """
         moments: Int64 = column("times", times, np.int64)
@@ -103,11 +104,11 @@ class Sketch(Backend):
         numbers = self._checked_values(values, len(moments)) if values is not None or self.keeps_values else None
         if not len(moments):
             return
-        from skyband.kernels.minmax import minmax  # on use, because it loads numba
+        from skyband.kernels.minmax import minmax  # imported on use: it loads numba
 
         first, last = minmax(moments)
         if first == TIME_MIN:
-            raise InputError("times", f"{TIME_MIN} is kept for never", int(moments.argmin()))
+            raise InputError("times", f"{TIME_MIN} is reserved for never", int(moments.argmin()))
         if self.ordered:
             never_back("times", moments, self._now)
         if numbers is None:
@@ -118,13 +119,13 @@ class Sketch(Backend):
 
     def _checked_values(self, values: npt.ArrayLike | None, rows: int) -> Float64:
         if not self.keeps_values:
-            raise InputError("values", f"{self.name} keeps none: {_KEEPING}, or drop them")
+            raise InputError("values", f"{self.name} keeps no values: {_KEEPING}, or leave them out")
         if values is None:
-            raise InputError("values", f"are missing: {self.name} was made to keep the latest of each key")
+            raise InputError("values", f"are missing: {self.name} was made to keep each key's latest value")
         numbers: Float64 = column("values", values, np.float64, rows)
         if np.isnan(numbers).any():
             raise InputError("values", "must be a number (got nan)", int(np.isnan(numbers).argmax()))
-        return numbers + 0.0  # one zero
+        return numbers + 0.0  # -0.0 becomes 0.0
 
     @classmethod
     def counts_together(
@@ -137,16 +138,15 @@ class Sketch(Backend):
         moments: Sequence[npt.ArrayLike],
         since: Mapping[int, Sequence[int]],
     ) -> Float64:
-        """What several sketches count at moments while each takes in rows of its own: float64[n, 3], one's after
-        another's.
+        """The counts of several sketches at moments while each takes in its own rows: float64[n, 3], concatenated.
 
-        At a moment a sketch has taken in its rows before it, gives `estimate_with_bounds` since each of `since[moment]`
+        At a moment a sketch has taken in its rows before it, returns `estimate_with_bounds` since each `since[moment]`,
         and forgets what is before the earliest of these. In the end it has taken in all its rows.
 
-        sketches: at least one, of this class and with equal parameters, none of them twice and none that keeps values.
-        times, keys: as of `update`. spans: int64[g, 2] that do not overlap: the rows from spans[i, 0] up to spans[i, 1]
-        are of sketch i, ascending in time. moments: of each int64[q], ascending. since: of each of these moments one or
-        more. Raises InputError as the calls one by one do, or where one of them keeps values, all sketches unchanged.
+        sketches: at least one, of this class, with equal parameters, without duplicates, none that keeps values. times,
+        keys: as in `update`. spans: int64[g, 2] that do not overlap: rows spans[i, 0] to spans[i, 1], exclusive, go to
+        sketch i, ascending in time. moments: int64[q] for each sketch, ascending. since: one or more for each moment.
+        Raises InputError as separate calls would, or if a sketch keeps values, all sketches unchanged.
         """
         first = first_of(sketches)
         rows: Int64 = column("times", times, np.int64)
@@ -159,7 +159,7 @@ class Sketch(Backend):
             counts = list[tuple[float, float, float]]()
             for sketch, (start, stop), own in zip(sketches, bounds.tolist(), marks, strict=True):
                 for at in own.tolist():
-                    end = bisect_left(rows, at, start, stop)  # most have few rows, for which numpy's search is slow
+                    end = bisect_left(rows, at, start, stop)  # most have few rows, and numpy's search is slow for them
                     if end > start:
                         sketch._take_in(rows[start:end], hashes[start:end])
                         start = end
@@ -169,7 +169,7 @@ class Sketch(Backend):
                     sketch._take_in(rows[start:stop], hashes[start:stop])
         return np.array(counts, np.float64).reshape(-1, 3)
 
-    # As `update`, of checked rows, one at least, that ascend in time.
+    # As `update`, for one or more checked rows in order of time.
     def _take_in(self, times: Int64, keys: UInt64) -> None:
         self._update(times, keys)
         last = int(times[-1])
@@ -178,19 +178,19 @@ class Sketch(Backend):
     # Raises InputError unless each of several sketches with these parameters can take in its rows.
     def _check_rows_of_several(self, sketches: Sequence["Sketch"], times: Int64, spans: Int64) -> None:
         if any(sketch.keeps_values for sketch in sketches):
-            raise InputError("sketches", f"{self.name} keeps values here, which are not given")
+            raise InputError("sketches", f"{self.name} keeps values, and none were given")
         some = spans[spans[:, 1] > spans[:, 0]]
         if not ascending_in_spans(times, some):
             for start, stop in some.tolist():
                 never_back("times", times[start:stop], None)
         firsts = times[some[:, 0]]
         if (firsts == TIME_MIN).any():
-            raise InputError("times", f"{TIME_MIN} is kept for never", int(some[(firsts == TIME_MIN).argmax(), 0]))
+            raise InputError("times", f"{TIME_MIN} is reserved for never", int(some[(firsts == TIME_MIN).argmax(), 0]))
         if self.ordered:
             for sketch, (start, stop) in zip(sketches, spans.tolist(), strict=True):
                 never_back("times", times[start : min(stop, start + 1)], sketch._now)
 
-    # Since when to count at each moment. InputError where this is not said, or a sketch with these parameters can't.
+    # The starts to count from at each moment. InputError if one is missing or a sketch cannot count from it.
     def _checked_begins(self, moments: Sequence[Int64], since: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
         begins = dict[int, list[int]]()
         for own in {id(own): own for own in moments}.values():
@@ -199,7 +199,7 @@ class Sketch(Backend):
                 if at not in begins:
                     begins[at] = [moment("since", begin) for begin in since.get(at, ())]
                     if not begins[at]:
-                        raise InputError("since", f"must say at least one for each moment (none for {at})")
+                        raise InputError("since", f"must have at least one entry for each moment (none for {at})")
                     wrong = [begin for begin in begins[at] if begin % self.grain]
                     if wrong:
                         raise InputError("since", f"must be a multiple of {self.grain} (got {wrong[0]})")
@@ -209,79 +209,79 @@ class Sketch(Backend):
     def _update(self, times: Int64, keys: UInt64) -> None: ...
 
     def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
-        """As `_update`, of a sketch that `keeps_values`: no NaN is among them, and one zero."""
-        raise NotImplementedError(f"{type(self).__name__} says keeps_values: it has to write _update_with_values")
+        """As `_update` for a sketch that `keeps_values`: values are never NaN or -0.0."""
+        raise NotImplementedError(f"{type(self).__name__} sets keeps_values, so it must define _update_with_values")
 
     @abstractmethod
     def estimate(self, since: int) -> float:
-        """Distinct keys with time >= `since`, a whole number of any size.
+        """The number of distinct keys with time >= `since`, an integer of any size.
 
-        Raises InputError where `since` is no whole number (`skyband.arrays.moment` checks), or no multiple of `grain`.
+        Raises InputError if `since` is not an integer (`skyband.arrays.moment` checks) or not a multiple of `grain`.
         """
 
     def bounds(self, since: int) -> tuple[float, float]:
-        """The interval (low, high) that the declared guarantee puts around `estimate(since)`.
+        """The interval (low, high) that the declared guarantee gives around `estimate(since)`.
 
-        This default gives all n that are possible by the backend's `epsilon`: |estimate − n| <= epsilon·n. Without an
+        This default returns all n that the backend's `epsilon` allows: |estimate − n| <= epsilon·n. Without
         `epsilon` the estimate is taken as exact.
         """
         return self._around(self.estimate(since))
 
     def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
-        """`estimate(since)` and `bounds(since)` at once: (count, low, high). A backend may compute them together."""
+        """`estimate(since)` and `bounds(since)` together: (count, low, high). A backend may compute both at once."""
         if type(self).bounds is not Sketch.bounds:
             return self.estimate(since), *self.bounds(since)
         count = self.estimate(since)
         return count, *self._around(count)
 
     def bitmap(self) -> KeyBitmap | None:
-        """How keys fill the cells by which a fresh sketch counts more than `exact_up_to`; None: it does not so."""
+        """The cells by which a fresh sketch counts more than `exact_up_to` keys; None if it counts in another way."""
         return None
 
     def estimate_between(self, since: int, low: float, high: float) -> tuple[float, float, float]:
         """(count, low, high) of the distinct keys with time >= `since` whose latest value v has low <= v < high.
 
-        The latest value of a key is that of its last row, of several rows at that time the largest. `high` infinite:
-        no end. Raises InputError where it keeps no values.
+        The latest value of a key is that of its last row; of several rows at that time, the largest. An infinite `high`
+        is no limit. Raises InputError if it keeps no values.
         """
         bounds = ValueRange(low, high)
         if not self.keeps_values:
-            raise InputError("values", f"{self.name} keeps none: {_KEEPING}")
+            raise InputError("values", f"{self.name} keeps no values: {_KEEPING}")
         return self._estimate_between(moment("since", since), bounds)
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
-        """As `estimate_between`, of a sketch that `keeps_values`."""
-        raise NotImplementedError(f"{type(self).__name__} says keeps_values: it has to write _estimate_between")
+        """As `estimate_between` for a sketch that `keeps_values`."""
+        raise NotImplementedError(f"{type(self).__name__} sets keeps_values, so it must define _estimate_between")
 
     def estimate_sum(self, since: int, least: float = -math.inf, most: float = math.inf) -> tuple[float, float, float]:
-        """(sum, low, high): what the latest values of the distinct keys with time >= `since` add up to.
+        """(sum, low, high): the sum of the latest values of the distinct keys with time >= `since`.
 
-        The latest value of a key is as in `estimate_between`. least, most: no value is below or above. An exact sum is
-        the float64 nearest to what the values add up to, in whatever order they are. Raises InputError where it does
-        not add up values, or `needs_limits` and one of them is infinite.
+        The latest value of a key is as in `estimate_between`. least, most: limits of all values. An exact sum is the
+        float64 nearest to the true sum, for any order of the values. Raises InputError if it does not add up values, or
+        `needs_limits` and a limit is infinite.
         """
         terms, low, high = self.sum_terms(since, least, most)
         return math.fsum(terms.tolist()), low, high
 
     def sum_terms(self, since: int, least: float = -math.inf, most: float = math.inf) -> tuple[Float64, float, float]:
-        """As `estimate_sum`, the sum as numbers, float64[n], that add up to it before it is rounded.
+        """As `estimate_sum`, with the sum as numbers, float64[n], that add up to it before rounding.
 
-        So that sums of apart streams add up to what the sum of all of them is, to the last bit.
+        So sums of separate streams add up to the sum of all of them, to the last bit.
         """
         if not self.adds_values:
-            raise InputError("sum", f"{self.name} adds up no values, it counts keys only: k-skb and exact do")
+            raise InputError("sum", f"{self.name} counts keys only; k-skb and exact can add up values")
         if not self.keeps_values:
-            raise InputError("values", f"{self.name} keeps none: {_KEEPING}")
+            raise InputError("values", f"{self.name} keeps no values: {_KEEPING}")
         if self.needs_limits and not (math.isfinite(least) and math.isfinite(most)):
-            message = f"{self.name} sees some of the values: say which number none is below, and none above"
+            message = f"{self.name} sees only some of the values: give the least and the most that any value can be"
             raise InputError("most" if math.isfinite(least) else "least", message)
         if not least <= most:
             raise InputError("most", f"must be at least least = {least:g} (got {most:g})")
         return self._sum_terms(moment("since", since), float(least), float(most))
 
     def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
-        """As `sum_terms`, of a sketch that `adds_values`."""
-        raise NotImplementedError(f"{type(self).__name__} says adds_values: it has to write _sum_terms")
+        """As `sum_terms` for a sketch that `adds_values`."""
+        raise NotImplementedError(f"{type(self).__name__} sets adds_values, so it must define _sum_terms")
 
     def _around(self, count: _Count) -> tuple[_Count, _Count]:
         """The interval of `epsilon` around an estimate, or around each of many."""
@@ -289,11 +289,11 @@ class Sketch(Backend):
         return count / (1 + epsilon), count / (1 - epsilon)
 
     def forget(self, before: int) -> None:
-        """Drop what only matters to estimates since a moment earlier than `before`.
+        """Drop what only affects estimates since moments earlier than `before`.
 
-        Estimates since `before` or later stay as they are; earlier ones are no longer meaningful. This is how an
-        operator bounds the memory of sketches that grow, with `before` the start of its longest window. A sketch
-        of fixed size does nothing. Raises InputError where `before` is no whole number.
+        Estimates since `before` or later are unchanged; earlier ones become meaningless. An operator uses this to bound
+        the memory of growing sketches, with `before` the start of its longest window. A sketch of fixed size does
+        nothing. Raises InputError if `before` is not an integer.
         """
         moment("before", before)
 
@@ -301,10 +301,10 @@ class Sketch(Backend):
         """Become the sketch of both streams. Raises InputError unless `other` has the same class and parameters."""
         if type(self) is not type(other):
             raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
-        mine, theirs = self.parameters(), other.parameters()
-        for name, value in mine.items():
-            if theirs[name] != value:
-                raise InputError("other", f"has {name} = {theirs[name]!r}, this sketch {value!r}; they must be equal")
+        own, others = self.parameters(), other.parameters()
+        for name, value in own.items():
+            if others[name] != value:
+                raise InputError("other", f"has {name} = {others[name]!r}, this sketch {value!r}; they must be equal")
         with inside(other):
             self._merge(other)
             if other._now is not None:

@@ -1,9 +1,9 @@
-"""Which calls a backend takes: of one thread at a time, and none after one that was cut short.
+"""Guards a backend's calls: one thread at a time, and none after a call was cut short.
 
-Compiled code works on a backend's arrays in place and without Python's lock: two threads in one backend end in broken
-answers or a dead process. Waiting for one another would hide that, so the second is told at once. The same holds after
-Ctrl-C, or any error but InputError, which leaves a backend as it was, ended a call half-way: what the arrays hold then,
-the next must not rely on.
+Compiled code works on a backend's arrays in place and without Python's lock: two threads in one backend would give
+wrong answers or kill the process. Waiting would hide the mistake, so the second call fails at once. Likewise, Ctrl-C
+or any error except InputError may end a call half-way: what the arrays then hold must not be used. InputError leaves a
+backend unchanged.
 """
 
 from _thread import get_ident
@@ -17,18 +17,18 @@ from typing import Any, NoReturn
 from skyband.errors import BrokenError, BusyError, ConfigError, InputError
 
 _UNGUARDED = {"parameters"}
-"""Public methods that look at nothing that changes."""
+"""Public methods that read nothing mutable."""
 
 _CHECKED_FIRST = {"reconfigure"}
-"""Methods whose ConfigError, too, comes before anything has changed."""
+"""Methods that raise ConfigError, too, only before anything has changed."""
 
-REMEDY = "restore it from a snapshot of before, or make a new one and give it the rows again"
+REMEDY = "restore an earlier snapshot, or make a new one and add the rows again"
 
-NOBODY = 0
-"""In a backend's `_owner`, no thread: none has this number."""
+NO_THREAD = 0
+"""`_owner` of a backend that no thread is using: no thread has this number."""
 
 BROKEN = -1
-"""In a backend's `_owner`, that a call was cut short: nobody comes in any more."""
+"""`_owner` of a backend after a call was cut short: all calls fail."""
 
 _TEMPLATE = """
 def guarded({declared}):
@@ -50,16 +50,16 @@ def guarded({declared}):
     own(self, 0)
     return answer
 """
-"""No Python is called between reading the owner and writing it, so that under Python's lock no thread comes between:
-`own` sets the slot itself, which is also ten times as quick as the way attrs sets fields.
+"""No Python is called between reading and writing the owner, so that no thread can intervene under Python's lock:
+`own` sets the slot directly, which is also ten times as fast as attrs' way of setting fields.
 
-Written out for each list of parameters: passing on whatever comes (`*arguments`) would cost more than all the rest.
+Generated for each parameter list: passing on arbitrary arguments (`*arguments`) would cost more than everything else.
 """
 
 
 def guard(cls: type) -> None:
-    """Make the public methods that `cls` defines raise BusyError in a second thread, BrokenError after a call that was
-    cut short. Costs about 100 ns a call."""
+    """Make the public methods that `cls` defines raise BusyError in a second thread, and BrokenError after a call was
+    cut short. Costs about 100 ns per call."""
     for name, method in list(vars(cls).items()):
         public = name == "__len__" or not (name.startswith("_") or name in _UNGUARDED)
         if not public or not isinstance(method, FunctionType):
@@ -73,10 +73,10 @@ def guard(cls: type) -> None:
 
 @contextmanager
 def inside(backend: Any) -> Iterator[None]:
-    """Refuse other threads while a method of another backend works on this one (such as `merge` on its argument)."""
+    """Block other threads while a method of another backend uses this one (as `merge` uses its argument)."""
     me = get_ident()
     owner = backend._owner
-    if owner not in (NOBODY, me):
+    if owner not in (NO_THREAD, me):
         refuse(backend, inside)
     after = BROKEN
     try:
@@ -92,7 +92,7 @@ def inside(backend: Any) -> Iterator[None]:
 
 @contextmanager
 def inside_all(backends: Sequence[Any]) -> Iterator[None]:
-    """As `inside`, of backends of one class that one call works on. None of them comes twice."""
+    """As `inside`, for different backends of one class that one call works on."""
     me, own = get_ident(), _slot(type(backends[0])).__set__
     for backend in backends:
         if backend._owner:
@@ -102,9 +102,9 @@ def inside_all(backends: Sequence[Any]) -> Iterator[None]:
         for backend in backends:
             own(backend, me)
         yield
-        after = NOBODY
+        after = NO_THREAD
     except InputError:
-        after = NOBODY
+        after = NO_THREAD
         raise
     finally:
         for backend in backends:
@@ -114,14 +114,14 @@ def inside_all(backends: Sequence[Any]) -> Iterator[None]:
 def refuse(backend: Any, method: Callable[..., Any]) -> NoReturn:
     """Raise BrokenError or BusyError for a call of `method`."""
     if backend._owner == BROKEN:
-        message = f"{backend.role}/{backend.name}: {method.__name__} after a call of it was cut short"
+        message = f"{backend.role}/{backend.name}: {method.__name__} was called after a call was cut short"
         raise BrokenError(f"{message}: {REMEDY}")
-    message = f"{backend.role}/{backend.name}: {method.__name__} while another thread is inside this backend"
-    raise BusyError(f"{message}: give each thread a backend of its own, or a lock to share")
+    message = f"{backend.role}/{backend.name}: {method.__name__} was called while another thread is inside this backend"
+    raise BusyError(f"{message}: give each thread its own backend, or share a lock")
 
 
 def _slot(cls: type) -> Any:
-    """Where backends keep their `_owner`."""
+    """The slot that holds a backend's `_owner`."""
     return next(vars(base)["_owner"] for base in cls.__mro__ if "_owner" in vars(base))
 
 
@@ -136,7 +136,7 @@ def _guarded(method: FunctionType, own: Callable[[Any, int], None]) -> FunctionT
 
 
 def _calls(method: FunctionType) -> tuple[str, str]:
-    """How the parameters of a method are declared, and passed on."""
+    """The parameters of a method as declared, and as passed on."""
     declared: list[str] = []
     arguments: list[str] = []
     for parameter in signature(method).parameters.values():
@@ -156,11 +156,11 @@ def _code(declared: str, arguments: str) -> CodeType:
 
 
 def _belong(method: FunctionType, cls: type) -> None:
-    """Let `super()` in a method mean `cls`: attrs makes a class anew, and tells only the methods that it sees."""
+    """Make `super()` in a method refer to `cls`: attrs creates the class again, and updates only methods it sees."""
     for cell in method.__closure__ or ():
         try:
             before = cell.cell_contents
-        except ValueError:  # of a name that has no value yet
+        except ValueError:  # a name without a value yet
             continue
         if isinstance(before, type) and (before.__module__, before.__qualname__) == (cls.__module__, cls.__qualname__):
             cell.cell_contents = cls

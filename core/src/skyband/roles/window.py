@@ -1,4 +1,4 @@
-"""Window: which uncertain tuples belong to a window of `size` existing ones."""
+"""Window: selects the uncertain tuples that belong to a window of `size` existing ones."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -17,38 +17,36 @@ from skyband.roles.backend import Backend
 class Window(Backend):
     """Keeps the shortest suffix of an uncertain stream that holds `size` existing tuples with probability alpha.
 
-    Until the stream can reach alpha the whole history is kept. `start` never moves back. With `beta` the window
-    may be shorter still (uncert-evict-beta): a tuple goes when its presence is strictly below beta, for then no
-    match with it can have probability beta or more. A tuple whose presence equals beta stays.
+    The whole history is kept until the stream can reach alpha. `start` never moves back. With `beta` the window
+    may be shorter (uncert-evict-beta): a tuple is dropped when its presence is strictly below beta, because no
+    match with it can then have probability beta or more. A tuple whose presence equals beta stays.
     """
 
     role: ClassVar[str] = "window"
     exact_up_to: ClassVar[int] = 128
-    """Groups of at most so many tuples are summed many at once, without a backend, if it is exact. 0: none are."""
+    """Groups of at most this many tuples are summed together, without a backend, if it is exact. 0: none are."""
 
-    size: int = integer(at_least=1, help="existing tuples the window must hold")
+    size: int = integer(at_least=1, help="number of existing tuples that the window must hold")
     alpha: float = number(above=0, at_most=1, help="probability with which it must hold them")
-    beta: float | None = number(
-        None, at_least=0, below=1, help="matches below this probability are not wanted; none: all are"
-    )
+    beta: float | None = number(None, at_least=0, below=1, help="drop matches below this probability; none: keep all")
 
     _start: int = field(default=0, init=False)
     _end: int = field(default=0, init=False)
 
     @property
     def start(self) -> int:
-        """Position, counted from the start of the stream, of the oldest tuple kept."""
+        """Position of the oldest tuple kept, counted from the start of the stream."""
         return self._start
 
     @property
     def end(self) -> int:
-        """Position one past the youngest tuple."""
+        """The position after the youngest tuple."""
         return self._end
 
     def append(self, probabilities: npt.ArrayLike) -> Int64:
         """Add tuples that exist with `probabilities` (float64[n], each in [0, 1]), youngest last.
 
-        Returns int64[n]: `start` after each arrival. Raises InputError, the window unchanged, on a probability
+        Returns int64[n]: `start` after each arrival. Raises InputError, the window unchanged, for a probability
         that is NaN or outside [0, 1].
         """
         chances: Float64 = column("probabilities", probabilities, np.float64)
@@ -72,9 +70,9 @@ class Window(Backend):
     def presence_among(self, probabilities: npt.ArrayLike, positions: npt.ArrayLike, ends: npt.ArrayLike) -> Float64:
         """float64[r]: P(fewer than `size` of the tuples after positions[i] and before ends[i] exist).
 
-        Of any stream that exists with `probabilities` (float64[m]), whatever this window holds; positions and ends
-        (int64[r]) count from its first tuple. So a whole batch can be asked what each tuple's presence was at each
-        arrival. Raises InputError on a probability outside [0, 1] or unless 0 <= positions[i] < ends[i] <= m.
+        For any stream with these `probabilities` (float64[m]), whatever this window holds; positions and ends
+        (int64[r]) count from its first tuple. So a batch can query each tuple's presence at each arrival. Raises
+        InputError for a probability outside [0, 1] or unless 0 <= positions[i] < ends[i] <= m.
         """
         chances: Float64 = column("probabilities", probabilities, np.float64)
         within("probabilities", chances, 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""WorkloadRanker: many top-k queries over one stream."""
+"""WorkloadRanker: answers many top-k queries over one stream."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ class TopKQuery:
 
 @frozen(eq=False)
 class Answer:
-    """What a query answers at one moment: objects int64[r] and scores float64[r], score descending, then object."""
+    """The answer of a query at one moment: objects int64[r] and scores float64[r], score descending, then object."""
 
     query: int
     at: int
@@ -38,7 +38,7 @@ class Answer:
 
 @define(eq=False)
 class Answers(Sequence[Answer]):
-    """Many answers as flat arrays, in order of (at, query); each Answer is made when it is asked for.
+    """Many answers as flat arrays, in order of (at, query); each Answer is created on access.
 
     Answer i is query[i] at at[i] (int64[a] each), with objects and scores offsets[i]..offsets[i+1] (int64[a+1],
     int64[m], float64[m]). An empty answer takes 24 bytes.
@@ -52,7 +52,7 @@ class Answers(Sequence[Answer]):
 
     @classmethod
     def of(cls, answers: Iterable[Answer]) -> Self:
-        """Any sequence of answers as flat arrays; one that is flat already is returned as it is."""
+        """Any sequence of answers as flat arrays; one that is already flat is returned unchanged."""
         if type(answers) is cls:
             return answers
         each = list(answers)
@@ -67,15 +67,15 @@ class Answers(Sequence[Answer]):
 
     @classmethod
     def joined(cls, parts: Sequence["Answers"]) -> "Answers":
-        """The answers of consecutive calls as one."""
+        """The answers of consecutive calls, concatenated."""
         if len(parts) == 1:
             return parts[0]
         sizes = [np.diff(part.offsets) for part in parts]
         return cls(
-            np.concatenate([_NONE, *(part.query for part in parts)]),
-            np.concatenate([_NONE, *(part.at for part in parts)]),
-            np.concatenate([[0], np.cumsum(np.concatenate([_NONE, *sizes]))]),
-            np.concatenate([_NONE, *(part.objects for part in parts)]),
+            np.concatenate([_NO_INTS, *(part.query for part in parts)]),
+            np.concatenate([_NO_INTS, *(part.at for part in parts)]),
+            np.concatenate([[0], np.cumsum(np.concatenate([_NO_INTS, *sizes]))]),
+            np.concatenate([_NO_INTS, *(part.objects for part in parts)]),
             np.concatenate([np.empty(0), *(part.scores for part in parts)]),
         )
 
@@ -95,16 +95,16 @@ class Answers(Sequence[Answer]):
 
 
 Scored: TypeAlias = tuple[Int64, Int64, Float64]
-"""Times, objects and scores of rows."""
+"""The times, objects and scores of rows."""
 
-_NONE = np.empty(0, np.int64)
+_NO_INTS = np.empty(0, np.int64)
 
 _MOST = 2**62
-"""No window, slide, k or phase is above this, so that 64-bit sums of two of them cannot overflow."""
+"""The largest window, slide, k and phase, so that 64-bit sums of two of them cannot overflow."""
 
 
 def _as_queries(values: Any) -> Any:
-    """Plain tuples (or TopKQuery) as TopKQuery; what does not fit stays as it is, for the check to name."""
+    """Plain tuples (or TopKQuery) as TopKQuery; anything else unchanged, for the check to report."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         return values
     return tuple(
@@ -142,20 +142,20 @@ def _problems(queries: Any) -> list[Problem]:
 class WorkloadRanker(Clocked):
     """Answers a workload of (window, slide, k) queries, each at its own moments, from one shared state.
 
-    A query answers at T = phase + j·slide (j any whole number), for every such T after the first event and at most
-    `now`, empty answers included. All share one clock (`by`). After a time without rows, the next row or `advance`
-    gives an answer for every moment of that time. To do without them, start a new ranker at the next row.
+    A query answers at T = phase + j·slide (j any integer), for every such T after the first event and at most
+    `now`, including empty answers. All share one clock (`by`). After a time without rows, the next row or `advance`
+    returns an answer for every moment of that time. To skip them, start a new ranker at the next row.
 
-    A backend with the capability `any-subquery` has a parameter `on_demand`. Where that is true, its queries only say
-    what the state is kept for: no moment is answered of itself, and `ask` answers any window that is no longer than the
-    longest, and any k that is no larger than the largest, as if it had been among the queries from the start.
+    A backend with the capability `any-subquery` has a parameter `on_demand`. If it is true, the queries only say what
+    the state is kept for: no moment is answered automatically, and `ask` answers any window up to the longest and any k
+    up to the largest, as if that query had been in the list from the start.
     """
 
     role: ClassVar[str] = "workload-ranker"
     exact_up_to: ClassVar[int] = 4096
-    """Groups of at most so many rows are ranked many at once, without a backend, if it is exact. 0: none are."""
+    """Groups of at most this many rows are ranked together, without a backend, if it is exact. 0: none are."""
     minimal: ClassVar[bool] = False
-    """Whether it retains exactly the union of the views' tops, the least set that answers whatever comes."""
+    """Whether it retains exactly the union of the views' tops, the smallest set that answers any continuation."""
 
     queries: Sequence[TopKQuery] = checked(
         type="list of (window, slide, k[, phase])",
@@ -166,10 +166,10 @@ class WorkloadRanker(Clocked):
     )
 
     def update(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> Sequence[Answer]:
-        """Take in objects (int64[n]) with scores (float64[n]) at times (int64[n]); each row is an object of its own.
+        """Take in objects (int64[n]) with scores (float64[n]) at times (int64[n]); each row is a separate object.
 
         Moves `now` to the last time and returns the answers of every moment passed, in order of (at, query).
-        Raises InputError, the ranker unchanged, on unequal lengths, times that go back or NaN scores.
+        Raises InputError, the ranker unchanged, for unequal lengths, times that go back or NaN scores.
         """
         moments, ids, numbers = self._checked_rows(times, objects, scores)
         if not len(moments):
@@ -183,13 +183,13 @@ class WorkloadRanker(Clocked):
         cls, rankers: Sequence[Self], times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike, *,
         spans: npt.ArrayLike, until: npt.ArrayLike,
     ) -> tuple[Int64, Answers]:  # fmt: skip
-        """As `update` of several rankers, each with rows of its own, and then `advance` of each: one's after another's.
+        """As `update` for several rankers, each with its own rows, then `advance` for each; answers ranker by ranker.
 
-        rankers: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
-        not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. until: int64[g], where each is moved
-        on to; one that has reached it, or has seen no row and gets none, stays.
-        Returns (cuts int64[g + 1], answers): those of ranker i are answers cuts[i] up to cuts[i + 1]. Raises InputError
-        as `update` and `advance` do, all rankers unchanged.
+        rankers: at least one, of this class, with equal parameters, without duplicates. spans: int64[g, 2] that do not
+        overlap: rows spans[i, 0] to spans[i, 1], exclusive, go to ranker i. until: int64[g], the moment to advance each
+        to; a ranker already there, or without any row, stays. Returns (cuts int64[g + 1], answers): ranker i has the
+        answers cuts[i] to cuts[i + 1], exclusive. Raises InputError as `update` and `advance` do, all rankers
+        unchanged.
         """
         columns = first_of(rankers)._columns(times, objects, scores)
         bounds = checked_spans(rankers, spans, len(columns[0]))
@@ -199,12 +199,12 @@ class WorkloadRanker(Clocked):
             return cls._answers_together(rankers, columns, bounds, ends)
 
     def _checked_rows(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> Scored:
-        """Rows to come, checked."""
+        """The rows, checked."""
         rows = self._columns(times, objects, scores)
         self._check_times(rows[0])
         return rows
 
-    # Rows that may still be in no order.
+    # Rows that may still be unordered.
     def _columns(self, times: npt.ArrayLike, objects: npt.ArrayLike, scores: npt.ArrayLike) -> Scored:
         moments: Int64 = column("times", times, np.int64)
         ids: Int64 = column("objects", objects, np.int64, len(moments))
@@ -218,9 +218,9 @@ class WorkloadRanker(Clocked):
     def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Answer]: ...
 
     def advance(self, now: int) -> Sequence[Answer]:  # type: ignore[override]
-        """Move `now` on and return the answers of every moment passed; idempotent.
+        """Move `now` forward and return the answers of every moment passed; idempotent.
 
-        Raises InputError where it would go back, or is no int64.
+        Raises InputError if it would go back or does not fit int64.
         """
         moment = self._check_moment(now)
         answers = self._answers_until(moment)
@@ -229,27 +229,27 @@ class WorkloadRanker(Clocked):
 
     @abstractmethod
     def _answers_until(self, now: int) -> Sequence[Answer]:
-        """The answers of every moment after the last one given and at most `now`."""
+        """The answers of every moment after the last one answered and at most `now`."""
 
     @classmethod
     def _answers_together(
         cls, rankers: Sequence[Self], columns: Scored, spans: Int64, until: Int64
     ) -> tuple[Int64, Answers]:
-        """`answers_together` of rows that are checked. This default calls the others of each: better in one go.
+        """`answers_together` for checked rows. This default goes ranker by ranker; a backend may be faster.
 
-        What they would refuse it has to refuse before any ranker has changed.
+        A backend must raise what they would raise before any ranker has changed.
         """
         times, objects, scores = columns
         parts, counts = [Answers.of([])], [0]
-        for one, (start, stop), end in zip(rankers, spans.tolist(), until.tolist(), strict=True):
+        for ranker, (start, stop), end in zip(rankers, spans.tolist(), until.tolist(), strict=True):
             each: list[Sequence[Answer]] = []
             if stop > start:
                 own = slice(start, stop)
-                each.append(one._update(times[own], objects[own], scores[own]))
-                one._now = one._reached(times[own])
-            if one._now is not None and one._now < end:
-                each.append(one._answers_until(end))
-                one._now = end
+                each.append(ranker._update(times[own], objects[own], scores[own]))
+                ranker._now = ranker._reached(times[own])
+            if ranker._now is not None and ranker._now < end:
+                each.append(ranker._answers_until(end))
+                ranker._now = end
             counts.append(sum(map(len, each)))
             parts += map(Answers.of, each)
         return np.cumsum(counts), Answers.joined(parts)
@@ -261,13 +261,13 @@ class WorkloadRanker(Clocked):
         """Take in rows as `update` does, and answer each question at its moment: the top k of [since, at).
 
         at, since, k: int64[q] each, `at` ascending and all later than `now`. Answer i is to question i. Moves `now` to
-        the last time or the last moment, whichever is later. Only with `on_demand`; see the class.
-        Raises InputError, the ranker unchanged, where a row is wrong or a question is beyond what the state is kept
-        for, and PluginError where the backend lacks `any-subquery`.
+        the last time or the last moment, whichever is later. Requires `on_demand`; see the class.
+        Raises InputError, the ranker unchanged, if a row is wrong or a question is beyond what the state is kept
+        for, and PluginError if the backend lacks `any-subquery`.
         """
         if not getattr(self, "on_demand", False):
-            message = f"{self.role}/{self.name} answers its own queries only: make one with on_demand = true"
-            raise PluginError(f"{message}, of a backend that has any-subquery")
+            message = f"{self.role}/{self.name} answers only its own queries: make one with on_demand = true"
+            raise PluginError(f"{message}, from a backend that has any-subquery")
         moments, ids, numbers = self._checked_rows(times, objects, scores)
         ends: Int64 = column("at", at, np.int64)
         starts: Int64 = column("since", since, np.int64, len(ends))
@@ -281,7 +281,7 @@ class WorkloadRanker(Clocked):
     def _check_questions(self, at: Int64, since: Int64, k: Int64) -> None:
         never_back("at", at, None)
         if len(at) and self._now is not None and at[0] <= self._now:
-            message = f"must be later than {self._now}, where rows may have come already (got {int(at[0])})"
+            message = f"must be later than {self._now}, because rows may have arrived by then (got {int(at[0])})"
             raise InputError("at", message, 0)
         longest, most = max(query.window for query in self.queries), max(query.k for query in self.queries)
         lengths = np.where(since < at, at.view(np.uint64) - since.view(np.uint64), np.uint64(0))
@@ -296,26 +296,26 @@ class WorkloadRanker(Clocked):
     def _ask(
         self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64  # noqa: ARG002
     ) -> Answers:  # fmt: skip
-        """What `ask` gives to questions that are sound. Of backends with `any-subquery`."""
-        raise PluginError(f"{self.role}/{self.name} has a parameter on_demand, and no _ask")
+        """Answer valid questions for `ask`; only backends with `any-subquery` define it."""
+        raise PluginError(f"{self.role}/{self.name} has a parameter on_demand but no _ask")
 
     def reconfigure(self, queries: Sequence[TopKQuery] | Sequence[Sequence[int]]) -> None:
-        """Go on with another list of queries, from the same state; answers then count in the new list.
+        """Continue with another list of queries, from the same state; answers are numbered by the new list.
 
-        A query equal to one that runs (window, slide, k, and phase modulo slide) goes on undisturbed, whatever its
+        A query equal to a running one (window, slide, k, and phase modulo slide) continues undisturbed, whatever its
         place in the list. A new one first answers at its first moment T whose window [T − window, T) holds no row
         seen before this call, that is T − window > the time of the last row, and >= `now`; a ranker that has seen no
-        row starts anew. What only removed queries needed is dropped.
-        Raises ConfigError where the queries are wrong or the backend cannot change them; nothing is changed.
+        row starts over. What only removed queries needed is dropped.
+        Raises ConfigError if the queries are wrong or the backend cannot change them; nothing is changed.
         """
         problems = _problems(queries)
         if problems:
             raise ConfigError(*(problem.within("queries") for problem in problems))
         subqueries = _as_queries(queries)
         self._reconfigure(subqueries)
-        object.__setattr__(self, "queries", subqueries)  # a frozen parameter: this is the one place that changes it
+        object.__setattr__(self, "queries", subqueries)  # a frozen parameter: only this line changes it
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:  # noqa: ARG002
-        """Change the plan to `queries`; `self.queries` is still the old list. Optional."""
+        """Change the plan to `queries`; `self.queries` is still the old list. Optional for backends."""
         message = f"{self.role}/{self.name} cannot change its queries while it runs; start a new one"
         raise ConfigError(Problem("queries", message))

@@ -1,4 +1,4 @@
-"""From states, a window and a question to the answer."""
+"""Answers a question from states and a window."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -18,12 +18,12 @@ from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import State
 
 RESERVED = ("states", "left", "right", "since", "last", "readers", "at", "by", "union", "column", "json", "question")
-"""What the functions and the command line call something else."""
+"""Argument names of the functions and the command line, which no parameter of a question can have."""
 
 
 @lru_cache(maxsize=64)
 def questions_of(reader: type[AnsweringReader]) -> dict[str, type[Question]]:
-    """What a reader answers, by name. Raises PluginError where that is no question, or is not installed."""
+    """The questions a reader answers, by name. Raises PluginError if one is not a Question or not installed."""
     loaded = [_question(reader, place) for place in reader.questions]
     return {question.name: question for question in loaded}
 
@@ -35,19 +35,17 @@ def _question(reader: type[AnsweringReader], place: str) -> type[Question]:
         raise PluginError(f"{owner}: {place} is not a subclass of Question")
     clashes = [parameter.name for parameter in question.parameters() if parameter.name in RESERVED]
     if clashes:
-        raise PluginError(
-            f"{owner}: {place} calls a parameter {clashes[0]}, which all questions have: name it otherwise"
-        )
+        raise PluginError(f"{owner}: {place} has a parameter {clashes[0]}, a name that is reserved: rename it")
     return question
 
 
 def reader_class_of(state: State) -> Any:
-    """The class that reads a state."""
+    """The class of a state's reader."""
     return type(state.reader)
 
 
 def ask_states(name: str, states: Sequence[State], window: WindowRequest, values: Mapping[str, Any]) -> Any:
-    """The answer to a question by its name and parameters. Raises SnapshotError where the states answer no such one."""
+    """The answer to a question, by its name and parameters. Raises SnapshotError if the states do not answer it."""
     questions = questions_of(reader_class_of(states[0]))
     if name not in questions:
         message = f"holds the state of {states[0].key}, which does not answer {name}"
@@ -66,14 +64,14 @@ def ask_states(name: str, states: Sequence[State], window: WindowRequest, values
 
 
 def answer(question: Question, states: Sequence[State], since: Sequence[int], argument: str) -> Any:
-    """The answer since moments that the states cover; `argument`: what an error names."""
+    """The answer since moments that the states cover; `argument`: the name in errors."""
     moments = [state.to_backend(argument, moment) for state, moment in zip(states, since, strict=True)]
     answers = question.answer(states, moments)
     return _table(question, states, answers) if pa.types.is_list(question.result) else answers
 
 
 def row_of(question: Question, answer: Any) -> dict[str, Any]:
-    """An answer that is one row, or one value, by column."""
+    """An answer of one row or one value, by column."""
     if not pa.types.is_struct(question.result):
         return {question.name: answer}
     return dict(answer) if isinstance(answer, Mapping) else dict(zip(question.columns, answer, strict=True))
@@ -87,7 +85,7 @@ def _column(question: Question, states: Sequence[State], name: str, values: Any)
     if name == question.objects:
         names = [state.names for state in states if state.names is not None]
         if not names:
-            raise InputError("states", f"of {states[0].key} know no objects by name")
+            raise InputError("states", f"of {states[0].key} have no names of objects")
         return values_of(names, values)
     if isinstance(values, np.ndarray) and values.dtype in (np.int64, np.float64):
         return numbers_column(values)

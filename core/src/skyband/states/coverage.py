@@ -1,4 +1,4 @@
-"""What a state that left a query answers: until when, since when, in which unit. It stands in the state's header."""
+"""The window that a state of a query covers: until when, since when, in which unit. Stored in the state's header."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,23 +15,23 @@ HEADER = "covers"
 
 @frozen
 class Coverage:
-    """The rows in [since, at) that a state counts, and no others before `at` that are left out."""
+    """The rows in [since, at): a state counts exactly these."""
 
     at: int
-    """Microseconds since the epoch, or rows."""
+    """Microseconds since the epoch, or a row's number."""
     since: int
     rows: bool = False
     changed: bool = False
-    """Whether the table holds a group's state only where it changed: an older one is then as good as of a later `at`,
-    where it is its group's newest."""
+    """Whether the table stores a group's state only when it changes: a group's newest state then holds for any later
+    `at` too."""
 
     def to_header(self) -> dict[str, Any]:
-        """As the snapshot's header holds it."""
+        """The entry in the snapshot's header."""
         return {"at": self.at, "since": self.since, "rows": self.rows, "changed": self.changed}
 
     @classmethod
     def from_header(cls, header: Mapping[str, Any]) -> "Coverage | None":
-        """None for a snapshot that `Backend.snapshot` made. Raises SnapshotError where it contradicts itself."""
+        """None for a snapshot that `Backend.snapshot` made. Raises SnapshotError if it contradicts itself."""
         entry = header.get(HEADER)
         if entry is None:
             return None
@@ -45,7 +45,7 @@ class Coverage:
         return coverage
 
     def show(self, moment: int) -> str:
-        """A moment as a reader of messages wants it."""
+        """A moment as text for messages."""
         return f"row {moment:,}" if self.rows else instant(moment).isoformat(" ", "auto")
 
     @property
@@ -54,9 +54,9 @@ class Coverage:
         return length_text(self.at - self.since, self.rows)
 
     def check(self, name: str, since: int) -> int:
-        """`since`, if the state answers from then on. Raises InputError that says from when it does."""
+        """Returns `since` if the state answers from then on; raises InputError with the earliest moment otherwise."""
         if since < self.since:
-            message = f"{self.show(since)} is before {self.show(self.since)}, from when on this state answers"
+            message = f"{self.show(since)} is before {self.show(self.since)}, where this state begins"
             raise InputError(name, f"{message}: ask for at most the last {self.length}")
         if since > self.at:
             message = f"{self.show(since)} is after {self.show(self.at)}, the moment of this state"

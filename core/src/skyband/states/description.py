@@ -1,4 +1,4 @@
-"""What a state says of itself."""
+"""Describes a state: its backend, parameters, coverage and size."""
 
 from typing import Any
 
@@ -10,28 +10,28 @@ from skyband.states.state import read_state
 
 @frozen
 class Description:
-    """Of which backend a state is, with which parameters, what it covers and how large it is."""
+    """A state's backend and parameters, the window it covers, and its size."""
 
     backend: str
     """`role/name`."""
     parameters: dict[str, Any]
     unit: str
-    """"time", with moments in microseconds since the epoch, or "rows"; "" of a snapshot without a moment."""
+    """"time", with moments in microseconds since the epoch, or "rows"; "" for a snapshot without a moment."""
     at: int | None
     """The moment of the state."""
     since: int | None
-    """It answers from then on; None: from any moment."""
+    """The earliest moment it answers from; None if any."""
     latest: int | None
-    """The latest time in it: `at - latest` is how long its group has been silent."""
+    """The latest time in it: `at - latest` is how long its group has had no rows."""
     retained: int
-    """Items that it holds."""
+    """The number of items it holds."""
     nbytes: int
     changed: bool
-    """Whether its table holds only the groups that changed."""
+    """Whether its table holds only groups that changed."""
 
 
 def describe(state: Any, *, readers: Readers | None = None) -> Description:
-    """What a state (bytes) is. Raises SnapshotError where it is damaged, or of a backend that is not installed."""
+    """Describe a state (bytes). Raises SnapshotError if it is damaged, or its backend is not installed."""
     decoded = read_state(state, readers)
     covers = decoded.covers
     floor = decoded.earliest

@@ -1,4 +1,4 @@
-"""The values behind the ids by which a backend knows objects: they stand beside its own arrays in a state."""
+"""The values of objects that a backend knows by ids; a state holds them next to the backend's own arrays."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,11 +13,11 @@ from skyband.state_validation import StateReader
 
 NAMES, PHASE = "names", "phase"
 _LONGEST = 2**61
-"""No step between moments is longer."""
+"""The longest step between moments."""
 
 
 def values_of(frames: Sequence[pa.RecordBatch], ids: Int64) -> pa.Array:
-    """The objects' values, by the names of several states. Raises SnapshotError where no state names one."""
+    """The objects' values, from the names in several states. Raises SnapshotError if no state names one."""
     kind = frames[0].schema.field("name").type
     if is_integer_id(kind):
         return integers_of(ids, kind)
@@ -25,12 +25,12 @@ def values_of(frames: Sequence[pa.RecordBatch], ids: Int64) -> pa.Array:
     own_ids = _ids(frame)
     places = np.minimum(np.searchsorted(own_ids, ids), max(len(own_ids) - 1, 0))
     if len(ids) and (not len(own_ids) or (own_ids[places] != ids).any()):
-        raise SnapshotError("contradicts itself: the state has no name for an object that it ranks")
+        raise SnapshotError("contradicts itself: the state ranks an object without a name")
     return frame.column("name").take(numbers_column(places))
 
 
 def together(frames: Sequence[pa.RecordBatch], used: Int64 | None = None) -> pa.RecordBatch:
-    """The names of several states, each id once; only of the ids that are `used`."""
+    """The names of several states, each id once; only for `used` ids if given."""
     frame = pa.Table.from_batches(list(frames)).combine_chunks().to_batches()
     if not frame:
         return frames[0]
@@ -42,7 +42,7 @@ def together(frames: Sequence[pa.RecordBatch], used: Int64 | None = None) -> pa.
 
 
 def extra_arrays(names: pa.RecordBatch, phase: int) -> dict[str, Array]:
-    """What a ranker's state has besides the ranker's own arrays, which `skyband.restore` passes over."""
+    """The arrays of a ranker's state that are not the ranker's own; `skyband.restore` ignores them."""
     return {
         NAMES: np.frombuffer(record_batch_bytes.to_bytes(names), np.uint8),
         PHASE: np.array([phase] if phase else [], np.int64),
@@ -50,11 +50,11 @@ def extra_arrays(names: pa.RecordBatch, phase: int) -> dict[str, Array]:
 
 
 _SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.int64())])
-"""Of the objects of a snapshot that a ranker of its own made: the integers that it was given."""
+"""The names in a snapshot of a ranker outside of a query: the integer ids it was given."""
 
 
 def phase_in(arrays: Mapping[str, Array]) -> int:
-    """How much earlier the backend was told times. Raises SnapshotError where that is no length."""
+    """The shift between the query's times and the backend's. Raises SnapshotError if it is not a length."""
     if PHASE not in arrays:
         return 0
     phase = StateReader(arrays).column(PHASE, np.int64, at_least=0, at_most=_LONGEST).tolist()
@@ -64,7 +64,7 @@ def phase_in(arrays: Mapping[str, Array]) -> int:
 
 
 def names_in(arrays: Mapping[str, Array]) -> pa.RecordBatch:
-    """id int64, ascending, and name. Raises SnapshotError where a state's names are none."""
+    """id int64, ascending, and name. Raises SnapshotError if a state's names are invalid."""
     if NAMES not in arrays:
         return pa.RecordBatch.from_arrays([numbers_column(_NO_IDS)] * 2, schema=_SCHEMA)
     packed = StateReader(arrays).column(NAMES, np.uint8)
@@ -78,7 +78,7 @@ def names_in(arrays: Mapping[str, Array]) -> pa.RecordBatch:
 
 
 def _ids(frame: pa.RecordBatch) -> Int64:
-    """The column `id` from its buffer: `to_numpy` imports pandas where it is installed."""
+    """The column `id` from its buffer: `to_numpy` would import pandas if installed."""
     column = frame.column("id")
     return np.frombuffer(column.buffers()[1], np.int64, len(column), 8 * column.offset) if len(column) else _NO_IDS
 

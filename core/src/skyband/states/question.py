@@ -1,4 +1,4 @@
-"""Question: what can be asked of the states of a backend. Its parameters are its attrs fields, as everywhere."""
+"""Question: something that can be asked about the states of a backend. Its attrs fields are its parameters."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,19 +12,19 @@ from skyband.states.state import State
 
 
 class Question(ABC):
-    """A question to one state, or to several together. A reader names it in `AnsweringReader.questions`.
+    """A question about one state, or several together. A reader names it in `AnsweringReader.questions`.
 
-    `skyband ask`, `skyband.states`, `skyband.spark.states` and the functions in SQL are made of it: its docstring is
-    theirs, its fields are their parameters (`skyband.config.parameters`), which have defaults all. A field of type
-    "list" is an option that may be given several times, one of type "range" (`range_parameter`) has two ends.
+    It defines `skyband ask`, `skyband.states`, `skyband.spark.states` and the functions in SQL: they use its docstring,
+    and its fields (`skyband.config.parameters`), which all have defaults, as parameters. A field of type "list" is an
+    option that can be repeated, one of type "range" (`range_parameter`) has two ends.
 
         @define
         class Spread(Question):
-            "How far apart the values of a window are."
+            "The spread of the values in a window."
 
             name = "spread"
             result = pa.struct([("least", pa.float64()), ("most", pa.float64())])
-            unit: float = number(1.0, above=0, help="what the numbers are multiples of")
+            unit: float = number(1.0, above=0, help="unit of the numbers")
 
             def answer(self, states, since):
                 ends = [state.reader.ends(moment) for state, moment in zip(states, since)]
@@ -32,36 +32,36 @@ class Question(ABC):
     """
 
     name: ClassVar[str]
-    """As Python calls it; in SQL with `skyband_` before it."""
+    """Its name in Python; SQL puts `skyband_` before it."""
     result: ClassVar[pa.DataType]
-    """A struct: one row, and `answer` gives a tuple. A list of structs: a table, and `answer` gives its columns, arrays
-    by name. Anything else: one value."""
+    """A struct: `answer` returns one row, as a tuple. A list of structs: `answer` returns a table, as arrays by column
+    name. Anything else: one value."""
     objects: ClassVar[str | None] = None
-    """The column of the result that `answer` gives as ids of objects: their values take the place of these."""
+    """The result column that `answer` returns as object ids; the objects' values replace them."""
     of_pairs: ClassVar[bool] = False
-    """Whether it lays two states beside each other, each with a window up to its own moment; else the rows of several
-    are counted together, and their windows are one."""
+    """Whether it compares two states, each with a window up to its own moment; otherwise the rows of several states are
+    counted together, over one window."""
     each: ClassVar[tuple[str, ...]] = ()
-    """A parameter that the command line takes several times, for an answer each and a column that says which."""
+    """A parameter that can be repeated on the command line: one answer for each, and a column that says which."""
     whole_numbers: ClassVar[bool] = False
     """Whether the command line rounds its numbers."""
     returns: ClassVar[str] = ""
-    """What its function in Python gives, in words; empty: the columns of `result`."""
+    """The return value of its Python function, in words; empty: the columns of `result`."""
     sql_names: ClassVar[tuple[str, ...]] = ()
-    """More names by which SQL knows it."""
+    """More names for it in SQL."""
     exports: ClassVar[tuple[str, ...]] = ()
-    """What else of its module `skyband.states` has."""
+    """Other names of its module that `skyband.states` exports."""
 
     @abstractmethod
     def answer(self, states: Sequence[State], since: Sequence[int]) -> Any:
-        """The answer of states with equal parameters, each since its moment, as the backend knows it.
+        """The answer of states with equal parameters, each since its moment in the backend's time.
 
-        What a reader can do is asked of `states[0].reader` or, of several, of its class.
+        For a reader's abilities, look at `states[0].reader`, or its class if there are several.
         """
 
     @classmethod
     def make(cls, values: Mapping[str, Any]) -> Self:
-        """With these parameters. Raises InputError that names the first that is wrong."""
+        """The question with these parameters. Raises InputError that names the first wrong one."""
         try:
             return build(cls, values)
         except ConfigError as error:
@@ -70,7 +70,7 @@ class Question(ABC):
 
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
-        """What it is asked with."""
+        """Its parameters."""
         return parameters_of(cls)
 
     @classmethod

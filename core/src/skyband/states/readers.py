@@ -1,4 +1,4 @@
-"""Which backends' states can be read here, and by which class."""
+"""The backends whose states can be read here, and the reader of each."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -16,31 +16,31 @@ from skyband.roles.answering_reader import AnsweringReader
 
 @frozen
 class Readers:
-    """The backends whose states can be read. Plain data: workers of Spark need not have the plugins' entry points."""
+    """The backends whose states can be read. Plain data: Spark workers need not have the plugins' entry points."""
 
     infos: Mapping[str, BackendInfo]
-    """By `role/name`."""
+    """Backends by `role/name`."""
     restoring: Mapping[str, str] = field(factory=dict)
-    """By role the reader of backends that name none, `RoleInfo.reader`."""
+    """By role, the reader for backends that name none, `RoleInfo.reader`."""
 
     @classmethod
     def installed(cls) -> "Readers":
-        """Those of the backends that are installed here."""
+        """Readers for the backends installed here."""
         return installed_readers()
 
     def info(self, role: Any, name: Any) -> BackendInfo:
-        """Raises SnapshotError for a backend that is not installed, or whose states are not read."""
+        """Raises SnapshotError for a backend that is not installed, or whose states cannot be read."""
         key = f"{role}/{name}"
         if key in self.infos:
             return self.infos[key]
-        there = sorted(other for other, info in self.infos.items() if info.role == role)
-        if not there:
+        installed_keys = sorted(other for other, info in self.infos.items() if info.role == role)
+        if not installed_keys:
             hint = comes_with(str(role))
-            raise SnapshotError(f"holds the state of {key}, which nothing that is installed here reads{hint}")
-        raise SnapshotError(f"holds {key}, which is not installed (there are: {', '.join(there)})")
+            raise SnapshotError(f"holds the state of {key}, which no installed plugin can read{hint}")
+        raise SnapshotError(f"holds {key}, which is not installed (installed: {', '.join(installed_keys)})")
 
     def reader(self, info: BackendInfo) -> type[AnsweringReader]:
-        """The class that reads a backend's states. Raises PluginError where it cannot be imported."""
+        """The class that reads a backend's states. Raises PluginError if it cannot be imported."""
         if info.reader is not None:
             return _reader_class(info.key, info.reader)
         restoring: type[AnsweringReader] = load(self.restoring[info.role], info.key).of(info)  # loads the backend
@@ -53,7 +53,7 @@ def _reader_class(key: str, place: str) -> type[AnsweringReader]:
 
 
 def installed_readers() -> Readers:
-    """Those of this process."""
+    """The readers of this process."""
     return _readers_of(installed())
 
 

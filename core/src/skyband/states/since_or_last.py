@@ -1,4 +1,4 @@
-"""The moment that a question about a state counts from: `since` a moment, or over the `last` so long."""
+"""The start of the window that a question covers: a moment (`since`), or a length before the state's (`last`)."""
 
 import datetime
 import re
@@ -21,7 +21,7 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 @frozen
 class WindowRequest:
-    """A window as it was asked for; neither of the two: all that the state covers."""
+    """A window as requested; with neither field, everything the state covers."""
 
     since: int | None = None
     """Microseconds since the epoch, or a row's number."""
@@ -29,27 +29,27 @@ class WindowRequest:
 
     @classmethod
     def read(cls, since: Any, last: Any) -> "WindowRequest":
-        """Raises InputError where both are given, or one is neither a moment nor a length."""
+        """Raises InputError if both are given, or one is not a moment or length."""
         if since is not None and last is not None:
-            message = f"goes without `since`: ask for one of them (got {literal(last)} and {literal(since)})"
+            message = f"cannot be combined with `since`: give one of them (got {literal(last)} and {literal(since)})"
             raise InputError("last", message)
         if last is not None:
             return cls(last=_length(last))
         return cls(since=None if since is None else moment_of(since))
 
     def moment_in(self, state: State) -> int:
-        """The moment, for one state. Raises InputError where it does not answer from then."""
+        """The moment in one state. Raises InputError if the state does not answer from then."""
         return self.within(state.covers, state.floor)
 
     def within(self, covers: Coverage | None, floor: int) -> int:
-        """The same for what covers so much; without a Coverage it has forgotten what is older than `floor`."""
+        """The moment within this coverage; without a Coverage, times before `floor` are forgotten."""
         if self.last is None and self.since is None:
             return floor
         if covers is None:
             if self.since is None:
-                raise InputError("last", "this is a snapshot without a moment: ask with `since`")
+                raise InputError("last", "needs the moment of a state, and a snapshot has none: use `since`")
             if self.since < floor:
-                raise InputError("since", f"{self.since} is before {floor}, and what is older was forgotten")
+                raise InputError("since", f"{self.since} is before {floor}, and older rows are forgotten")
             return self.since
         if self.last is None:
             assert self.since is not None
@@ -71,7 +71,7 @@ def _length(last: Any) -> Duration:
 
 
 def moment_named(name: str, text: str) -> int:
-    """A moment or a number as an option says it. Raises InputError that names the option."""
+    """A moment or number from the text of an option. Raises InputError that names the option."""
     try:
         return moment_of(int(text) if _NUMBER.fullmatch(text) else text)
     except InputError as error:
@@ -79,7 +79,7 @@ def moment_named(name: str, text: str) -> int:
 
 
 def moment_of(since: Any) -> int:
-    """Microseconds since the epoch, or a row's number. Raises InputError where it is no moment."""
+    """Microseconds since the epoch, or a row's number. Raises InputError if it is not a moment."""
     if isinstance(since, pa.Scalar):
         since = since.as_py()
     if isinstance(since, np.datetime64) and not np.isnat(since):

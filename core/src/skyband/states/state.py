@@ -1,4 +1,4 @@
-"""One state as a value: read from its bytes, each part looked at, and its backend not built."""
+"""Reads one state from its bytes and validates each part, without building its backend."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from skyband.states.readers import Readers, installed_readers
 
 @define
 class State:
-    """A state: of which backend it is, what it covers, and a reader of it."""
+    """A state: its backend, the window it covers, and a reader."""
 
     info: BackendInfo
     parameters: dict[str, Any]
@@ -29,10 +29,10 @@ class State:
     reader: Any
     """An AnsweringReader."""
     names: pa.RecordBatch | None = None
-    """id int64, ascending, and name: the objects' values; without rows where these are integers, their own ids. None
-    where the backend knows no objects."""
+    """id int64, ascending, and name: the objects' values; without rows if these are integers and so their own ids. None
+    if the backend knows no objects."""
     phase: int = 0
-    """The backend was told times as so much earlier."""
+    """The backend's times are this much earlier."""
 
     @property
     def key(self) -> str:
@@ -46,7 +46,7 @@ class State:
 
     @property
     def earliest(self) -> int:
-        """It has forgotten what is older than this."""
+        """The earliest time that the backend still remembers."""
         floor: int = self.reader.floor
         return floor + self.phase
 
@@ -57,14 +57,14 @@ class State:
 
     @property
     def retained(self) -> int:
-        """Items that it holds."""
+        """The number of items it holds."""
         retained: int = self.reader.retained
         return retained
 
     def to_backend(self, name: str, since: int) -> int:
-        """A moment as the backend knows it; `name`: the argument that an error names.
+        """A moment in the backend's time; `name`: the argument that an error names.
 
-        Raises InputError where the backend does not answer from there.
+        Raises InputError if the backend does not answer from there.
         """
         moment = since - self.phase
         grain: int = self.reader.grain
@@ -76,18 +76,18 @@ class State:
         return moment
 
     def check_coverage(self) -> None:
-        """Raise SnapshotError unless it holds just what its header says that it covers."""
+        """Raise SnapshotError unless it holds exactly what its header says that it covers."""
         covers = self.covers
         latest = TIME_MIN if self.latest is None else self.latest
         if covers is not None and (self.earliest > covers.since or latest >= covers.at):
-            raise SnapshotError(f"contradicts itself: it does not hold just what it covers, {covers.to_header()}")
+            raise SnapshotError(f"contradicts itself: it does not hold exactly what it covers, {covers.to_header()}")
 
 
 def read_state(blob: Any, readers: Readers | None = None) -> State:
-    """A state from its bytes. Raises SnapshotError where they are damaged, newer, or of a backend that is not read."""
+    """A state from its bytes. Raises SnapshotError if they are damaged, newer, or of a backend that cannot be read."""
     decoded, own_readers = snapshot.decode(blob), readers or installed_readers()
     if "role" not in decoded.header:
-        raise SnapshotError("holds the state of no backend: it cannot be asked")
+        raise SnapshotError("is not a backend's state, so no question can be asked")
     info = own_readers.info(decoded.header["role"], decoded.header.get("name"))
     parameters = decoded.header.get("parameters")
     if not isinstance(parameters, dict):
@@ -104,26 +104,26 @@ def read_state(blob: Any, readers: Readers | None = None) -> State:
 
 
 def read_states(states: Any, readers: Readers | None = None) -> list[State]:
-    """The states, one or several. Raises InputError where there is none."""
+    """The states, one or several. Raises InputError if there are none."""
     if isinstance(states, bytes | bytearray | memoryview):
         return [read_state(states, readers)]
     if isinstance(states, str) or not isinstance(states, Iterable):
         raise InputError("states", f"must be the bytes of a state, or several of them (got {type(states).__name__})")
     several = [read_state(state_bytes(state), readers) for state in states]
     if not several:
-        raise InputError("states", "there is none to ask")
+        raise InputError("states", "must not be empty")
     return several
 
 
 def state_bytes(state: Any) -> Any:
-    """The bytes of a state, of an Arrow column too."""
+    """The bytes of a state, which may come from an Arrow column."""
     return state.as_buffer() if isinstance(state, pa.Scalar) else state
 
 
 def encode_state(role: str, name: str, parameters: Mapping[str, Any], state: Mapping[str, Array], covers: Any) -> bytes:
-    """The bytes of a state: the snapshot of a backend, whose header says besides what it covers (a Coverage or None).
+    """The bytes of a state: the snapshot of a backend, with its coverage (a Coverage or None) in the header.
 
-    `skyband.restore` takes it too.
+    `skyband.restore` accepts it too.
     """
     extra = {} if covers is None else {HEADER: covers.to_header()}
     return snapshot.encode({"role": role, "name": name, "parameters": dict(parameters), **extra}, state)
@@ -132,7 +132,7 @@ def encode_state(role: str, name: str, parameters: Mapping[str, Any], state: Map
 def _read_arrays(
     cls: Callable[..., AnsweringReader], info: BackendInfo, parameters: dict[str, Any], arrays: Mapping[str, Array]
 ) -> AnsweringReader:
-    """The reader of a state. Raises SnapshotError where it contradicts itself."""
+    """The reader of a state. Raises SnapshotError if the state contradicts itself."""
     try:
         return cls(parameters, arrays)
     except SnapshotError as error:

@@ -1,4 +1,4 @@
-"""One state of several: that of all their rows together."""
+"""Unites several states into the state of all their rows."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ def union(states: Any, *, readers: Readers | None = None) -> bytes:
     states : list or Arrow column
         several states in a list, an Arrow column or any iterable, of one backend with equal parameters and one moment
     readers : Readers, default None
-        the backends whose states can be read; None: those that are installed
+        the backends whose states can be read; None: those installed
 
     Raises
     ------
     InputError
-        the states do not go together; the message names the row
+        the states cannot be combined; the message names the row
     """
     blobs = [states] if isinstance(states, bytes) else list(states)
     each_state = read_states(blobs, readers)

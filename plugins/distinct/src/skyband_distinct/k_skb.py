@@ -70,11 +70,11 @@ class KSkb(Sketch):
     seed : int, default 0
         seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
     hash : str, default None
-        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the query's
-        key `hash` sets it (one of theta)
+        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the
+        query's key `hash` sets it (one of theta)
     values : str, default None
-        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added up;
-        the query's key `value` sets it (one of latest)
+        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added
+        up; the query's key `value` sets it (one of latest)
 
     Complexity
     ----------

@@ -23,8 +23,8 @@ class SCase(Exhaustive):
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     similarity : str | function, default "jaccard"
-        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
-        function of (overlap, size, size))
+        the measure of similarity of two sets (one of jaccard, cosine, dice, overlap, hamming, containment, or a
+        well-behaved function of (overlap, size, size))
     sides : int, default 1
         1: pairs within one stream; 2: pairs across two only (at least 1 and at most 2)
 

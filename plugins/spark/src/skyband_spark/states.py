@@ -160,7 +160,7 @@ def _window(since: Any, last: Any) -> Any:
     from pyspark.sql import functions as sql
 
     if since is not None and last is not None:
-        raise InputError("last", "goes without `since`: ask for one of them")
+        raise InputError("last", "cannot be combined with `since`: give one of them")
     if isinstance(since, str):
         since = sql.lit(since).cast("timestamp")
     bound = last if since is None else since

@@ -28,18 +28,18 @@ class MineObjectRanker(ObjectRanker):
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     streams : int
-        how many streams, numbered from 0, report attributes (at least 1 and at most 65536)
+        number of streams that report attributes, numbered from 0 (at least 1 and at most 65536)
     aggregate : str | weights | function, default "sum"
-        score of an object from its valid values, one a stream, 0 where it has none (sum, mean, min, max, a weight
-        for each stream, or a monotone function)
+        score of an object from its valid values, one per stream, 0 if it has none (sum, mean, min, max, a weight per
+        stream, or a monotone function)
     upper : float, default 1.0
         no value is above this (above 0)
     lower : float, default 0.0
-        no value is below this; below 0 where `repeats` is latest, largest, smallest or mean (at most 0)
+        no value is below this; may be below 0 if `repeats` is latest, largest, smallest or mean (at most 0)
     repeats : str | int, default "latest"
-        what counts where an object reports a stream again: the latest, largest, smallest or mean valid report; or a
-        promise that it does so never, at most once a window, or m times a window, summed (latest, largest,
-        smallest, mean, never, per-window, or a number)
+        which of an object's valid reports in a stream counts: the latest, largest, smallest or mean; or a promise
+        that it reports never again, at most once per window, or m times per window, summed (latest, largest, smallest,
+        mean, never, per-window, or a number)
 
     Complexity
     ----------

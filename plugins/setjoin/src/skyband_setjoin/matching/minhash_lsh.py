@@ -38,8 +38,8 @@ class MinHashLsh(WindowMatcher):
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     similarity : str | function, default "jaccard"
-        how alike two sets are (one of jaccard, cosine, dice, overlap, hamming, containment, or a well-behaved
-        function of (overlap, size, size))
+        the measure of similarity of two sets (one of jaccard, cosine, dice, overlap, hamming, containment, or a
+        well-behaved function of (overlap, size, size))
     matches : str | int, default "all"
         how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
         whole number of at least 1)

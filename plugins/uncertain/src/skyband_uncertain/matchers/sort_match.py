@@ -23,9 +23,9 @@ class SortMatcher(HoldingMatcher):
     Parameters
     ----------
     epsilon : float
-        two samples match when they differ by at most this much, in their unit (at least 0)
+        two samples match if they differ by at most this much (at least 0)
     beta : float, default None
-        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+        drop matches below this probability; none: keep all (at least 0 and below 1)
 
     Complexity
     ----------

@@ -19,11 +19,11 @@ class RefinedNormalWindow(MomentsWindow):
     Parameters
     ----------
     size : int
-        existing tuples the window must hold (at least 1)
+        number of existing tuples that the window must hold (at least 1)
     alpha : float
         probability with which it must hold them (above 0 and at most 1)
     beta : float, default None
-        matches below this probability are not wanted; none: all are (at least 0 and below 1)
+        drop matches below this probability; none: keep all (at least 0 and below 1)
 
     Complexity
     ----------
