@@ -116,7 +116,7 @@ def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
 
 def test_a_place_beside_the_query_is_told_where_it_belongs(run):
     refused = run('[late_rows]\nformat = "json"\npath = "late"', command="check")
-    assert "late_rows: belongs into [query]: as a table, [query.late_rows]" in refused.output
+    assert "late_rows: belongs in [query]: as a table, [query.late_rows]" in refused.output
 
 
 def test_a_place_within_the_checkpoint_is_refused(run):

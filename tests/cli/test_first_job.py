@@ -247,7 +247,7 @@ def test_data_in_the_place_of_a_job(folder):
     (folder.home / "log.csv").write_text(csv_text())
     told = folder.call("run", folder.home / "log.csv", "--engine", "local")
     assert told.exit_code == 1
-    assert "is data and no job: `skyband check" in told.output
+    assert "is data, not a job: `skyband check" in told.output
 
 
 def test_a_guest_that_fails_is_named_and_the_others_answer(folder, monkeypatch):

@@ -364,7 +364,7 @@ def test_what_no_file_system_takes_is_no_path(folder, key, path):
 def test_a_file_without_an_end_is_no_job(folder):
     ran = folder.call("check", "/dev/zero")
     assert ran.exit_code == 1
-    assert "/dev/zero: is no job: it is larger than 10,000,000 bytes" in ran.output
+    assert "/dev/zero: is not a job: it is larger than 10,000,000 bytes" in ran.output
 
 
 DIGITS = "1" * 5000
@@ -398,9 +398,9 @@ def test_a_key_of_the_job_in_one_of_its_tables_is_told_where_it_stands(folder):
     ran = folder.call(
         "check", folder.job, "--set", "query.shards=4", "--set", "query.checkpoint=c", "--set", "sink.name=a"
     )
-    assert "query.shards: stands outside of the tables, above the first of them: shards = …" in ran.output
-    assert "query.checkpoint: belongs into [sink]" in ran.output
-    assert "sink.name: stands outside of the tables" in ran.output
+    assert "query.shards: belongs outside the tables, above the first one: shards = …" in ran.output
+    assert "query.checkpoint: belongs in [sink]" in ran.output
+    assert "sink.name: belongs outside the tables" in ran.output
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def test_a_sink_in_or_around_the_source_is_refused(folder, path, said, mode, eng
     (line,) = checked.stdout.splitlines()
     assert line.startswith("--set: sink.path: '")
     assert said in line
-    assert line.endswith("choose a folder of its own")
+    assert line.endswith("choose another folder")
     ran = folder.run(f"sink.mode={mode}", f"sink.path={path}", engine=engine)
     assert (ran.exit_code, ran.stderr.strip()) == (1, line)
     assert contents(folder.home) == before

@@ -192,7 +192,7 @@ def test_columns_alike_but_for_case_are_refused(folder):
         path.unlink()
     pq.write_table(table.append_column("At", table["client"]), folder.home / "requests" / "0.parquet")
     for engine in ("local", "spark"):
-        with pytest.raises(JobError, match="'At' and 'at' are alike but for case"):
+        with pytest.raises(JobError, match="'At' and 'at' differ only in case"):
             read_job(folder.job, ["query.by=At"], engine)
     assert read_job(folder.job, ["query.by=At", "sink.format=console"], "local")
     assert read_job(folder.job, ["query.by=At", "spark.spark.sql.caseSensitive=true"], "spark")

@@ -251,4 +251,4 @@ def test_a_batch_format_is_refused_for_a_stream_on_spark(registered, call, monke
     registered(("acme", "third_party.tiny_format:LogFormat"))
     formats._loaded.cache_clear()
     checked = call("check", *stream, engine="spark")
-    assert "sink.format: format acme-log of acme takes the answers of a batch only" in checked.stdout
+    assert "sink.format: format acme-log of acme can only write a batch's answers" in checked.stdout

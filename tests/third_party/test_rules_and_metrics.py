@@ -98,7 +98,7 @@ BROKEN = HOOKS.replace("    return []", "    return [1]").replace(
 
 def test_a_rule_that_fails_is_a_problem_and_metrics_that_nobody_takes_are_none(acme):
     told = acme(BROKEN, "check", "daily.toml", "--engine", "local")
-    said = "the rules of acme-policy failed: TypeError: a rule must give skyband.errors.Problem (got 1); upgrade"
+    said = "the rules of acme-policy failed: TypeError: a rule must return skyband.errors.Problem (got 1); upgrade"
     assert told.returncode == 1 and said in told.stdout
     quiet = BROKEN.replace("return [1]", "return []")
     ran = acme(quiet, "run", "daily.toml", "--engine", "local")

@@ -48,7 +48,7 @@ def test_every_name_that_is_not_set_is_told_at_once():
     with pytest.raises(ConfigError) as told:
         expand({"source": {"options": {"key": "${UNSET}"}}, "name": "${MISSING_TOO} ${UNSET:-x}"})
     assert [problem.field for problem in told.value.problems] == ["source.options.key", "name"]
-    assert "the environment variable UNSET is not set: set it, or write a default, ${UNSET:-…}" in str(told.value)
+    assert "the environment variable UNSET is not set: set it, or give it a default, ${UNSET:-…}" in str(told.value)
 
 
 @pytest.mark.parametrize("table", ["options", "catalog", "spark"])

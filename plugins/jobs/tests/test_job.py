@@ -84,7 +84,7 @@ def test_every_problem_is_said_at_once(job):
     """)
     assert problems(path) == [
         "nam: unknown; did you mean 'name'?",
-        "source.checkpoint: belongs into [sink]",
+        "source.checkpoint: belongs in [sink]",
         "source.format: unknown format 'parqet'; did you mean 'parquet'?",
         "query.itm: unknown; did you mean 'item'?",
         "query.windows[0]: must be longer than 0 (got 0 minutes)",
@@ -118,7 +118,7 @@ def test_every_problem_is_said_at_once(job):
         ("sink.mode=overwrte", "sink.mode: must be one of append, errorifexists, ignore, overwrite"),
         ("sink.trigger=available-now", "sink.trigger: is for streams: set source.stream = true, or drop it"),
         ("sink.checkpoint=x", "sink.checkpoint: is for streams: set source.stream = true, or drop it"),
-        ("sink.stream=true", "sink.stream: belongs into [source]"),
+        ("sink.stream=true", "sink.stream: belongs in [source]"),
         ("source.finish=true", "source.finish: is for streams: set source.stream = true, or drop it"),
         ("source.idle_after=1 minute", "source.idle_after: is for streams: set source.stream = true, or drop it"),
         ("source.idle_after=5 rows", "source.idle_after: must be a length of time above 0"),
@@ -128,7 +128,7 @@ def test_every_problem_is_said_at_once(job):
         ("shards=x", "shards: must be a whole number, at least 1 (got 'x')"),
         ("shards=true", "shards: must be a whole number, at least 1 (got true)"),
         ("name=3", "name: must be text (got 3)"),
-        ("path=x", "path: belongs into a table such as [source]"),
+        ("path=x", "path: belongs in a table such as [source]"),
         ("sinks.path=x", "sinks: unknown; did you mean 'sink'?"),
         ('query.item=["size", "size"]', "query.item: names a column twice"),
         ('query.time=["a", "b"]', "query.time: must be a column name (got ['a', 'b'])"),
@@ -198,10 +198,10 @@ def test_row_windows_on_several_shards_are_refused_by_the_check(job):
         (["sink.checkpoint=c", "sink.trigger=now"], "sink.trigger: must be \"available-now\" or a duration"),
         (["sink.checkpoint=c", "sink.trigger=0 seconds"], "sink.trigger: must be a length of time above 0"),
         (["sink.checkpoint=c", "sink.trigger=5 rows"], "sink.trigger: must be a length of time above 0"),
-        (["sink.checkpoint=c", "source.finish=true"], 'source.finish: is for streams that end: set sink.trigger = '),
+        (["sink.checkpoint=c", "source.finish=true"], 'source.finish: is only for streams that end: set sink.trigger = '),
         (
             ["sink.checkpoint=c", "source.idle_after=5 seconds", "sink.trigger=available-now"],
-            'source.idle_after: is for streams that go on, and sink.trigger is "available-now": use source.finish',
+            'source.idle_after: is only for streams that never end, but sink.trigger is "available-now": use source.finish',
         ),
     ],
 )  # fmt: skip
@@ -287,7 +287,7 @@ def test_text_columns_are_told_where_their_types_are_given(job):
     found = problems(path, changes)
     assert found == [
         "query.time: column 'ts' must be a timestamp or a date (it is string); "
-        "say the columns' types with source.schema"
+        "set the columns' types with source.schema"
     ]
     assert read_job(path, [*changes, "source.schema=ts TIMESTAMP, client STRING"]).schema.names == ["ts", "client"]
 
@@ -393,7 +393,7 @@ def test_set_takes_keys_out(job):
     assert read_job(path, ["shards=2", "-shards"]).shards is None
     assert problems(path, ["-query.item"])[0].startswith("--set: query.item: is required")
     (unknown,) = problems(path, ["-query.itm"])
-    assert unknown == "--set: query.itm: is not in the job, and cannot be taken out; did you mean 'item'?"
+    assert unknown == "--set: query.itm: is not in the job, so it cannot be removed; did you mean 'item'?"
     assert "must be KEY=VALUE" in problems(path, ["-query..delay"])[0]
 
 

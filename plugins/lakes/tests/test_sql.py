@@ -59,9 +59,9 @@ def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
-        (["sink.format=parquet", "sink.path=out"], "sink.format: parquet adds rows and removes none, so that it cannot "
+        (["sink.format=parquet", "sink.path=out"], "sink.format: parquet only adds rows, so it cannot "
          "hold the newest answers: write to delta, iceberg, "),
-        (["sink.format=console"], "sink.format: console adds rows and removes none"),
+        (["sink.format=console"], "sink.format: console only adds rows"),
         (["sink.url=sqlite://"], "sink.url: a database in memory ends with the run: name a file"),
         (["sink.url=nonsense"], "sink.url: must be written as SQLAlchemy has it"),
         (["sink.url=frobnicate://x/y"], "sink.url: SQLAlchemy does not know 'frobnicate'"),
@@ -105,7 +105,7 @@ def test_a_job_reads_the_table_that_another_wrote(call, tmp_path):
         (["source.table=bord"], "source.table: there is no table 'bord' in the database sqlite:///"),
         (["source.url=sqlite:///none.db"], "source.table: there is no table 'board' in the database sqlite:///"),
         (['source.schema="at TIMESTAMP"'], "source.schema: a table in sql says its columns itself"),
-        (["source.format=json"], "source.url: is of formats of databases: drop it (got format 'json')"),
+        (["source.format=json"], "source.url: is only for databases: drop it (got format 'json')"),
     ],
 )
 def test_what_a_source_says_wrongly_is_told_before_it_is_read(call, tmp_path, sets, told):

@@ -261,7 +261,7 @@ IN_THE_WAY = {
     "file/below/it": "'{0}/file/below/it' lies below '{0}/file', which is a file",
     "/dev/null": "'/dev/null' is a device",
     "/dev/null/x": "'/dev/null/x' lies below '/dev/null', which is a device",
-    "link": "'{0}/link' is a link that leads nowhere",
+    "link": "'{0}/link' is a broken link",
     "answers": None,
     "new/answers": None,
 }

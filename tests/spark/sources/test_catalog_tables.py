@@ -106,8 +106,8 @@ def test_a_table_keeps_the_order_of_its_columns(session, shop):
         (["source.table=sho.requests"], "nor a schema 'sho' with tables in it"),
         (["sink.table=shop.other"], "'shop.other' has other columns (at missing"),
         (["sink.table=shop.requests"], "is the source: choose another table"),
-        (["sink.path=x"], "sink.path: is the catalogue's to say: drop it"),
-        (["source.catalog={uri='x'}"], "source.catalog: is said by Spark's settings"),
+        (["sink.path=x"], "sink.path: is set by the catalogue: drop it"),
+        (["source.catalog={uri='x'}"], "source.catalog: belongs in Spark's settings"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_written(session, shop, sets, message):

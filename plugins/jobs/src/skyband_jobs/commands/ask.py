@@ -1,4 +1,4 @@
-"""skyband ask: any window, from a table of states, without Java."""
+"""skyband ask: answers any window from a table of states, without Java."""
 
 import json
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ import click
 from skyband.config.parameters import Parameter
 
 _DIGITS_END = 1e6
-"""From here on the whole part has more than six digits."""
+"""From here on the integer part has more than six digits."""
 
 _MEANT = dict.fromkeys(("--k", "--top", "--limit", "--first", "--number", "--count", "-n"), "-k")
-"""What others call an option of one letter, which no likeness of spelling leads to."""
+"""What people type for an option of one letter, which a similar spelling would not suggest."""
 
 
 class AskCommand(click.Command):
-    """With an option for each parameter of the questions that the states of the installed backends answer."""
+    """A command with one option for each parameter of the questions that installed backends' states answer."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
@@ -45,7 +45,7 @@ class AskCommand(click.Command):
             raise
 
     def invoke(self, ctx: click.Context) -> Any:
-        """The questions' parameters are together in `values`."""
+        """Gather the questions' parameters in `values`."""
         names = [option.name for option in self.of_questions if option.name in ctx.params]
         values = {name: ctx.params.pop(name) for name in names if name is not None}
         ctx.params["values"] = {name: value for name, value in values.items() if value not in (None, (), False)}
@@ -54,7 +54,7 @@ class AskCommand(click.Command):
 
 @lru_cache(maxsize=1)
 def _options(_: Any) -> list[click.Option]:
-    """The same options of the same registry, as click looks for them again."""
+    """The same options for the same registry, because click looks for the same objects again."""
     from skyband.states.functions import questions
 
     options: dict[str, click.Option] = {}
@@ -67,7 +67,7 @@ def _options(_: Any) -> list[click.Option]:
 
 
 def _option(question: str, parameter: Parameter, several: bool) -> click.Option:
-    """An option; what it takes is checked by the question."""
+    """One option; the question itself checks the value."""
     kinds: dict[str, Any] = {"int": click.INT, "float": click.FLOAT, "range": click.FLOAT, "list": _NumberOrText()}
     ends = parameter.type == "range"
     dashes = "-" if len(parameter.name) == 1 else "--"
@@ -95,16 +95,18 @@ class _NumberOrText(click.ParamType):  # type: ignore[type-arg]  # generic in so
 @click.argument("states", type=click.Path(exists=True))
 @click.option(
     "--last", "lasts", metavar="DURATION", multiple=True,
-    help='Length of a window that ends at the moment asked, such as "37 minutes"; several times for several. '
-    "[default: all that the states cover]",
+    help='Length of a window that ends at the moment asked for, such as "37 minutes"; may be given several times. '
+    "[default: everything that the states cover]",
 )  # fmt: skip
-@click.option("--at", metavar="MOMENT", help="The moment asked, such as 2026-11-22T10:30. [default: the newest]")
 @click.option(
-    "--by", metavar="COLUMN", multiple=True, help="Unite the states of each value; may be given several times."
+    "--at", metavar="MOMENT", help="The moment to answer for, such as 2026-11-22T10:30. [default: the newest]"
 )
-@click.option("--union", "united", is_flag=True, help="Add the union of all, or answer that alone without --by.")
-@click.option("--question", help="What to ask of states that answer several. [default: the first with these options]")
-@click.option("--column", default="state", show_default=True, help="The column of states.")
+@click.option(
+    "--by", metavar="COLUMN", multiple=True, help="Merge the states of each value; may be given several times."
+)
+@click.option("--union", "united", is_flag=True, help="Add the union of all groups; without --by, answer only it.")
+@click.option("--question", help="One of the questions that the states answer. [default: the first with these options]")
+@click.option("--column", default="state", show_default=True, help="The column that holds the states.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
     states: str,
@@ -119,9 +121,9 @@ def command(
 ) -> None:
     """Answer windows from STATES, the Parquet files that a query with `emit = "state"` wrote: a folder or a file.
 
-    Each group is answered at one moment. With --by the groups of equal values are united, with --union all of them: the
-    distinct items of all, each counted once, or the objects with the largest totals of all. The other options are those
-    of what the states answer.
+    Each group is answered at one moment. --by merges the groups with equal values, --union all groups: distinct items
+    are counted once over all of them, largest totals are taken over all of them. The other options depend on what the
+    states answer.
     """
     from skyband import text_tables
 
@@ -142,7 +144,7 @@ def command(
 
 
 def _cell(name: str, value: Any) -> Any:
-    """A float in six digits, or as many as its whole part has; shares in four places."""
+    """A float with six digits, or more if its integer part needs them; shares with four decimals."""
     if not isinstance(value, float):
         return value
     if name == "share":

@@ -1,4 +1,4 @@
-"""skyband check: everything wrong with a job, without running it."""
+"""skyband check: reports everything wrong with a job, without running it."""
 
 from typing import TYPE_CHECKING
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from skyband_jobs.job.checked_job import CheckedJob
 
 _ROWS = 100_000
-"""Of the source, that are looked at."""
+"""Rows of the source that are looked at."""
 
 
-@click.command(short_help="Check a job, or propose one for data without any.")
+@click.command(short_help="Check a job, or propose one for data.")
 @job_options
 @click.argument("job", type=click.Path(exists=True))
 def command(job: str, sets: tuple[str, ...], engine: str) -> None:
     """Check a job without running it, and report every problem at once.
 
-    The columns are checked too where the source is on this machine, whether `where` and `select` have a value for each
-    of its first rows, and whether the first 100,000 keep what the query promises of them, such as repeats = "never". A
-    query that is kept for others to come, as by `longest` and `most`, says how many rows and bytes that will take; of a
-    window "ever" what it takes after the first rows. Starts neither Spark nor Java.
+    If the source is on this machine, the check also covers its columns, whether `where` and `select` have a value for
+    each of its first rows, and whether the first 100,000 rows keep what the query promises, such as repeats = "never".
+    For a query that keeps rows in reserve, as with `longest` and `most`, it estimates the rows and bytes kept; for a
+    window "ever", the size after the first rows. Neither Spark nor Java is started.
 
-    Of a file or folder of data instead of a job it prints a job to begin with: its columns, how it is read, and a query
-    that fits; on stderr, what was seen and what was guessed. `skyband check requests.csv > job.toml` writes it down.
+    Given a file or folder of data, it prints a first job: the columns, how to read them, and a query that fits; on
+    stderr, what was observed and what was guessed. `skyband check requests.csv > job.toml` saves the job.
     """
     from skyband.cli import streams
     from skyband.cli.commands import Failure
@@ -49,14 +49,14 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         click.echo(visible(proposed.text, keep="\n\t"), nl=False)
         for note in proposed.notes:
             click.echo(visible(f"{job}: {note}"), err=True)
-        click.echo(f"{job}: data, and above a job to begin with: skyband check {job} > job.toml", err=True)
+        click.echo(f"{job}: is data; a first job for it is above: skyband check {job} > job.toml", err=True)
         return
     try:
         checked = read_job(job, sets, engine)
     except JobError as error:
         click.echo(visible(str(error), keep="\n\t"))
         raise click.exceptions.Exit(Failure.exit_code) from error
-    columns = "its columns fit" if checked.schema is not None else "its columns will be looked at when it runs"
+    columns = "its columns fit" if checked.schema is not None else "its columns will be checked when it runs"
     for text in [*_broken_promises(checked), *endless_without_ahead(checked)]:
         click.echo(f"{job}: warning: {text}", err=True)
     try:
@@ -71,9 +71,9 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
 
 
 def _broken_promises(job: "CheckedJob") -> "Iterator[str]":
-    """A sentence for each promise that the first 100,000 rows break, where the files are on this machine.
+    """One sentence for each promise that the first 100,000 rows break, if the files are on this machine.
 
-    They are taken in the order of their times. Raises InputError where a row cannot be read.
+    The rows are taken in the order of their times. Raises InputError where a row cannot be read.
     """
     from skyband_jobs.running.bad_rows import unread
 

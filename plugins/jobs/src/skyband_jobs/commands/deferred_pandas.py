@@ -1,4 +1,4 @@
-"""Keeps Arrow from importing pandas: its first array would, which takes a quarter of a second of each job."""
+"""Keeps Arrow from importing pandas with its first array, which would cost each job a quarter of a second."""
 
 import sys
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ _PANDAS = "pandas"
 
 
 def defer_pandas() -> None:
-    """Let Arrow take pandas as not installed until something else imports it, such as a plugin.
+    """Make Arrow treat pandas as not installed until something else imports it, such as a plugin.
 
-    Arrow looks for pandas once, to recognize its objects. Call this before the first array. It changes nothing where
-    pandas was imported before.
+    Arrow looks for pandas once, to recognize its objects, so call this before the first array. It does nothing if
+    pandas is already imported.
     """
     if _PANDAS in sys.modules:
         return
@@ -26,7 +26,7 @@ def defer_pandas() -> None:
 
 
 class _PandasFinder(MetaPathFinder):
-    """Hides pandas, and later finds it as Python does and lets Arrow know that it is there."""
+    """Hides pandas; once shown, finds it as Python does and notifies Arrow."""
 
     is_hidden = True
 
@@ -46,7 +46,7 @@ class _PandasFinder(MetaPathFinder):
                 import pyarrow as pa
 
                 run(module)
-                pa.array([]).to_pandas()  # which needs pandas, and so looks for it again
+                pa.array([]).to_pandas()  # needs pandas, and so looks for it again
 
             spec.loader.exec_module = run_and_notify_arrow  # type: ignore[method-assign]
         return spec

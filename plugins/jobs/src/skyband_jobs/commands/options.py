@@ -10,25 +10,25 @@ DEFAULT_ENGINE = "spark"
 
 
 def job_argument(command: Callable[..., Any]) -> Any:
-    """The job file, changes to it, and the engine that runs it."""
+    """Add the arguments of a command: the job file, changes to it, and the engine that runs it."""
     return click.argument("job", type=click.Path(exists=True, dir_okay=False))(job_options(command))
 
 
 def job_options(command: Callable[..., Any]) -> Any:
-    """Changes to a job, and the engine that runs it."""
+    """Add the options of a command: changes to a job, and the engine that runs it."""
     command = click.option(
         "--engine", type=ENGINE, default=DEFAULT_ENGINE, show_default=True,
         help="What runs the job; local needs no Java.",
     )(command)  # fmt: skip
     return click.option(
         "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
-        help="Change a key of the job, such as backends.sketch=se-fm, or with -KEY take it out; may be given several "
+        help="Change a key of the job, such as backends.sketch=se-fm, or remove it with -KEY; may be given several "
         "times.",
     )(command)  # fmt: skip
 
 
 def settings(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """`--set` as it was written, each KEY=VALUE or -KEY."""
+    """The values of `--set` as written, each KEY=VALUE or -KEY."""
     from skyband_jobs.job.job_file import removes
 
     for value in values:

@@ -1,4 +1,4 @@
-"""skyband run: a job, from its source to its sink."""
+"""skyband run: runs a job, from its source to its sink."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -10,7 +10,7 @@ from skyband_jobs.commands.options import job_argument
 
 
 def _set_log(ctx: click.Context, _: click.Parameter, value: str) -> str:
-    ctx.meta[AS_JSON] = value == "json"  # shared with the contexts above, where errors are told
+    ctx.meta[AS_JSON] = value == "json"  # shared with the contexts above, where errors are reported
     return value
 
 
@@ -18,17 +18,17 @@ def _set_log(ctx: click.Context, _: click.Parameter, value: str) -> str:
 @job_argument
 @click.option(
     "--from", "savepoint", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Begin a stream that has no checkpoint yet from a savepoint.",
+    help="Start a stream that has no checkpoint yet from a savepoint.",
 )  # fmt: skip
 @click.option(
     "--log", type=click.Choice(["text", "json"]), default="text", show_default=True, callback=_set_log,
-    help="json: what is said on stderr as JSON, an object a line, for programs that collect logs.",
+    help="json writes stderr as one JSON object a line, for programs that collect logs.",
 )  # fmt: skip
 def command(job: str, sets: tuple[str, ...], engine: str, savepoint: Path | None, log: str) -> None:
     """Run a job, with its progress on stderr and a summary at the end.
 
-    Ctrl-C stops a stream cleanly (exit status 130); run it again and it goes on from its checkpoint, with --from or
-    without.
+    Ctrl-C stops a stream cleanly (exit status 130). Run it again, with or without --from, and it resumes from its
+    checkpoint.
     """
     from skyband.cli.commands import INTERRUPTED
     from skyband.cli.json_lines import logging_as_json

@@ -1,1 +1,1 @@
-"""A job file: its model, read, checked, and its source opened."""
+"""The job file: its model, reading it, checking it, and opening its source."""

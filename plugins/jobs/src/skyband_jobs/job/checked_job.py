@@ -1,6 +1,6 @@
-"""A job that was checked for an engine, with all that this took: its source open, its SQL parsed, its backends bound.
+"""A job that was checked for an engine, with its source open, its SQL parsed and its backends bound.
 
-`skyband check`, a run on any engine and savepoints go on from this one value, so that each is done once.
+`skyband check`, runs on any engine and savepoints all start from this one value, so that each step is done once.
 """
 
 from collections.abc import Mapping
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 @frozen
 class CheckedJob(Job):
-    """A job with which nothing is wrong, as far as can be seen before its rows are read."""
+    """A job in which no problem can be found before its rows are read."""
 
     path: Path
-    """The file it was read from, as it was named."""
+    """The job file, as the user named it."""
     sets: tuple[str, ...]
-    """What `--set` changed in it."""
+    """The changes made by `--set`."""
     open_source: OpenSource
     bindings: Mapping[str, Binding]
-    """For each role of the query, the backend that `backends` or the role's default name."""
+    """The backend of each role of the query, chosen by `backends` or the role's default."""
 
     @property
     def schema(self) -> "pa.Schema | None":
-        """Of the source, after `where` and `select`; None where only Spark can tell."""
+        """The source's columns after `where` and `select`; None where only Spark knows them."""
         return self.open_source.schema
 
     @property
     def rows(self) -> Files | Table | None:
-        """The source, open; None where only Spark reads it."""
+        """The open source; None where only Spark reads it."""
         return self.open_source.rows
 
     def begin_here(self) -> "LocalRun":
-        """Its query, about to run in this process over the columns of `rows` that it reads."""
+        """Begin its query in this process, over the columns of `rows` that the query reads."""
         from skyband.engines.local import LocalRun
         from skyband.engines.reference import LocalEngine
 
@@ -53,10 +53,10 @@ class CheckedJob(Job):
         return begun
 
     def begin_on(self, engine: "InProcessEngine") -> "Run":
-        """The same on another engine of this process."""
+        """Begin its query on another engine of this process."""
         import pyarrow as pa
         from skyband.columns.arrow_normalization import usual_schema
 
-        assert self.schema is not None, "of a source that only Spark reads"
+        assert self.schema is not None, "only Spark reads this source"
         schema = usual_schema(pa.schema([self.schema.field(name) for name in self.query.columns]))
         return engine.begin(self.query, self.bindings, schema)

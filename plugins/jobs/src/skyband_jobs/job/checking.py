@@ -1,4 +1,4 @@
-"""What can be wrong with a job beyond each key for itself: keys that need one another, and the source's columns."""
+"""Checks of a job that go beyond single keys: keys that depend on each other, and the source's columns."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,12 +21,12 @@ from skyband_jobs.job.table_location import in_process, keys_of, location_proble
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_HEADER = "; where its first line names the columns, set source.options = { header = true }"
+_HEADER = "; if its first line names the columns, set source.options = { header = true }"
 
 
 @frozen
 class Findings:
-    """What the check of a job found, and made."""
+    """The problems of a job, and what was built while checking it."""
 
     source: OpenSource
     bindings: Mapping[str, Binding]
@@ -44,10 +44,10 @@ def check_job(
     job_file: Path | None = None,
     case_sensitive: bool = False,
 ) -> Findings:
-    """Every problem, and what was made on the way to them. What could not be built is None.
+    """Find every problem, and return it with what was built on the way. What could not be built is None.
 
-    zone: that of the session, in which Spark reads times that are written without one. job_file: where the job was
-    read, which its answers must not be put around. case_sensitive: whether the session tells `At` from `at`.
+    zone: the session's time zone, in which Spark reads times written without one. job_file: where the job was read;
+    its answers must not be written around it. case_sensitive: whether the session distinguishes `At` from `at`.
     """
     problems: list[Problem] = []
     opened, bindings = OpenSource(), dict[str, Binding]()
@@ -83,7 +83,7 @@ def _states_in_text(query: Any, sink: Sink) -> list[Problem]:
 
 
 def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
-    """Columns of answers that CSV cannot hold."""
+    """The answers' columns that CSV cannot hold."""
     if sink.format != "csv":
         return []
     from skyband_jobs.files.text_files import unwritable_in_csv
@@ -92,7 +92,7 @@ def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
 
 
 def open_checked(source: Source, engine: JobEngine, zone: str | None) -> tuple[OpenSource, list[Problem]]:
-    """A source, opened where its keys are right; and what is wrong with it."""
+    """Open a source whose keys are right; returns it with its problems."""
     problems = _source(source, engine, zone)
     try:
         shape = parse_sql(source, engine.knows_all_sql)
@@ -112,22 +112,22 @@ def _source(source: Source, engine: JobEngine, zone: str | None) -> list[Problem
 
 
 def _ends(source: Source, sink: Sink | None) -> list[Problem]:
-    """How a stream's last windows are to be answered: by its end, or by the clock."""
+    """Problems with how a stream's last windows are answered: by its end, or by the clock."""
     trigger = None if sink is None else sink.trigger
     if not source.stream:
         return _for_streams(source, sink)
     problems = []
     if source.finish and trigger != AVAILABLE_NOW:
-        message = f'is for streams that end: set sink.trigger = "{AVAILABLE_NOW}", or use source.idle_after'
+        message = f'is only for streams that end: set sink.trigger = "{AVAILABLE_NOW}", or use source.idle_after'
         problems.append(Problem("source.finish", message))
     if source.idle_after is not None and trigger == AVAILABLE_NOW:
-        message = f'is for streams that go on, and sink.trigger is "{AVAILABLE_NOW}": use source.finish = true'
+        message = f'is only for streams that never end, but sink.trigger is "{AVAILABLE_NOW}": use source.finish = true'
         problems.append(Problem("source.idle_after", message))
     return problems
 
 
 def _for_streams(source: Source, sink: Sink | None) -> list[Problem]:
-    """The keys that only a stream has, told together: one remedy is for all."""
+    """Problems with keys that only streams have, reported together because they share one remedy."""
     keys = [f"sink.{name}" for name in ("checkpoint", "trigger") if getattr(sink, name, None) is not None]
     keys += [f"source.{name}" for name in ("finish", "idle_after") if getattr(source, name)]
     if not keys:
@@ -138,7 +138,7 @@ def _for_streams(source: Source, sink: Sink | None) -> list[Problem]:
 
 
 def _sink(sink: Sink, engine: JobEngine, stream: bool | None) -> list[Problem]:
-    """stream: None where the source could not be built, so that the sink is not blamed for its fault."""
+    """Problems of the sink. stream: None where the source could not be built, so that the sink is not blamed."""
     problems = []
     if sink.of_files and sink.path is None:
         problems.append(Problem("sink.path", f"is required for {sink.format}: the folder for the answers"))
@@ -152,16 +152,16 @@ def _sink(sink: Sink, engine: JobEngine, stream: bool | None) -> list[Problem]:
 
 
 def _unstreamed(sink: Sink, engine: JobEngine) -> list[Problem]:
-    """A format whose sink cannot tell a micro-batch that is given again, on an engine that may give one."""
+    """Refuses a format whose sink cannot recognize a repeated micro-batch, on an engine that may repeat one."""
     bound = in_process(sink)
     if bound is None or not engine.resumes or "streams" in bound.info.can or isinstance(sink, KeyedSink):
         return []
-    message = f"{bound.name} takes the answers of a batch only: set source.stream = false, or write to another format"
+    message = f"{bound.name} can only write a batch's answers: set source.stream = false, or write to another format"
     return [Problem("sink.format", message)]
 
 
 def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
-    """Where the table that the answers go to is there already, and has other columns."""
+    """Problems where the table for the answers already exists and has other columns."""
     bound = in_process(sink)
     if bound is None or bound.check(keys_of(sink), on_spark=False):
         return []
@@ -178,7 +178,7 @@ def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
 def _bound(
     query: Any, opened: OpenSource, backends: Mapping[str, Any], source: Source | None
 ) -> tuple[dict[str, Binding], list[Problem]]:
-    """The backends of a query, and what it cannot answer with them, or over the source."""
+    """Bind the backends of a query; returns them with what the query cannot answer over the source."""
     from skyband.operator.bind_backends import bind
 
     try:
@@ -205,32 +205,32 @@ def _missing_columns(query: type, table: Mapping[str, Any], schema: "pa.Schema")
 
 
 def _with_hints(problems: Sequence[Problem], source: Source | None, schema: "pa.Schema | None") -> list[Problem]:
-    """The problems with what is to be done, once where one remedy is for all."""
+    """Add remedies to problems; one that several share is given once."""
     unnamed = [problem for problem in problems if _lacks_header(problem, source, schema)]
     return [_with_hint(problem, source, problem in unnamed) for problem in problems if problem not in unnamed[1:]]
 
 
 def _lacks_header(problem: Problem, source: Source | None, schema: "pa.Schema | None") -> bool:
-    """Whether a column is missing from a CSV whose columns are numbered, as no line of it was said to name them."""
+    """Whether a column is missing from a CSV file whose columns are numbered because it has no header option."""
     numbered = schema is not None and "_c0" in schema.names
     return problem.code == NO_COLUMN and source is not None and source.format == "csv" and numbered
 
 
 def _with_hint(problem: Problem, source: Source | None, unnamed: bool) -> Problem:
-    """Columns of text files have no types of their own, and in CSV no names: say where to give them."""
+    """Columns of text files have no types, and in CSV no names: say which key gives them."""
     if unnamed:
         return evolve(problem, message=f"{problem.message}{_HEADER}")
     untyped = source is not None and source.format in ("csv", "json") and source.schema is None
     if untyped and problem.code == TEXT_COLUMN:
         message = problem.message.removesuffix("; cast it first")
-        return evolve(problem, message=f"{message}; say the columns' types with source.schema")
+        return evolve(problem, message=f"{message}; set the columns' types with source.schema")
     return problem
 
 
 def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]) -> list[Problem]:
-    """What else is wrong where the query could not be made: columns that are not there, and backends.
+    """Further problems where the query could not be made: missing columns, and backends.
 
-    What the query would have given its backends is not missed.
+    Parameters that the query would have passed to its backends are not reported as missing.
     """
     from skyband.queries import load_query
     from skyband.registry import choose
@@ -238,7 +238,7 @@ def _unbound(table: Any, schema: "pa.Schema | None", backends: Mapping[str, Any]
     try:
         query = load_query(table["kind"], table.get("distribution"))
     except (ConfigError, PluginError, KeyError, TypeError):
-        return []  # told as the query's own problem
+        return []  # reported as the query's own problem
     problems = [] if schema is None else _missing_columns(query, table, schema)
     try:
         bindings = choose(query.roles, backends)

@@ -1,4 +1,4 @@
-"""Columns of answers that Spark would take for one: it passes over case, and cannot read a file of both."""
+"""Columns of answers whose names differ only in case: Spark ignores case, and cannot read a file with both."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,25 +10,23 @@ _SETTING = "spark.sql.caseSensitive"
 
 
 def tells_case(settings: Mapping[str, str]) -> bool:
-    """Whether a job's session takes `At` and `at` for two columns."""
+    """Whether a job's session distinguishes the columns `At` and `at`."""
     return settings.get(_SETTING, "false").lower() == "true"
 
 
 def names_alike(sink: Sink, names: Iterable[str]) -> list[Problem]:
-    """What is wrong where two columns of the answers are alike but for case, and are to be kept."""
+    """A problem where two columns of the answers differ only in case and are to be stored."""
     first: dict[str, str] = {}
     for name in names if sink.format != "console" else ():
         other = first.setdefault(name.lower(), name)
         if other != name:
-            message = (
-                f"the answers' columns {other!r} and {name!r} are alike but for case, and Spark could not read them"
-            )
-            return [Problem("query", f"{message}: give the source's another name with source.select (`… AS name`)")]
+            message = f"the answers' columns {other!r} and {name!r} differ only in case, which Spark cannot read"
+            return [Problem("query", f"{message}: rename the source's column with source.select (`… AS name`)")]
     return []
 
 
 def check_names(sink: Sink, names: Iterable[str]) -> None:
-    """Raise ConfigError where `names_alike` has something to say."""
+    """Raise ConfigError where `names_alike` finds a problem."""
     problems = names_alike(sink, names)
     if problems:
         raise ConfigError(*problems)

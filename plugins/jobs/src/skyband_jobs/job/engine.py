@@ -1,4 +1,4 @@
-"""An engine as a job sees it: what it can read and write, and how it runs a job."""
+"""An engine as jobs see it: what it can read and write, and how it runs a job."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -15,49 +15,49 @@ if TYPE_CHECKING:
 
 
 class JobEngine(Engine):
-    """An engine that runs jobs itself. What holds on every engine is checked by `skyband_jobs.job.checking`."""
+    """An engine that runs jobs itself. `skyband_jobs.job.checking` checks what holds on every engine."""
 
     resumes: ClassVar[bool]
-    """Whether a stopped stream goes on from its checkpoint."""
+    """Whether a stopped stream resumes from its checkpoint."""
     in_process: ClassVar[bool]
     """Whether rows are read and answered in this process, whose memory may be limited."""
     shards: ClassVar[bool]
-    """Whether several operators share the work, as `shards` of a job says."""
+    """Whether several operators share the work, as set by a job's `shards`."""
 
     knows_all_sql: ClassVar[bool]
-    """Whether `where` and `select` may be any SQL, and not the part alone that Skyband reads itself."""
+    """Whether `where` and `select` may be any SQL, rather than only the part that Skyband parses itself."""
 
     @abstractmethod
     def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:
-        """What this engine cannot read; `zone` is that of the session."""
+        """Problems with what this engine reads; `zone` is the session's time zone."""
 
     def reader(self, job: "CheckedJob") -> str | None:  # noqa: ARG002
-        """Who reads the job's files, and why, where there is a choice."""
+        """The reader of the job's files and the reason, where there is a choice."""
         return None
 
     @abstractmethod
     def sink_problems(self, sink: "Sink", stream: bool | None) -> list[Problem]:
-        """What this engine cannot write; stream: None where the source could not be built."""
+        """Problems with what this engine writes; stream: None where the source could not be built."""
 
     def query_problems(self, query: Any, tables: Mapping[str, Any]) -> list[Problem]:  # noqa: ARG002
-        """What this engine cannot run of a query, with the job's other tables."""
+        """Problems with running a query on this engine, with the job's other tables."""
         return []
 
     def problems_of_tasks(self, sink: "Sink", rows: str) -> list[Problem]:  # noqa: ARG002
-        """Why its tasks cannot write rows of this name, of which only they know, beside what `sink_problems` says."""
+        """Problems with tasks that write rows of this name themselves, in addition to `sink_problems`."""
         return []
 
     @abstractmethod
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
-        """The files of a sink's folder that overwriting must not touch, and why not."""
+        """The files in a sink's folder that overwriting must not touch, and the reason."""
 
     def check_belong(self, checkpoint: Path, folder: Path) -> None:
-        """Raise ConfigError where a stream that went on from this checkpoint would lose or hide answers in a folder."""
+        """Raise ConfigError if a stream that resumed from this checkpoint would lose or hide answers in a folder."""
 
     @abstractmethod
     def run(self, job: "CheckedJob", progress: "Progress", savepoint: Path | None = None) -> "Totals":
-        """Run a job that was checked for this engine; a stream that is new, from a savepoint.
+        """Run a job that was checked for this engine, optionally a new stream from a savepoint.
 
         Raises EngineError where the engine cannot run, ConfigError where the job does not fit its source or sink, and
-        InputError where a row cannot be taken.
+        InputError where a row cannot be read.
         """

@@ -1,5 +1,4 @@
-"""The engine of a job by its name: one that brings its own way to run jobs, or one of this process, for which jobs read
-and write."""
+"""Finds a job's engine by name: one that runs jobs itself, or one of this process, for which jobs read and write."""
 
 from skyband.engines.engine import InProcessEngine
 from skyband.errors import PluginError
@@ -10,12 +9,12 @@ from skyband_jobs.local.engine import LocalJobs
 
 
 def engine_names() -> list[str]:
-    """The installed engines that can be used."""
+    """The installed engines that are usable."""
     return [entry.info.name for entry in installed().engine_listing() if entry.problem is None]
 
 
 def engine_named(name: str) -> JobEngine:
-    """Raises ConfigError for an unknown one, PluginError for one that cannot run jobs."""
+    """Raises ConfigError for an unknown engine, PluginError for one that cannot run jobs."""
     engine = installed().load_engine(name)
     if isinstance(engine, JobEngine):
         return engine

@@ -1,6 +1,6 @@
-"""`${NAME}` in a job: what stands in the environment, so that a password need not stand in a file.
+"""`${NAME}` in a job: replaced by an environment variable, so that a password need not be in the file.
 
-`${NAME:-default}` has a default, `$${NAME}` is the text `${NAME}`. In any text of a job but the names of its keys.
+`${NAME:-default}` has a default, `$${NAME}` is the text `${NAME}`. Works in any text of a job except names of keys.
 """
 
 import os
@@ -13,12 +13,12 @@ from skyband.errors import ConfigError, Problem
 
 _PLACE = re.compile(r"\$(?P<plain>\$)?\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}", re.ASCII)
 _SECRET = ("options", "catalog", "spark", "url")
-"""Tables and keys in which anything may be secret, so that what comes from the environment is shown nowhere. Elsewhere
-it is a path, a column or a number, and shown as if it stood in the file."""
+"""Tables and keys in which anything may be secret: values from the environment are never shown. Elsewhere they are
+paths, columns or numbers, and are shown as if they were in the file."""
 
 
 def expand(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a job with what the environment has. Raises ConfigError with all names that are not set."""
+    """Fill in a job's tables from the environment. Raises ConfigError with all variables that are not set."""
     problems: list[Problem] = []
     expanded = {key: _expanded(value, (key,), problems) for key, value in tables.items()}
     if problems:
@@ -49,7 +49,7 @@ def _missing(text: str) -> Iterator[str]:
 
 
 def _unset(name: str) -> str:
-    return f"the environment variable {name} is not set: set it, or write a default, ${{{name}:-…}}"
+    return f"the environment variable {name} is not set: set it, or give it a default, ${{{name}:-…}}"
 
 
 def _replacement(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a job, each line with where it was written: in the file, or on the command line."""
+"""The problems of a job, each with where it was written: in the file, or on the command line."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from skyband.errors import NO_TABLE, ConfigError, InputError, Problem, SkybandEr
 
 
 class JobError(ConfigError):
-    """A job that cannot be run. Each line of its text names the file, or `--set` where the fault was typed there."""
+    """A job that cannot be run. Each line names the file, or `--set` where the mistake was typed there."""
 
     names_places: ClassVar[bool] = True
 
@@ -33,13 +33,13 @@ class JobError(ConfigError):
 
 @contextmanager
 def secrets_hidden() -> Iterator[None]:
-    """What Skyband raises, and what that was raised from, holds no secret of a job: a program may show or log it."""
+    """Remove a job's secrets from Skyband's exceptions and their causes: a program may show or log them."""
     try:
         yield
     except SkybandError as error:
         current: BaseException | None = error
         passed: set[int] = set()
-        while current is not None and id(current) not in passed:  # a chain may end in a circle
+        while current is not None and id(current) not in passed:  # a chain may contain a cycle
             passed.add(id(current))
             current.args = tuple(redact(entry) if isinstance(entry, str) else entry for entry in current.args)
             if isinstance(current, ConfigError):

@@ -1,4 +1,4 @@
-"""A job's TOML file and what `--set` puts into it, as tables."""
+"""Reads a job's TOML file, with the changes of `--set`, as tables."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ MOST_BYTES = 10_000_000
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """`KEY=VALUE`, the value in TOML, or as plain text where it is not. Raises JobError."""
+    """Parse `KEY=VALUE`, the value in TOML, or as plain text where it is not. Raises JobError."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -31,7 +31,7 @@ def assignment(text: str) -> tuple[str, Any]:
         return key.strip(), tomllib.loads(f"value = {value}")["value"]
     except (tomllib.TOMLDecodeError, RecursionError):
         return key.strip(), value.strip()
-    except ValueError as error:  # Python reads no longer ones
+    except ValueError as error:  # Python refuses longer numbers
         raise JobError("--set", Problem(key.strip(), _TOO_MANY_DIGITS)) from error
 
 
@@ -40,26 +40,25 @@ REMOVED = object()
 
 
 def assignments(sets: Iterable[str]) -> dict[str, Any]:
-    """What `--set` says, by key: a value, or REMOVED. Raises JobError where it says nothing."""
+    """The values of `--set` by key: a value, or REMOVED. Raises JobError where one is malformed."""
     typed = dict((text[1:].strip(), REMOVED) if removes(text) else assignment(text) for text in sets)
     learn(typed)
     return typed
 
 
 def removes(text: str) -> bool:
-    """Whether it takes a key out of a job, `-KEY`, and gives it no value."""
+    """Whether `--set` removes a key from a job: `-KEY`, without a value."""
     return text.startswith("-") and "=" not in text and all(text[1:].strip().split("."))
 
 
 Edit = Callable[[dict[str, Any]], Mapping[str, Any]]
-"""What makes other tables of a job's."""
+"""A function that returns changed tables of a job."""
 
 
 def tables_of(path: Path, typed: Mapping[str, Any], edit: Edit | None = None) -> dict[str, Any]:
-    """The tables of a job's file with what was typed, and what the environment has, put into them.
+    """The tables of a job's file, with `--set` and the environment applied.
 
-    edit: changes them before the environment is asked, so that nothing need be set for what it takes away.
-
+    edit: changes them before the environment is read, so that what it removes needs no variables.
     Raises ConfigError where they cannot be read.
     """
     tables = _parsed(path)
@@ -79,7 +78,7 @@ _TOO_MANY_DIGITS = f"must be a number of at most {MOST_DIGITS} digits"
 
 
 def _huge_numbers(place: str, value: Any) -> Iterator[str]:
-    """Where numbers stand that have more digits than any use has."""
+    """The places of numbers that have more digits than any use needs."""
     if is_huge(value):
         yield place
     elif isinstance(value, Mapping):
@@ -92,13 +91,13 @@ def _huge_numbers(place: str, value: Any) -> Iterator[str]:
 
 def _parsed(path: Path) -> dict[str, Any]:
     if format_by_name(path) is not None:
-        raise ConfigError(Problem("", f"is data and no job: `skyband check {path}` prints a job to begin with"))
+        raise ConfigError(Problem("", f"is data, not a job: `skyband check {path}` prints a first job for it"))
     text = _text_of(path)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(Problem("", _misspelt(text, str(error)))) from error
-    except ValueError as error:  # Python reads no longer numbers
+    except ValueError as error:  # Python refuses longer numbers
         raise ConfigError(Problem("", f"{_line_of_digits(text)}: {_TOO_MANY_DIGITS}")) from error
     except RecursionError as error:
         raise ConfigError(Problem("", "cannot be read: its brackets are nested too deeply")) from error
@@ -106,14 +105,14 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def _text_of(path: Path) -> str:
     try:
-        with path.open("rb") as file:  # which may be a pipe, or never end
+        with path.open("rb") as file:  # may be a pipe, or endless
             content = file.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         raise ConfigError(Problem("", "does not exist")) from error
     except OSError as error:
         raise ConfigError(Problem("", f"cannot be read: {error.strerror or error}")) from error
     if len(content) > MOST_BYTES:
-        raise ConfigError(Problem("", f"is no job: it is larger than {MOST_BYTES:,} bytes"))
+        raise ConfigError(Problem("", f"is not a job: it is larger than {MOST_BYTES:,} bytes"))
     try:
         return content.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -121,13 +120,13 @@ def _text_of(path: Path) -> str:
 
 
 def _line_of_digits(text: str) -> str:
-    """Where the first number stands that is too long."""
+    """The line of the first number that is too long."""
     digits = re.search(rf"[\d_]{{{MOST_DIGITS}}}", text)
     return f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else "the file"
 
 
 def _misspelt(text: str, message: str) -> str:
-    """What is not TOML, with the line it stands in; the commonest fault is text without quotes."""
+    """A syntax error of TOML, with its line; the most common mistake is text without quotes."""
     what, _, where = message.rstrip(")").partition(" (at ")
     sentence = f"{where or 'the file'}: {what[0].lower()}{what[1:]}"
     number = re.match(r"line (\d+)", where)
@@ -140,13 +139,13 @@ def _misspelt(text: str, message: str) -> str:
 
 
 def _headings(lines: Sequence[str]) -> tuple[str, str]:
-    """The last table and the last key that lines begin."""
+    """The last table and the last key that these lines start."""
     table = next((line for line in reversed(lines) if line.lstrip().startswith("[")), "")
     return table, next((line.partition("=")[0] for line in reversed(lines) if "=" in line), "")
 
 
 def _path(key: str) -> list[str]:
-    """The tables a key is in, and its name there: that of an option may have dots, as in bootstrap.servers."""
+    """The tables that contain a key, and its name there: the name of an option may have dots, as bootstrap.servers."""
     names = key.split(".")
     if len(names) > 3 and names[1] in ("options", "catalog"):
         names[2:] = [".".join(names[2:])]
@@ -159,7 +158,7 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     for number, name in enumerate(outer):
         entry = table.get(name, {})
         if outer[:number] == ["backends"] and isinstance(entry, str):
-            entry = {"name": entry}  # sketch = "k-skb" is short for a table, so a parameter can be put into it
+            entry = {"name": entry}  # sketch = "k-skb" is short for a table, to which a parameter can be added
         if not isinstance(entry, dict):
             raise ConfigError(Problem(key, f"{'.'.join(outer[: number + 1])} is {literal(entry)}, not a table"))
         table[name] = dict(entry)
@@ -167,4 +166,4 @@ def _put(tables: dict[str, Any], key: str, value: Any) -> None:
     if value is not REMOVED:
         table[last] = value
     elif table.pop(last, REMOVED) is REMOVED:
-        raise ConfigError(Problem(key, f"is not in the job, and cannot be taken out; {suggest(last, table)}"))
+        raise ConfigError(Problem(key, f"is not in the job, so it cannot be removed; {suggest(last, table)}"))

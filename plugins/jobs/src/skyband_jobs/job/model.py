@@ -1,4 +1,4 @@
-"""What a job is: the tables of its file as classes whose fields are the keys."""
+"""The model of a job: the tables of its file as classes whose fields are the keys."""
 
 import difflib
 import re
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MODES = ("append", "errorifexists", "ignore", "overwrite")
 READERS = ("auto", "files", "spark")
 SHAPING = ("explode", "where", "select")
-"""The keys of a source that make other rows and columns of those it reads, in their order."""
+"""The keys of a source that change its rows and columns, in the order they apply."""
 AVAILABLE_NOW = "available-now"
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
@@ -37,7 +37,7 @@ def _format_problem(value: Any) -> str | None:
     if value in ENGINE_FORMATS:
         return None
     formats = {*ENGINE_FORMATS, *known_formats(), *names_of_formats()}
-    # Spark has formats of its plugins too, so only what is nearly a name we know is taken for a slip.
+    # Spark's plugins have formats too, so only names close to a known one count as typos.
     if value not in formats and difflib.get_close_matches(value.lower(), formats, 1, 0.75):
         return f"unknown format {value!r}; {suggest(value.lower(), formats)}"
     return None
@@ -48,14 +48,14 @@ def _text_problem(value: Any) -> str | None:
 
 
 MOST_BYTES, MOST_BYTES_A_NAME = 1000, 255
-"""Of a path, and of a file's or folder's name: what the usual file systems hold, with room for the job's folder."""
+"""Limits of a path, and of one name in it: what usual file systems hold, with room for the job's folder."""
 
 
 def _path_problem(value: Any) -> str | None:
     if _text_problem(value) is not None:
         return _text_problem(value)
     if "\0" in value:
-        return f"must be without a NUL character (got {literal(value)})"
+        return f"must be text without a NUL character (got {literal(value)})"
     sizes = [len(name.encode(errors="replace")) for name in value.split("/")]
     if sum(sizes) + len(sizes) > MOST_BYTES or max(sizes) > MOST_BYTES_A_NAME:
         message = f"at most {MOST_BYTES:,} bytes, {MOST_BYTES_A_NAME} between two slashes"
@@ -87,7 +87,7 @@ def _options_problem(value: Any) -> str | None:
 
 
 def namespace_problem(value: Any) -> str | None:
-    """What is wrong with the name of a table in a catalogue."""
+    """The problem with the name of a table in a catalogue, or None."""
     namespace, _, name = value.rpartition(".") if isinstance(value, str) else ("", "", "")
     return None if namespace and name else f"must be a name in a namespace, such as db.answers (got {literal(value)})"
 
@@ -115,16 +115,16 @@ def _path(default: Any = NOTHING, *, help: str) -> Any:
 
 
 def _table() -> Any:
-    message = 'of a format with a catalogue, or format = "table": its name there, such as db.answers'
-    return checked(None, type="str", check=_text_problem, help=f"{message}, of a database as it calls it")
+    message = 'for format = "table" and formats with a catalogue: the table\'s name there, such as db.answers'
+    return checked(None, type="str", check=_text_problem, help=f"{message}; for databases, as the database names it")
 
 
 def _url() -> Any:
-    return _text(None, help="of a format of databases: where it is, such as ${BOARD_URL}; never shown")
+    return _text(None, help="for databases: where the database is, such as ${BOARD_URL}; never shown")
 
 
 def _catalog() -> Any:
-    message = "of such a format: the catalogue's properties; files and folders are relative to the job file"
+    message = "for formats with a catalogue: its properties; files and folders are relative to the job file"
     return checked(
         {},
         type="table",
@@ -134,7 +134,7 @@ def _catalog() -> Any:
 
 
 def _distribution() -> Any:
-    return _text(None, help="whose format, where two installed distributions have one of this name")
+    return _text(None, help="the distribution of the format, if two installed ones have a format of this name")
 
 
 def _options(and_then: str = "") -> Any:
@@ -148,37 +148,37 @@ class Source:
 
     format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, or any other source of Spark")
     path: str | None = _path(None, help="a file, folder or pattern; relative to the job file")
-    stream: bool = flag(False, help="read it as a stream, which goes on as files or messages come")
+    stream: bool = flag(False, help="read it as a stream, which continues as files or messages arrive")
     schema: str | None = checked(
         None, type="ddl", check=_schema_problem, help='columns and types, such as "ts TIMESTAMP, client STRING"'
     )
     explode: str | None = _text(
-        None, help="a column of lists of structs, whose elements are the rows, their fields the columns: as of GeoJSON"
+        None, help="a column of lists of structs: each element becomes a row, its fields the columns, as for GeoJSON"
     )
     where: str | None = _text(
-        None, help="an SQL condition on the columns read: rows for which it is not true are left out"
+        None, help="an SQL condition on the columns read: only rows for which it is true are kept"
     )
     select: tuple[str, ...] | None = checked(
         None,
         type="expressions",
         check=_select_problem,
         converter=_as_tuple,
-        help="SQL expressions that make the columns, of the rows that `where` leaves",
+        help="SQL expressions for the columns, applied to the rows that `where` keeps",
     )
     finish: bool = flag(
-        False, help="when all of it is read, take it as complete and answer the last windows too; later rows are late"
+        False, help="once everything is read, treat it as complete and answer the last windows too; later rows are late"
     )
     idle_after: Duration | None = checked(
         None,
         type="duration",
         check=clock_problem,
         converter=optional(parsed),
-        help="after so long without rows time goes on with the clock, so that the last windows are answered",
+        help="after this long without rows, time follows the clock, so that the last windows are answered",
     )
     reader: str = choice(
         *READERS,
         default="auto",
-        help="on Spark, who reads files: Python where the rows are packed, as the local engine does, or Spark",
+        help="on Spark, what reads files: Python where the rows are packed, as on the local engine, or Spark",
     )
     table: str | None = _table()
     url: str | None = _url()
@@ -196,24 +196,26 @@ class Source:
 class Sink:
     """Where the answers go."""
 
-    format: str = checked(type="str", check=_format_problem, help="parquet, csv, json, console, or any sink of Spark")
+    format: str = checked(
+        type="str", check=_format_problem, help="parquet, csv, json, console, or another sink of Spark"
+    )
     path: str | None = _path(None, help="the folder for the answers; relative to the job file")
     checkpoint: str | None = _path(
-        None, help="the folder from which a stopped stream goes on; relative to the job file"
+        None, help="the folder from which a stopped stream resumes; relative to the job file"
     )
-    mode: str | None = choice(*MODES, default=None, help="what to do where answers are already there")
+    mode: str | None = choice(*MODES, default=None, help="what to do if there are already answers")
     trigger: str | None = checked(
-        None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when a micro-batch starts'
+        None, type="trigger", check=_trigger_problem, help=f'"{AVAILABLE_NOW}" or a duration: when micro-batches start'
     )
     url: str | None = _url()
     table: str | None = _table()
     catalog: Mapping[str, Any] = _catalog()
     distribution: str | None = _distribution()
-    options: Mapping[str, Any] = _options("; CSV files begin with the names of the columns unless `header = false`")
+    options: Mapping[str, Any] = _options("; CSV files start with the column names unless `header = false`")
 
     @property
     def with_defaults(self) -> Mapping[str, Any]:
-        """The options, with a line of column names on top of CSV files unless they say otherwise."""
+        """The options, with a header line in CSV files unless they say otherwise."""
         names_header = any(name.lower() == "header" for name in self.options)
         return {"header": True, **self.options} if self.format == "csv" and not names_header else self.options
 
@@ -225,46 +227,46 @@ class Sink:
 
 @define
 class KeyedSink(Sink):
-    """Where the newest answers stand: a row is replaced by one of the same key, and goes when it is in no answer."""
+    """A sink that holds the newest answers: a row replaces the one with its key, and is deleted with its answer."""
 
     key: tuple[str, ...] = field(default=(), kw_only=True)
-    """The columns that name a row, those of `by` among them."""
+    """The columns that identify a row, including those of `by`."""
 
     @classmethod
     def of(cls, sink: Sink, key: tuple[str, ...]) -> "KeyedSink":
-        """A job's sink, for answers that are told apart by these columns."""
+        """A job's sink, for answers that these columns identify."""
         return cls(**{entry.name: getattr(sink, entry.name) for entry in fields(Sink)}, key=key)
 
 
 @frozen
 class Job:
-    """The tables of a job, their paths made absolute."""
+    """The tables of a job, with absolute paths."""
 
     name: str
     source: Source
     query: "Query"
     backends: Mapping[str, Any]
-    """By role, a name or a table: from --set, the job file, or the Spark setting in the job file, in this order."""
+    """By role, a name or a table: from --set, the job file, or the job file's Spark settings, in this order."""
     sink: Sink
     spark: Mapping[str, str]
     shards: int | None
     bad_rows: Sink | None = field(default=None, kw_only=True)
-    """Where rows go that the query cannot take, if not nowhere."""
+    """Where rows go that the query cannot take, if they are kept."""
     late_rows: Sink | None = field(default=None, kw_only=True)
-    """Where rows go that come after the watermark, if not nowhere."""
+    """Where rows go that arrive after the watermark, if they are kept."""
     broadcast: Source | None = field(default=None, kw_only=True)
-    """The second table of its query, whose rows say what is asked, if there is one."""
+    """The second table of the query, whose rows are the questions, if it has one."""
     metrics: str | None = field(default=None, kw_only=True)
-    """A port of the loopback, or a file, where Prometheus finds the figures of its run."""
+    """A loopback port, or a file, where Prometheus finds the metrics of the run."""
 
 
 def option_text(value: Any) -> str:
-    """An option's value as Spark takes it."""
+    """An option's value in Spark's notation."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def placed(table: Any, folder: Path) -> Any:
-    """A Source or Sink with its paths taken from `folder`."""
+    """A Source or Sink with its paths resolved against `folder`."""
     names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
     changes: dict[str, Any] = {name: absolute(getattr(table, name), folder) for name in names}
     if getattr(table, "url", None) is not None:
@@ -273,13 +275,13 @@ def placed(table: Any, folder: Path) -> Any:
 
 
 def _placed(table: Any, properties: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
-    """A catalogue's properties with its paths taken from `folder`, where the format that knows them is installed."""
+    """A catalogue's properties with paths resolved against `folder`, if the format that knows them is installed."""
     if not properties:
         return {}
     try:
         bound = format_named(table.format, table.distribution)
         return properties if bound is None else bound.absolute(properties, folder)
-    except SkybandError:  # told when the table is checked
+    except SkybandError:  # reported when the table is checked
         return properties
 
 
@@ -291,10 +293,10 @@ def local_path(path: str) -> Path | None:
 
 
 def file_path(path: str) -> Path | None:
-    """The path of files that this process may be able to read: on this machine, or in a store; None of another kind."""
+    """The path of files that this process may be able to read, on this machine or in a store; else None."""
     return local_path(path) or store_path(path)
 
 
 def absolute(path: str, folder: Path) -> str:
-    """A path of a job taken from its folder; one elsewhere as it is."""
+    """A job's path resolved against the job's folder; paths elsewhere are unchanged."""
     return path if _SCHEME.match(path) else str(folder.absolute() / path)

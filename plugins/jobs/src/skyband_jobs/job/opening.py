@@ -1,4 +1,4 @@
-"""Opens a job's source once, for its check and for all that comes after: its columns, rows and SQL."""
+"""Opens a job's source once, for its check and for the run: its columns, rows and SQL."""
 
 from typing import TYPE_CHECKING
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @frozen
 class OpenSource:
-    """What can be known here of a source before it is read."""
+    """What this process knows of a source before reading it."""
 
     schema: "pa.Schema | None" = None
-    """Its columns after `where` and `select`; None where only Spark can tell."""
+    """Its columns after `where` and `select`; None where only Spark knows them."""
     rows: Files | Table | None = None
-    """It, to be read; None where only Spark reads it, or a stream has no file yet."""
+    """The open source; None where only Spark reads it, or a stream has no file yet."""
 
 
 def parse_sql(source: Source, knows_all_sql: bool) -> "Shape | None":
-    """Its `where` and `select`; None where they are beyond what is known here, and the engine knows all SQL.
+    """Parse `where` and `select`; None where Skyband cannot, and the engine knows all SQL.
 
-    Raises ConfigError where it does not.
+    Raises ConfigError where the engine does not.
     """
     from skyband_jobs.files.where_and_select import Shape
 
@@ -44,7 +44,7 @@ def parse_sql(source: Source, knows_all_sql: bool) -> "Shape | None":
 
 
 def open_source(source: Source, shape: "Shape", knows_all_sql: bool) -> OpenSource:
-    """A source as far as it can be looked at here. Raises ConfigError where it cannot be read, or not so."""
+    """Open a source as far as this process can. Raises ConfigError where it cannot be read this way."""
     from skyband_jobs.files.where_and_select import OnlySparkError
 
     try:
@@ -72,7 +72,7 @@ def _opened(source: Source, shape: "Shape") -> OpenSource:
         rows = open_all_columns(source)
     except ConfigError:
         if source.stream and source.schema is not None and not _is_missing(source):
-            return OpenSource(shape.schema(parse_ddl(source.schema)))  # a stream may begin in an empty folder
+            return OpenSource(shape.schema(parse_ddl(source.schema)))  # a stream may start with an empty folder
         raise
     if rows is not None:
         rows = rows.shaped(shape)
@@ -83,9 +83,9 @@ def _opened(source: Source, shape: "Shape") -> OpenSource:
 
 
 def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
-    """What is wrong with the first rows of text, which has no types of its own: a line of names that was forgotten.
+    """Problems with the first rows of text, which has no types: often a header option that was forgotten.
 
-    None where the query counts such rows as bad ones, be it all of them.
+    None where the query counts such rows as bad rows, even if it is all of them.
     """
     from skyband.queries.query import FAIL
 
@@ -100,7 +100,7 @@ def first_rows_problems(opened: OpenSource, query: "Query") -> list[Problem]:
 
 
 def _blamed(error: InputError) -> Problem:
-    """What is wrong with a row under the key that is to be changed: an expression's own, else where the rows are."""
+    """A row's problem under the key to change: that of an expression, else the source's path."""
     from skyband_jobs.files.where_and_select import ExpressionError
 
     cause: BaseException | None = error
@@ -110,7 +110,7 @@ def _blamed(error: InputError) -> Problem:
 
 
 def _in_known_zones(schema: "pa.Schema") -> "pa.Schema":
-    """Raise ConfigError where a column is in a time zone that this machine does not know."""
+    """Raise ConfigError where a column has a time zone that this machine does not know."""
     import pyarrow as pa
 
     for field in schema:

@@ -1,4 +1,4 @@
-"""Folders that a run writes into: what stands in the way of making them, found before anything is computed."""
+"""Output folders of a run: finds what prevents creating them, before anything is computed."""
 
 from pathlib import Path
 
@@ -8,19 +8,19 @@ from skyband_jobs.job.model import Sink, local_path
 
 
 def folder_problem(key: str, path: str) -> Problem | None:
-    """Why there can be no folder at a path of this machine; None where nothing is in the way, or it is elsewhere."""
+    """Why no folder can be created at a path of this machine; None if it can, or the path is elsewhere."""
     folder = local_path(path)
     if folder is None:
         return None
     first = next((place for place in (folder, *folder.parents) if place.exists() or place.is_symlink()), None)
     if first is None or first.is_dir():
         return None
-    what = f"{path!r} is" if first == folder else f"{path!r} lies below {str(first)!r}, which is"
+    what = f"{path!r} is" if first == folder else f"{path!r} is below {str(first)!r}, which is"
     return Problem(key, f"{what} {_kind(first)}: name a folder")
 
 
 def output_problems(sink: Sink) -> list[Problem]:
-    """The same of the folders for a sink's answers, where it writes files, and for a stream's checkpoint."""
+    """The same for the folder of a sink's answers, if it writes files, and of a stream's checkpoint."""
     folders = {"sink.path": sink.path if sink.of_files else None, "sink.checkpoint": sink.checkpoint}
     problems = (folder_problem(key, path) for key, path in folders.items() if path is not None)
     return [problem for problem in problems if problem is not None]
@@ -29,4 +29,4 @@ def output_problems(sink: Sink) -> list[Problem]:
 def _kind(place: Path) -> str:
     if place.is_file():
         return "a file"
-    return "a link that leads nowhere" if place.is_symlink() and not place.exists() else "a device, a pipe or a socket"
+    return "a broken link" if place.is_symlink() and not place.exists() else "a device, a pipe or a socket"

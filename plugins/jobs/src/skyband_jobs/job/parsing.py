@@ -1,4 +1,4 @@
-"""From a TOML file and `--set` to a Job, with everything that is wrong with it said at once."""
+"""Builds a Job from a TOML file and `--set`, and reports every problem at once."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -45,9 +45,9 @@ KEYS = ("name", "shards", "metrics", *TABLES)
 
 @secrets_hidden()
 def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark", edit: Edit | None = None) -> CheckedJob:
-    """The job in a TOML file, changed by `sets` ("query.k=5") and then by `edit`, to be run on `engine`.
+    """The job in a TOML file, changed by `sets` ("query.k=5") and then by `edit`, to run on `engine`.
 
-    Where the source is on this machine its columns are looked at too, without Spark or Java.
+    If the source is on this machine, its columns are checked too, without Spark or Java.
     Raises JobError with every problem at once.
     """
     typed = dict[str, Any]()
@@ -63,7 +63,7 @@ def read_job(path: str | Path, sets: Iterable[str] = (), engine: str = "spark", 
 
 @secrets_hidden()
 def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, Sink]":
-    """The name, query and sink of a job, which need not be able to run any more: nothing else of it is looked at.
+    """The name, query and sink of a job, which may no longer be able to run: the rest is ignored.
 
     Raises JobError with every problem at once.
     """
@@ -140,7 +140,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
         others = {**others, bad_rows.key_of(key): one}
     blamed = {problem.field for problem in problems}
     later = [*findings.problems, *misplaced]
-    problems += [one for one in later if one.field not in blamed]  # the others follow from a wrong value
+    problems += [one for one in later if one.field not in blamed]  # the others are consequences of a wrong value
     if problems or source is None or query is None or sink is None:
         raise ConfigError(*problems)
     checked = (findings.source, findings.bindings)
@@ -166,14 +166,14 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
 
 
 def _for_query(sink: Sink, query: "Query | None") -> Sink:
-    """The sink, which knows the key of the answers where it holds the newest."""
+    """The sink, with the key of the answers if it holds the newest ones."""
     from skyband.queries.output_modes import CURRENT
 
     return KeyedSink.of(sink, query.table_key) if query is not None and query.answers == CURRENT else sink
 
 
 def _placed(metrics: str | None, folder: Path) -> str | None:
-    """The place of the metrics, a file taken from the job's folder."""
+    """The place of the metrics, a file resolved against the job's folder."""
     place = None if metrics is None else metrics_place(metrics, folder)
     return str(place) if isinstance(place, Path) else metrics
 
@@ -189,7 +189,7 @@ def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
 
 
 def _without_misplaced(table: Mapping[str, Any], cls: type, *own: str) -> tuple[dict[str, Any], list[Problem]]:
-    """A table without the keys that stand elsewhere in a job, and of each where it does.
+    """A table without the keys that belong elsewhere in a job, and a problem for each that says where.
 
     own: keys that it has besides the fields of its class.
     """
@@ -200,9 +200,9 @@ def _without_misplaced(table: Mapping[str, Any], cls: type, *own: str) -> tuple[
             continue
         homes = [name for name, other in (("source", Source), ("sink", Sink)) if key in _names(other)]
         if homes:
-            problems.append(Problem(key, f"belongs into {' or '.join(f'[{name}]' for name in homes)}"))
+            problems.append(Problem(key, f"belongs in {' or '.join(f'[{name}]' for name in homes)}"))
         elif key in KEYS and key not in TABLES:
-            problems.append(Problem(key, f"stands outside of the tables, above the first of them: {key} = …"))
+            problems.append(Problem(key, f"belongs outside the tables, above the first one: {key} = …"))
     wrong = {problem.field for problem in problems}
     return {key: value for key, value in table.items() if key not in wrong}, problems
 
@@ -230,7 +230,7 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
 
 
 def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | None:
-    """What `make` gives; where it cannot, its problems are added to the list."""
+    """The result of `make`; where it fails, its problems are added to the list."""
     try:
         return make()
     except ConfigError as error:
@@ -242,10 +242,10 @@ def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | No
 
 def _unknown(key: str) -> str:
     if key in bad_rows.PLACES:
-        return f"belongs into [query]: as a table, [{bad_rows.key_of(key)}]"
+        return f"belongs in [query]: as a table, [{bad_rows.key_of(key)}]"
     for name, cls in (("source", Source), ("sink", Sink)):
         if key in _names(cls):
-            return f"belongs into a table such as [{name}]"
+            return f"belongs in a table such as [{name}]"
     return f"unknown; {suggest(key, KEYS)}"
 
 
@@ -269,9 +269,9 @@ def _backends(table: Mapping[str, Any], spark: Mapping[str, str]) -> dict[str, A
 
 
 def _rule_problems(job: Job, engine: str) -> list[Problem]:
-    """What plugins have against a job with which nothing else is wrong, each problem with whose rule it breaks.
+    """Problems that plugins' rules find in a job that is otherwise fine, each with the distribution of the rule.
 
-    A rule that fails is a problem too: what it forbids would pass unseen.
+    A rule that fails is a problem too: what it forbids would pass unnoticed.
     """
     return [problem for plugin in installed().plugins for problem in _of_plugin(plugin, job, engine)]
 
@@ -284,8 +284,8 @@ def _of_plugin(plugin: Plugin, job: Job, engine: str) -> list[Problem]:
         problems = [problem for answer in answers for problem in answer]
         wrong = next((one for one in problems if not isinstance(one, Problem)), None)
         if wrong is not None:
-            raise TypeError(f"a rule must give skyband.errors.Problem (got {wrong!r:.80})")
-    except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
+            raise TypeError(f"a rule must return skyband.errors.Problem (got {wrong!r:.80})")
+    except (Exception, SystemExit) as error:  # a plugin may raise anything; we report it
         message = f"the rules of {plugin.distribution} failed: {cause(error)}"
         return [Problem("", f"{message}; upgrade or remove it, or leave it out of SKYBAND_PLUGINS")]
     return [evolve(problem, message=f"{problem.message} (a rule of {plugin.distribution})") for problem in problems]

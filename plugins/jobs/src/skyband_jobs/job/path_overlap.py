@@ -1,4 +1,4 @@
-"""What of a job must keep apart: answers written over, into or around the source would be lost, or read as rows."""
+"""Keeps a job's files apart: answers written over, into or around the source would be lost, or read as rows."""
 
 import os
 import posixpath
@@ -11,13 +11,13 @@ from skyband.errors import ConfigError, Problem
 from skyband_jobs.files.file_listing import data_files, is_pattern
 from skyband_jobs.job.model import Sink, Source, local_path
 
-_REMEDY = "choose a folder of its own"
+_REMEDY = "choose another folder"
 
 
 def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[Problem]:
-    """Where the sink, or a stream's checkpoint, is, holds or lies in the source, or holds the job's own file.
+    """Problems where the sink, or a stream's checkpoint, is, holds or lies in the source, or holds the job's file.
 
-    Paths on this machine are compared as what they lead to, symbolic links followed; others by their text.
+    Paths on this machine are compared by their target, following symbolic links; others by their text.
     """
     problems = []
     for key, output in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
@@ -34,7 +34,7 @@ def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[P
 
 
 def _catalogued(source: Source, sink: Sink) -> list[Problem]:
-    """The same of a table in a catalogue: it is the source, or its catalogue's folder lies in the source."""
+    """The same for a table in a catalogue: it is the source, or its catalogue's folder is in the source."""
     if sink.table is None:
         return []
     same = all(source.catalog.get(name) == sink.catalog.get(name) for name in ("name", "uri"))
@@ -44,13 +44,13 @@ def _catalogued(source: Source, sink: Sink) -> list[Problem]:
     if source.path is None or not isinstance(warehouse, str):
         return []
     wrong = clash(source.path, warehouse, sink.format)
-    if wrong is None or wrong.startswith("holds"):  # a table has a folder of its own in there
+    if wrong is None or wrong.startswith("holds"):  # each table has its own folder in it
         return []
     return [Problem("sink.catalog.warehouse", f"{warehouse!r} {wrong}: {_REMEDY}")]
 
 
 def clash(source: str, output: str, format: str) -> str | None:
-    """What is wrong with writing to `written`, as it follows its name: it is, holds or lies in the source."""
+    """The problem with writing to `output`, as it follows its name: it is, holds or lies in the source."""
     theirs, ours = local_path(source), local_path(output)
     if theirs is None and ours is None:
         return _clash_elsewhere(source, output)
@@ -80,12 +80,12 @@ def _clash_elsewhere(source: str, output: str) -> str | None:
 
 
 def _places(source: Path) -> Iterator[Path]:
-    """The folders that a source's files are in, and the files that are links to somewhere else."""
+    """The folders that contain a source's files, and the files that are links to somewhere else."""
     folders = set()
     try:
         paths = data_files(source)
     except (ConfigError, OSError):
-        return  # told as the source's own problem
+        return  # reported as the source's own problem
     for path in paths:
         if path.is_symlink():
             yield path
@@ -95,13 +95,13 @@ def _places(source: Path) -> Iterator[Path]:
 
 
 def _is_within(inner: Path, outer: Path) -> bool:
-    """Whether `inner` is or lies in `outer`, wherever links lead; neither needs to exist."""
+    """Whether `inner` is `outer` or lies in it, following links; neither needs to exist."""
     inner, outer = Path(os.path.realpath(inner)), Path(os.path.realpath(outer))
     return any(path == outer or _is_same(path, outer) for path in (inner, *inner.parents))
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether both are there and one: a file system may not tell `Counts` from `counts`."""
+    """Whether both exist and are the same: some file systems do not distinguish `Counts` from `counts`."""
     try:
         return one.samefile(other)
     except OSError:
@@ -109,12 +109,12 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _fixed_part(pattern: Path) -> Path:
-    """The folder that all that match lie in."""
+    """The folder that contains all files that match."""
     return Path(*takewhile(lambda part: not is_pattern(Path(part)), pattern.parts))
 
 
 def _is_matched(pattern: Path, output: Path, format: str) -> bool:
-    """Whether a pattern takes for the source's a folder, one that it lies in, or the answers in it."""
+    """Whether a pattern matches a folder, one of its parents, or the answers in it, and so takes them for source."""
     base = _fixed_part(pattern)
     whole = Path(os.path.realpath(base), *pattern.parts[len(base.parts) :])
     real = Path(os.path.realpath(output))

@@ -1,4 +1,4 @@
-"""The table of a job's source or sink: its keys as its format sees them, and what is wrong with them."""
+"""The table of a job's source or sink: its keys as its format sees them, and problems with them."""
 
 from collections.abc import Callable
 
@@ -19,14 +19,14 @@ def place_key(table: Source | Sink) -> str:
 
 
 def place_of(table: Source | Sink) -> str:
-    """What that key says."""
+    """The value of that key."""
     return str(getattr(table, place_key(table)) or table.format)
 
 
 def format_of(table: Source | Sink) -> InstalledFormat | None:
-    """The format of a plugin that a job's source or sink is in; None of those that engines know themselves.
+    """The plugin's format of a job's source or sink; None for formats that engines know themselves.
 
-    Raises PluginError where it cannot be used, or is claimed twice and the job does not say whose is meant.
+    Raises PluginError where it is not usable, or two distributions claim it and the job does not choose one.
     """
     return format_named(table.format, table.distribution)
 
@@ -49,7 +49,7 @@ def keys_of(table: Source | Sink) -> TableKeys:
 
 
 def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "") -> InstalledFormat | None:
-    """The format by which this process reads or writes a job's table; None where an engine does it itself.
+    """The format that reads or writes a job's table in this process; None where an engine does it itself.
 
     setting: of the Spark session, by name.
     """
@@ -60,7 +60,7 @@ def in_process(table: Source | Sink, setting: Callable[[str], str] = lambda _: "
 
 
 def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
-    """What a source's or sink's format has against its keys; of other formats, keys that only such a one has."""
+    """A format's problems with a source's or sink's keys; for other formats, keys that only such a format has."""
     if isinstance(table, KeyedSink) and table.format not in names_of_formats("current"):
         return [_adds_only(table)]
     if table.format == SPARK_TABLE:
@@ -79,45 +79,45 @@ def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
         return [Problem("format", f"{table.format} is not installed{home}")]
     problems = [Problem(name, f"{_home(name, bound)}: drop it (got format {table.format!r})") for name in keys]
     if bound is None and table.distribution is not None:
-        message = f"is of formats that plugins bring: drop it (got format {table.format!r})"
+        message = f"is only for formats that plugins bring: drop it (got format {table.format!r})"
         problems.append(Problem("distribution", message))
     return problems
 
 
 def _home(key: str, bound: InstalledFormat | None) -> str:
     if bound is not None:
-        return f"is none of {bound.name}"
-    return "is of formats of databases" if key == "url" else "is of formats with a catalogue"
+        return f"is not a key of {bound.name}"
+    return "is only for databases" if key == "url" else "is only for formats with a catalogue"
 
 
 def _adds_only(sink: KeyedSink) -> Problem:
-    """A sink that cannot hold the newest answers, with those that can."""
+    """A sink that cannot hold the newest answers; names those that can."""
     comes_with = format_comes_with(sink.format)
     if comes_with and sink.format not in names_of_formats():
         return Problem("format", f"{sink.format} is not installed{comes_with}")
     able = ", ".join(names_of_formats("current"))
     elsewhere = f"write to {able}" if able else "install a format that can"
-    message = f"{sink.format} adds rows and removes none, so that it cannot hold the newest answers"
-    return Problem("format", f'{message}: {elsewhere}, or take query.answers = "changes", a log of them')
+    message = f"{sink.format} only adds rows, so it cannot hold the newest answers"
+    return Problem("format", f'{message}: {elsewhere}, or set query.answers = "changes", a log of them')
 
 
 def _of_spark_table(table: Source | Sink) -> list[Problem]:
-    """The engine says itself that it does not know such tables."""
+    """Problems with a table of Spark's catalogues; an engine without such tables says so itself."""
     problems = [] if table.table is not None else [Problem("table", "is required: its name, such as main.sales.orders")]
     if table.table is not None and (wrong := namespace_problem(table.table)):
         problems.append(Problem("table", wrong))
     remedies = {
-        "url": "is of formats of databases: drop it",
-        "path": "is the catalogue's to say: drop it",
-        "catalog": 'is said by Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": drop it',
+        "url": "is only for databases: drop it",
+        "path": "is set by the catalogue: drop it",
+        "catalog": 'belongs in Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": drop it',
         "schema": "is the table's own: drop it",
-        "distribution": "is of formats that plugins bring: drop it",
+        "distribution": "is only for formats that plugins bring: drop it",
     }
     return problems + [Problem(name, remedy) for name, remedy in remedies.items() if getattr(table, name, None)]
 
 
 def ability_of(table: Source | Sink) -> str:
-    """What a format must be able to for a job's source or sink."""
+    """The ability that a job's source or sink needs of its format."""
     if isinstance(table, KeyedSink):
         return "current"
     return "writes" if isinstance(table, Sink) else "reads"

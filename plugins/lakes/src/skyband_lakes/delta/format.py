@@ -19,7 +19,7 @@ class DeltaFormat(Format):
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         problems = [
-            Problem(name, "is of formats with a catalogue: drop it (got format 'delta')")
+            Problem(name, "is only for formats with a catalogue: drop it (got format 'delta')")
             for name in ("table", "catalog")
             if getattr(keys, name)
         ]
