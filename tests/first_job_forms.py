@@ -87,13 +87,15 @@ FORMS = {
     "millis.tsv": Raw(
         separated(lambda time: int(time.timestamp() * 1000), "\t"), (r"between '\t'", "when, milliseconds since 1970")
     ),
-    "american.csv": Raw(separated(_american), ("M/d/yyyy h:mm:ss a", "all of it is d/M/yyyy h:mm:ss a too")),
+    "american.csv": Raw(
+        separated(_american), ("M/d/yyyy h:mm:ss a", "all of it can also be read as d/M/yyyy h:mm:ss a")
+    ),
     "nested.jsonl.gz": Raw(
-        gzip.compress(_lines(_nested), mtime=0), ("compressed", "an object each line", "time, ISO 8601")
+        gzip.compress(_lines(_nested), mtime=0), ("compressed", "one object a line", "time, ISO 8601")
     ),
     "when.parquet": Raw(_parquet(), ("when, a time",)),
     "quakes.geojson": Raw(_geojson(), ("rows are in the list features", "time, milliseconds since 1970")),
-    "access_log": Raw(_lines(_request), ("text, a row each line", "ts, dd/MMM/yyyy:HH:mm:ss Z")),
+    "access_log": Raw(_lines(_request), ("text, one row a line", "ts, dd/MMM/yyyy:HH:mm:ss Z")),
     "squid.log": Raw(
         _lines(lambda number, time, who, ms: f"{_seconds(time)} {number % 300:6} 10.0.0.{who[1:]} HIT/200 GET /{ms}"),
         ("ts, seconds since 1970",),
@@ -124,10 +126,10 @@ FORMS = {
     "europe.csv": Raw(
         "wann;wer;Größe\n".encode("latin1")
         + _lines(lambda number, time, who, ms: f"{time:%d.%m.%Y %H:%M};{who};1.{int(ms):03},50"),
-        ("not in UTF-8: taken for windows-1252", "numbers as 1.234,50: Größe", "wann, d.M.yyyy H:mm"),
+        ("not UTF-8: read as windows-1252", "numbers as 1.234,50: Größe", "wann, d.M.yyyy H:mm"),
     ),
     "comments.csv": Raw(
         b"# made by\n# hand, yes\n" + separated(lambda time: time.isoformat()),
-        ("lines that begin with # are comments",),
+        ("lines that start with # are comments",),
     ),
 }

@@ -115,11 +115,11 @@ REAL = {
     ),
     "british.csv": _real(
         lambda n, t: f"{t:%d/%m/%Y %H:%M},{_WHO[n]}", "when", _MINUTES, "when,who\n", times=_EARLY,
-        job="could be M/d/yyyy H:mm too, in which its rows stand in a worse order",
+        job="could also be M/d/yyyy H:mm, which puts the rows in a worse order",
     ),
     "american.csv": _real(
         lambda n, t: f"{t:%m/%d/%Y %H:%M},{_WHO[n]}", "when", _MINUTES, "when,who\n", times=_EARLY,
-        job="could be d/M/yyyy H:mm too, in which its rows stand in a worse order",
+        job="could also be d/M/yyyy H:mm, which puts the rows in a worse order",
     ),
     "newest_first.csv": _real(
         lambda n, t: f"{t:%Y-%m-%d %H:%M:%S},{_WHO[n]}", "time", _SECONDS, "time,who\n", times=_NEWEST_FIRST,
@@ -167,7 +167,10 @@ REAL = {
 }  # fmt: skip
 
 REFUSED = {
-    "dy.csv": ("Dy,MxT,MnT\n" + "".join(f"{n},{n + 60},{n + 40}\n" for n in range(1, 31)), "'Dy' is a part of a date"),
+    "dy.csv": (
+        "Dy,MxT,MnT\n" + "".join(f"{n},{n + 60},{n + 40}\n" for n in range(1, 31)),
+        "'Dy' is only part of a date",
+    ),
     "clock.csv": ("at,v\n" + "".join(f"{n // 3:02}:{n % 60:02},{n % 7}\n" for n in range(60)), "no column of times"),
 }
 """Files of which no job can be made, and what is said of them."""

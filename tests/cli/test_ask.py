@@ -124,7 +124,7 @@ def test_folders_of_values_are_grouping_columns(tmp_path):
         (["--column", "stat"], "column: .* has no column 'stat'; did you mean 'state'"),
         (["--last", "2 hours"], "last: .* where this state begins: ask for at most the last 1 hour"),
         (["--last", "10 rows"], r"last: must be in time, as the windows of this state are \(got 10 rows\)"),
-        (["--at", "2025-10-09T10:07"], "at: there is no state of .* 10:07:00; the nearest are of .* 10:00:00 and"),
+        (["--at", "2025-10-09T10:07"], "at: there is no state at .* 10:07:00; the nearest are at .* 10:00:00 and"),
         (["--at", "noon"], "at: must be a moment such as"),
     ],
 )
@@ -185,8 +185,8 @@ def test_the_objects_with_the_largest_totals(tmp_path, ranker):
     assert told.stdout.split()[:7] == ["last", "rank", "object", "total", "share", "low", "high"]
     wrong = ask(tmp_path, "--between", 0, 10)
     assert (
-        f"between: is of the question estimate, and these are of total-ranker/{ranker}, which answer heavy_hitters "
-        "(got [[0.0, 10.0]])"
+        f"between: belongs to the question estimate, but these are states of total-ranker/{ranker}, which answer "
+        "heavy_hitters (got [[0.0, 10.0]])"
     ) in wrong.stderr
     code = (
         "import sys; from skyband.cli.commands import group; "
@@ -198,7 +198,9 @@ def test_the_objects_with_the_largest_totals(tmp_path, ranker):
 
 
 def test_a_number_of_objects_is_for_rankers(folder):
-    said = "k: is of the question heavy_hitters, and these are of sketch/exact, which answer estimate (got 3)"
+    said = (
+        "k: belongs to the question heavy_hitters, but these are states of sketch/exact, which answer estimate (got 3)"
+    )
     assert said in ask(folder / "all", "-k", 3).stderr
 
 

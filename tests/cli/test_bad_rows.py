@@ -75,7 +75,7 @@ def test_neither_is_written_where_the_other_cannot_be(run, tmp_path):
     refused = run(PLACE)
     assert refused.exit_code == 1
     assert "query.bad_rows.path" in refused.stderr
-    assert "exists already" in refused.stderr
+    assert "already exists" in refused.stderr
     assert not list((tmp_path / "counts").glob("part*"))
 
 
@@ -96,13 +96,13 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
 @pytest.mark.parametrize(
     ("bad_rows", "message"),
     [
-        ('bad_rows = "skip"', 'known: count, fail; a place is a table: bad_rows = { format = "json", path = "bad" }'),
-        ('bad_rows = ["bad"]', 'a place is a table: bad_rows = { format = "json", path = "bad" }'),
+        ('bad_rows = "skip"', 'known: count, fail; or set a place: bad_rows = { format = "json", path = "bad" }'),
+        ('bad_rows = ["bad"]', 'or set a place: bad_rows = { format = "json", path = "bad" }'),
         ('bad_rows = { format = "json" }', "query.bad_rows.path: is required for json: a folder for such rows"),
         ('bad_rows = { path = "bad" }', "query.bad_rows.format: is required"),
-        ('bad_rows = { format = "console" }', "query.bad_rows.format: must be of files, or of a plugin's tables"),
+        ('bad_rows = { format = "console" }', "query.bad_rows.format: must be a file format, or a plugin's tables"),
         ('bad_rows = { format = "jsn", path = "bad" }', "unknown format 'jsn'; did you mean 'json'?"),
-        ('bad_rows = { format = "json", path = "bad", mode = "append" }', "query.bad_rows.mode: is as [sink] has it"),
+        ('bad_rows = { format = "json", path = "bad", mode = "append" }', "query.bad_rows.mode: is taken from [sink]"),
         ('bad_rows = { format = "json", path = "counts" }', "is, holds or lies in sink.path"),
         ('bad_rows = { format = "json", path = "visits/bad" }', "lies in the source"),
         ('bad_rows = { format = "json", path = "." }', "holds the source"),
@@ -130,7 +130,7 @@ def test_columns_that_they_have_are_refused_in_the_source(run):
         "query.item=_reason",
         "source.schema=ts TIMESTAMP, site STRING, _reason STRING",
     )
-    assert "query.bad_rows: the source has a column '_reason', as such rows have" in refused.stderr
+    assert "query.bad_rows: the source has a column '_reason', which bad and late rows need" in refused.stderr
 
 
 LATE = place("late")
@@ -177,12 +177,12 @@ def test_late_rows_are_there_with_the_answers_or_not_at_all(visits, run, tmp_pat
 @pytest.mark.parametrize(
     ("late_rows", "message"),
     [
-        ('late_rows = "nowhere"', 'a place is a table: late_rows = { format = "json", path = "late" }'),
-        ("late_rows = true", 'a place is a table: late_rows = { format = "json", path = "late" }'),
+        ('late_rows = "nowhere"', 'or set a place: late_rows = { format = "json", path = "late" }'),
+        ("late_rows = true", 'or set a place: late_rows = { format = "json", path = "late" }'),
         ('late_rows = { format = "json", path = "bad" }', "is, holds or lies in query.bad_rows.path"),
         ('late_rows = { format = "json", path = "counts/late" }', "is, holds or lies in sink.path"),
         ('late_rows = { format = "json", path = "visits" }', "is the source"),
-        ('late_rows = { format = "json", path = "late", trigger = "1 minute" }', "late_rows.trigger: is as [sink]"),
+        ('late_rows = { format = "json", path = "late", trigger = "1 minute" }', "late_rows.trigger: is taken from"),
     ],
 )  # fmt: skip
 def test_a_place_of_late_rows_that_is_none_is_refused_before_the_run(run, late_rows, message):
@@ -206,7 +206,7 @@ def test_a_place_that_is_full_ends_the_run_and_leaves_nothing(visits, run, tmp_p
         ended = run(keys, *STREAM)
     assert ended.exit_code == 1
     assert f"query.{name}_rows.path" in ended.stderr
-    assert "File too large: make room there or choose another path" in ended.stderr
+    assert "File too large: free some space or choose another path" in ended.stderr
     assert not any(list((tmp_path / folder).glob("part*")) for folder in ("counts", name))
 
 

@@ -133,7 +133,7 @@ def test_a_job_with_nothing_in_it(folder):
         path.unlink()
     called = compare(folder)
     assert called.exit_code == 1
-    assert "holds no file" in called.stderr
+    assert "has no data file" in called.stderr
     assert compare(folder, "--html", folder.home / "none" / "x.html").exit_code == 2
 
 

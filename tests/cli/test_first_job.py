@@ -118,7 +118,7 @@ def test_a_large_file_of_one_object_is_read_to_its_end(folder, monkeypatch):
     for number, one in enumerate(features):
         one["properties"] |= {"time": 1_767_225_600_000 + 1000 * number, "who": f"w{number % 7}"}
     (folder.home / "large.geojson").write_text(json.dumps({"features": features}, indent=1))
-    assert "5,000 rows" in folder.call("check", folder.home / "large.geojson").stdout
+    assert "5,000 of its rows" in folder.call("check", folder.home / "large.geojson").stdout
 
 
 def test_a_job_without_its_suffix_is_a_job(folder):
@@ -141,8 +141,8 @@ def test_it_says_what_the_columns_are(folder, monkeypatch):
         "kind": "distinct-count", "time": "when", "item": "the client", "windows": ["1 minute"],
         "every": "1 minute", "delay": f"{LATEST} seconds",
     }  # fmt: skip
-    assert "#   the client  string, 6 different from c0 to c9" in job
-    assert "#   ms          double, 97 different from 0.0 to 48.0" in job
+    assert "#   the client  string, 6 distinct from c0 to c9" in job
+    assert "#   ms          double, 97 distinct from 0.0 to 48.0" in job
 
 
 def test_parquet_is_its_own_schema(folder, monkeypatch):
@@ -175,7 +175,7 @@ def test_a_large_text_is_cut_between_its_records(folder, monkeypatch):
     verse = 'a ""line"" of many' + 200 * "\n"
     lines = "".join(f'2026-03-01 12:00:00,"{number} {verse}",1\n' for number in range(10))
     (folder.home / "large.csv").write_text("ts,text,n\n" + lines * (5_000_000 // len(lines)))
-    assert '#   text  string, 10 different from 0 a "line" of many' in first_job(folder, monkeypatch, "large.csv")
+    assert '#   text  string, 10 distinct from 0 a "line" of many' in first_job(folder, monkeypatch, "large.csv")
 
 
 def test_columns_of_any_type(folder, monkeypatch):
@@ -196,7 +196,7 @@ def test_columns_of_any_type(folder, monkeypatch):
     pq.write_table(pa.table(columns), folder.home / "odd.parquet")
     job = first_job(folder, monkeypatch, "odd.parquet")
     assert tomllib.loads(job)["query"]["item"] == "word"
-    assert "#   word     string, 7 different from w0 to w6" in job
+    assert "#   word     string, 7 distinct from w0 to w6" in job
     for number, one in enumerate(each_query(job)):
         (folder.home / f"odd{number}.toml").write_text(one)
         ran = folder.call("run", folder.home / f"odd{number}.toml", "--engine", "local")
@@ -211,15 +211,15 @@ def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
         pa.table({"ts": times, "who": ["a", "b"] * 125_000}), folder.home / "many.parquet", row_group_size=70_000
     )
     job = first_job(folder, monkeypatch, "many.parquet")
-    assert "after a look at 100,000 rows:" in job
-    assert "100,000 different from 1970-01-01 00:00:00 to 1970-01-02 03:46:39" in job
+    assert "from 100,000 of its rows:" in job
+    assert "100,000 distinct from 1970-01-01 00:00:00 to 1970-01-02 03:46:39" in job
 
 
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("words.txt", "hello world\nthis is nothing\n", "'words.txt' holds no column of times: one of text such as"),
-        ("no_times.csv", "a,b\n2,x\n1,y\n", "holds no column of times"),
+        ("words.txt", "hello world\nthis is nothing\n", "'words.txt' has no column of times: it needs text such as"),
+        ("no_times.csv", "a,b\n2,x\n1,y\n", "has no column of times"),
         ("empty.csv", "", "is empty"),
         ("broken.json", '{"a": \n', "broken.json"),
         ("only_times.csv", "ts\n2026-01-01\n2026-01-02\n", "has a first question for its columns (ts)"),
@@ -240,7 +240,7 @@ def test_a_folder_without_data(folder, monkeypatch):
     monkeypatch.chdir(folder.home)
     told = folder.call("check", "notes")
     assert told.exit_code == 1
-    assert "'notes' holds no file that ends with .csv" in told.output
+    assert "'notes' has no file that ends in .csv" in told.output
 
 
 def test_data_in_the_place_of_a_job(folder):
@@ -250,7 +250,7 @@ def test_data_in_the_place_of_a_job(folder):
     assert "is data, not a job: `skyband check" in told.output
 
 
-def test_a_guest_that_fails_is_named_and_the_others_answer(folder, monkeypatch):
+def test_a_plugin_that_fails_is_named_and_the_others_answer(folder, monkeypatch):
     from skyband.queries import load_query
 
     def fails(cls, sample):

@@ -41,13 +41,13 @@ def write(path, content):
         (b"2026-01-01\n", CSV, "its first line has 1 column, the schema 2 (ts, client)"),
         (b"soon,a\n", CSV, "ts, row 0: cannot be read as timestamp"),
         (b"2026-01-01,a\n2026-01-01,\xe9\n", CSV, "line 2, byte 25 of the file is not UTF-8"),
-        (b'{"ts": "2026-01-01", "client": "a"\n', JSON, "line 1 begins a JSON object that does not end in it"),
+        (b'{"ts": "2026-01-01", "client": "a"\n', JSON, "line 1 has a JSON object that does not end in it"),
         (b'{"ts": 7, "client": "a"}\n', JSON, "line 1"),
-        (b"[1, 2]\n", JSON, "line 1 is no JSON object"),
-        (b"null\n", JSON, "line 1 is no JSON object"),
+        (b"[1, 2]\n", JSON, "line 1 is not a JSON object"),
+        (b"null\n", JSON, "line 1 is not a JSON object"),
         (b"PAR1 and nothing of what should follow", [], "cannot be read"),
         (b"", [], "cannot be read"),
-        (TABLE.set_column(1, "client", pa.array([1, 2])), [], "is int64, and string in the files before it"),
+        (TABLE.set_column(1, "client", pa.array([1, 2])), [], "is int64, but string in earlier files"),
         (TABLE.set_column(0, "ts", pa.array(["now", "then"])), [], "ts: is string, and timestamp"),
     ],
 )
@@ -281,7 +281,7 @@ def test_files_read_in_another_order_than_their_rows_are_no_matter_of_the_delay(
         pq.write_table(pa.table({"ts": times, "client": ["a"] * 24}), path)
         os.utime(path, (1_000_000_000 + number,) * 2)
     told = folder.run("source.stream=true").stderr
-    assert "24 (dropped; 1 file was read after newer ones, in the order of their times of change" in told
+    assert "24 (dropped; 1 file was read after newer ones, by their modification times" in told
     os.utime(folder.home / "requests" / "day3.parquet", (1_000_000_009,) * 2)
     assert "late     0 (dropped)" in folder.run("source.stream=true", "sink.path=again").stderr
 

@@ -46,8 +46,8 @@ def test_where_there_are_no_answers_a_warning_says_what_to_do(folder):
     changes = [part for change in sets for part in ("--set", change)]
     ran = folder.call("run", folder.job, "--engine", "local", "--log", "json", *changes)
     assert [line["message"] for line in lines(ran) if line["level"] == "WARNING"] == [
-        "there are no answers yet: no row came late enough to end a window; "
-        "source.finish = true answers the last ones at the end of a run"
+        "there are no answers yet: no row is new enough to end a window; "
+        "source.finish = true answers the last windows at the end of a run"
     ]
 
 

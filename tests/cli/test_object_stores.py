@@ -116,9 +116,9 @@ def test_what_is_not_there_or_cannot_be_reached_says_so_with_a_remedy(bucket, tm
     for path, told in (
         ("s3://visits/nothing", "'s3://visits/nothing' does not exist"),
         ("s3://visits/*.parquet", "no file matches 's3://visits/*.parquet'"),
-        (f"s3://me:{SECRET}@visits/parquet", "must be without keys and passwords: say them in the environment"),
-        ("hdfs://visits/parquet", "hdfs:// is not read here: say HADOOP_HOME and CLASSPATH in the environment"),
-        ("nowhere://visits/parquet", "nowhere:// is not read here: "),
+        (f"s3://me:{SECRET}@visits/parquet", "must not contain keys or passwords: set them in the environment"),
+        ("hdfs://visits/parquet", "hdfs:// cannot be read here: set HADOOP_HOME and CLASSPATH in the environment"),
+        ("nowhere://visits/parquet", "nowhere:// cannot be read here: "),
     ):
         called = call(tmp_path, path, "parquet", "check")
         assert called.exit_code == 1 and told in called.output, called.output
@@ -126,4 +126,4 @@ def test_what_is_not_there_or_cannot_be_reached_says_so_with_a_remedy(bucket, tm
     called = call(tmp_path, "s3://visits/parquet", "parquet", "check")
     assert called.exit_code == 1
     assert "'s3://visits/parquet' cannot be reached (" in called.output
-    assert "say AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment" in called.output
+    assert "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment" in called.output

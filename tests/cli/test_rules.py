@@ -155,7 +155,7 @@ def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_pat
     [
         (['query.rules="rules.json"'], "query.rules: must be a source, such as rules = {"),
         (["query.rules.stream=true"], "query.rules.stream: must be false, as in [source]"),
-        (["query.rules.finish=true"], "query.rules.finish: is as [source] has it: drop it"),
+        (["query.rules.finish=true"], "query.rules.finish: is taken from [source]: drop it"),
         (['query.rules.select=["nme AS name"]'], "query.rules.select[0]: the source has no column 'nme'"),
         (['query.rules.path="nothing.json"'], "query.rules.path: "),
         (['query.rules.path="bids.csv"', 'query.rules.format="csv"'], "query.rules: rules._c0: is no column of a rule"),

@@ -106,7 +106,7 @@ def test_a_second_run_is_refused_where_answers_may_not_be_mixed(folder):
         writer(folder, "errorifexists")
     first.write(rows(1))
     writer(folder, "append").commit()
-    with pytest.raises(Exception, match="holds rows of another run by now"):
+    with pytest.raises(Exception, match="now has rows of another run"):
         first.commit()
     first.abandon()
     assert is_whole(folder)

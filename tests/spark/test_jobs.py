@@ -226,7 +226,7 @@ def interrupted(job, *signals):
 
 def test_ctrl_c_stops_a_stream_cleanly(job):
     said, out = interrupted(job, signal.SIGINT)
-    assert "stopped; run it again to go on from its checkpoint" in said
+    assert "stopped; run it again to resume from its checkpoint" in said
     assert out == ""
     assert int(re.search(r"rows in +([\d,]+)", said).group(1).replace(",", "")) >= 1000
 

@@ -240,7 +240,7 @@ def test_what_cannot_be_taken_over_is_refused_with_the_reason(tmp_path, case, ch
 
 def test_other_queries_and_moments_are_refused(tmp_path):
     table = emitted("exact", tmp_path / "states")
-    with pytest.raises(InputError, match=r"there is no state of .* the nearest are of"):
+    with pytest.raises(InputError, match=r"there is no state at .* the nearest are at"):
         begin_with_states(Stream(*CASES["exact"]).operator, table, START + 61 * MINUTE)
     ranked = {
         "kind": "top-k-workload", "time": "ts", "object": "page", "score": "bytes", "by": "status",

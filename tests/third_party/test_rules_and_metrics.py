@@ -103,5 +103,7 @@ def test_a_rule_that_fails_is_a_problem_and_metrics_that_nobody_takes_are_none(a
     quiet = BROKEN.replace("return [1]", "return []")
     ran = acme(quiet, "run", "daily.toml", "--engine", "local")
     assert ran.returncode == 0
-    said = "warning: acme-policy could not take the run's metrics: LookupError: no log; it gets no more of this run"
+    said = (
+        "warning: acme-policy could not take the run's metrics: LookupError: no log; it is not called again in this run"
+    )
     assert ran.stderr.count(said) == 1

@@ -67,7 +67,7 @@ def test_a_job_whose_format_is_not_installed_says_what_to_install(site, tmp_path
         assert checked.returncode == 1 and f"source.format: {name} is not installed; {said}" in checked.stdout
     (tmp_path / "_delta_log").mkdir()
     shown = site.run("plot", str(tmp_path), "--output", str(tmp_path / "x.html"), SKYBAND_PLUGINS="skyband-compare")
-    assert "is a table of delta; it comes with skyband-lakes" in shown.stderr, shown.stderr
+    assert "is a delta table; it comes with skyband-lakes" in shown.stderr, shown.stderr
 
 
 def test_the_formats_are_listed_and_what_is_not_installed_says_how(site):
@@ -93,7 +93,7 @@ HALF = """
 def test_a_format_that_cannot_do_what_it_says_is_listed_with_what_it_lacks(site):
     site.install("acme-log", HALF)
     (listed,) = json.loads(site.run("formats", "--json", SKYBAND_PLUGINS="acme-log").stdout)["formats"]
-    said = "has no read and no write, though its FormatInfo names reads and streams: define it, or say less"
+    said = "has no read and no write, though its FormatInfo names reads and streams: define it, or declare less"
     assert listed["format"] == "acme-log" and listed["can"] == ["reads", "streams"]
     assert listed["problem"].endswith(said)
 

@@ -164,7 +164,8 @@ def test_on_the_command_line(acme, tmp_path):
     assert "--unit" in shown and "microseconds of one" in shown and "--between" in shown and "-k" in shown
     assert ask("-k", "3") == (
         1,
-        "error: k: is of the question heavy_hitters, and these are of sketch/acme, which answer span, visits (got 3)\n",
+        "error: k: belongs to the question heavy_hitters, but these are states of sketch/acme, which answer "
+        "span, visits (got 3)\n",
     )
 
 

@@ -89,5 +89,5 @@ def test_a_column_that_a_file_has_not_is_null_and_a_narrow_one_is_widened(tmp_pa
         rows = [row for batch in read for row in batch.to_pylist()]
         assert sorted(rows, key=str) == [{"n": 1, "text": "a"}, {"n": 2, "text": None}]
     pq.write_table(pa.table({"n": ["x"]}), tmp_path / "c.parquet")
-    with pytest.raises(Exception, match=r"c.parquet: n: is string, and int64 in the files before it"):
+    with pytest.raises(Exception, match=r"c.parquet: n: is string, but int64 in earlier files"):
         open_files(Source(format="parquet", path=str(tmp_path)))

@@ -81,7 +81,7 @@ def test_a_file_that_changed_or_went_since_it_was_listed_is_named(tmp_path):
     pq.write_table(pa.table({"n": [1, 2]}), first.path)
     second.path.unlink()
     for part in (first, second):
-        with pytest.raises(InputError, match=f"{part.path.name}: has changed since the run began: run it again"):
+        with pytest.raises(InputError, match=f"{part.path.name}: has changed since the run started: run it again"):
             list(files.batches(["n"], [part]))
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_was_written_anew_is_named_though_it_is_as_long(tmp_path):
     assert [batch.to_pylist() for batch in files.batches(["n"], [part])] == [[{"n": 1}, {"n": 2}]]
     path.write_text("3\n4\n")
     os.utime(path, ns=(part.stamp[1] + 1,) * 2)
-    with pytest.raises(InputError, match=r"a\.csv: has changed since the run began"):
+    with pytest.raises(InputError, match=r"a\.csv: has changed since the run started"):
         list(files.batches(["n"], [part]))
 
 

@@ -198,10 +198,10 @@ def test_row_windows_on_several_shards_are_refused_by_the_check(job):
         (["sink.checkpoint=c", "sink.trigger=now"], "sink.trigger: must be \"available-now\" or a duration"),
         (["sink.checkpoint=c", "sink.trigger=0 seconds"], "sink.trigger: must be a length of time above 0"),
         (["sink.checkpoint=c", "sink.trigger=5 rows"], "sink.trigger: must be a length of time above 0"),
-        (["sink.checkpoint=c", "source.finish=true"], 'source.finish: is only for streams that end: set sink.trigger = '),
+        (["sink.checkpoint=c", "source.finish=true"], 'source.finish: is only for streams that end: set sink.trigger'),
         (
             ["sink.checkpoint=c", "source.idle_after=5 seconds", "sink.trigger=available-now"],
-            'source.idle_after: is only for streams that never end, but sink.trigger is "available-now": use source.finish',
+            'source.idle_after: is only for streams that never end, but sink.trigger is "available-now": use',
         ),
     ],
 )  # fmt: skip
@@ -246,7 +246,7 @@ def test_a_stream_with_all_it_needs_is_fine(job):
             "source.format=rate",
             "source.format: the local engine reads parquet, csv, json, text, arrow, delta, iceberg, kafka and sql (got",
         ),
-        ("source.path=dbfs:/bucket/x", "source.path: the local engine reads this machine's files"),
+        ("source.path=dbfs:/bucket/x", "source.path: the local engine reads only local files"),
         (
             "source.select=CAST(value AS BINARY) AS client",
             "source.select[0]: a cast to `BINARY` is not known here",
@@ -255,7 +255,7 @@ def test_a_stream_with_all_it_needs_is_fine(job):
             "sink.format=jdbc",
             "sink.format: the local engine writes parquet, csv, json, console, delta, iceberg and sql (got 'jdbc')",
         ),
-        ("sink.path=hdfs://x/y", "sink.path: the local engine writes to this machine"),
+        ("sink.path=hdfs://x/y", "sink.path: the local engine writes only to this machine"),
     ],
 )
 def test_what_the_local_engine_cannot_do(job, change, said):
@@ -267,7 +267,7 @@ def test_the_local_engine_does_not_read_text_in_another_zone_than_utc(job):
     text = ["source.format=csv", "source.path=log.csv", "source.schema=ts TIMESTAMP, client STRING"]
     text.append("spark.sql.session.timeZone=Asia/Tokyo")
     (said,) = problems(job(), text, "local")
-    assert "spark.sql.session.timeZone: the local engine reads times that are written without a zone as UTC" in said
+    assert "spark.sql.session.timeZone: the local engine reads times without a zone as UTC" in said
     assert read_job(job(), text).spark == {"spark.sql.session.timeZone": "Asia/Tokyo"}
     assert read_job(job(), text[3:], "local").query.item == "client", "Parquet holds instants"
     assert read_job(job(), [*text, "spark.sql.session.timeZone=UTC"], "local").query.item == "client"
@@ -277,7 +277,7 @@ def test_options_the_local_engine_does_not_know_are_not_passed_over(job):
     path = job()
     (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
     changes = ["source.format=csv", "source.path=log.csv", "source.options={ header = true, lineSep = '|' }"]
-    assert "source.options.lineSep: the local engine does not know it" in "\n".join(problems(path, changes, "local"))
+    assert "source.options.lineSep: is unknown to the local engine" in "\n".join(problems(path, changes, "local"))
 
 
 def test_text_columns_are_told_where_their_types_are_given(job):
@@ -297,13 +297,13 @@ def test_an_empty_folder(job, stream):
     path = job()
     (path.parent / "empty").mkdir()
     changes = ["source.path=empty", f"source.stream={stream}", "sink.format=console"]
-    assert "holds no file" in problems(path, changes)[0]
+    assert "has no data file" in problems(path, changes)[0]
     with_schema = [*changes, "source.schema=ts TIMESTAMP, client STRING"]
     if stream == "true":
         assert read_job(path, with_schema).schema.names == ["ts", "client"]
         assert "source.schema" in problems(path, changes)[0]
     else:
-        assert "holds no file" in problems(path, with_schema)[0]
+        assert "has no data file" in problems(path, with_schema)[0]
 
 
 def test_a_file_that_is_no_parquet(job):

@@ -56,7 +56,7 @@ def test_folders_with_other_keys_are_refused(tmp_path, format):
     put(tmp_path / "day=2026-01-01", format)
     put(tmp_path / "day=2026-01-02" / "hour=3", format)
     with pytest.raises(
-        ConfigError, match=r"hour=3: the columns of its folders are day, hour, and of .*=2026-01-01 day: "
+        ConfigError, match=r"hour=3: its folders have the columns day, hour, but those of .*=2026-01-01 have day: "
     ):
         files_of(tmp_path, format)
 

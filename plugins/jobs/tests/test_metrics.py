@@ -168,7 +168,7 @@ def test_a_file_that_cannot_be_written_any_more_is_told_once_and_the_run_goes_on
         folder.rmdir()
         progress.summary(TOTALS, "nowhere")
         progress.summary(TOTALS, "nowhere")
-    assert out.getvalue().count("warning: metrics: ") == 1 and "the run goes on without" in out.getvalue()
+    assert out.getvalue().count("warning: metrics: ") == 1 and "the run continues without" in out.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_a_file_that_cannot_be_written_any_more_is_told_once_and_the_run_goes_on
         ("0.0.0.0:9464", "use 127.0.0.1"),
         ("example.org:9464", "use 127.0.0.1"),
         (":9464", "use 127.0.0.1"),
-        ("127.0.0.1:65536", "a port is at most 65535"),
+        ("127.0.0.1:65536", "must have a port of at most 65535"),
         ("skyband.txt", "a file whose name ends in .prom"),
         (9464, 'must be "127.0.0.1:9464" or a file'),
-        ("nowhere/skyband.prom", "is no folder: make it"),
+        ("nowhere/skyband.prom", "is not a folder: create it"),
     ],
 )
 def test_places_that_cannot_be_are_told_by_check(value, words, tmp_path):

@@ -71,5 +71,5 @@ def test_times_without_a_zone_that_are_no_int96_stay_so(tmp_path):
 
 def test_the_moments_of_a_table_of_states_too(tmp_path):
     write(tmp_path / "a.parquet", name="at")
-    with pytest.raises(InputError, match=r"the nearest are of 2263-01-01 23:59:59.999999 and 9999-12-31 23"):
+    with pytest.raises(InputError, match=r"the nearest are at 2263-01-01 23:59:59.999999 and 9999-12-31 23"):
         StatesTable(str(tmp_path / "a.parquet"), column="n").as_of(1 << 62)

@@ -46,7 +46,7 @@ UNITS = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
 def test_the_delay_that_is_named_would_have_taken_the_latest_row_and_is_no_unit_longer(length, beside):
     late_by = length + beside
     line = summary(Totals(**TOTALS, late_by=late_by), "in out")[1]
-    delay = parse(re.search(r'delay = "([^"]+)" would have taken them', line)[1])
+    delay = parse(re.search(r'delay = "([^"]+)" would have kept them', line)[1])
     unit = max([unit for unit in UNITS.values() if late_by >= 2 * unit], default=UNITS["second"])
     assert late_by <= delay.length < late_by + unit
 
@@ -158,9 +158,9 @@ def test_the_summary_sets_the_compiling_of_kernels_apart():
     [
         ({}, "the source has no rows, so there are no answers"),
         ({"micro_batches": 0}, "the source has no rows"),
-        ({"where": "day > 3"}, 'either the source has none, or none meets source.where = "day > 3"'),
-        ({"rows_in": 5}, "though rows came in: none reached what [query] asks for; loosen its bounds"),
-        ({"rows_in": 5, "micro_batches": 2}, "no row came late enough to end a window; source.finish = true"),
+        ({"where": "day > 3"}, 'the source is empty, or no row meets source.where = "day > 3"'),
+        ({"rows_in": 5}, "although rows came in: none met the conditions of [query]; lower its thresholds"),
+        ({"rows_in": 5, "micro_batches": 2}, "no row is new enough to end a window; source.finish = true"),
         ({"rows_in": 5, "answers": 1}, None),
         ({"micro_batches": 0, "may_be_empty": True}, None),
         ({"rows_in": 5, "micro_batches": 2, "stopped": True}, None),

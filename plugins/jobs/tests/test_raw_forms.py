@@ -49,15 +49,15 @@ def test_and_so_it_is_in_small_blocks_and_among_small_files(tmp_path, monkeypatc
         ("ts,n\n1/2/2026,1\n2026-01-02,1\n", {"schema": "ts DATE, n INT", "dateFormat": "M/d/yyyy"},
          "ts, row 1: cannot be read as date32.day.: '2026-01-02' is no time of the format 'M/d/yyyy'"),
         ("ts,n\n1/2/2026,1\n", {"schema": "ts TIMESTAMP, n INT"},
-         "ts, row 0: .*'1/2/2026'; say how it is written with source.options.timestampFormat"),
+         "ts, row 0: .*'1/2/2026'; set its pattern with source.options.timestampFormat"),
         ("ts,n\n1769893500,1\n", {"schema": "ts TIMESTAMP, n INT"},
-         r"of numbers since 1970 read BIGINT, and select timestamp_seconds\(ts\) AS ts"),
+         r"for numbers since 1970 use BIGINT, and select timestamp_seconds\(ts\) AS ts"),
         ("ts,n\n1769893500000,1\n", {"schema": "ts TIMESTAMP, n INT"}, r"select timestamp_millis\(ts\) AS ts"),
         ('a,n\n"1,234.5",1\n', {"schema": "a DOUBLE, n INT"}, "row 0: .*'1,234.5'; .*declare it DECIMAL"),
         ("a,n\n1.2,3 4,1\n", {"schema": "a DECIMAL(9,2), n INT", "locale": "de-DE", "sep": ";"}, "names no column 'a'"),
         (b"a,n\n\xe9,1\n", {}, "line 2, byte 5 of the file is not UTF-8 .*source.options.encoding, such as ISO-8859-1"),
-        (b"a,n\nx\x81,1\n", {"encoding": "windows-1252"}, "byte 6 of the file is no character of windows-1252"),
-        (bytes(range(1, 9)) + b"\x1c\x1d\x1e\x1f||n\n", {"sep": "||"}, "holds each control character"),
+        (b"a,n\nx\x81,1\n", {"encoding": "windows-1252"}, "byte 6 of the file is invalid in windows-1252"),
+        (bytes(range(1, 9)) + b"\x1c\x1d\x1e\x1f||n\n", {"sep": "||"}, "contains every control character"),
     ],
 )  # fmt: skip
 def test_what_is_otherwise_is_told_by_its_place_with_a_remedy(tmp_path, text, keys, said):
@@ -69,11 +69,11 @@ def test_what_is_otherwise_is_told_by_its_place_with_a_remedy(tmp_path, text, ke
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[{"n": 1},\n {"n": 2}', "does not end: is the file cut short"),
+        ('[{"n": 1},\n {"n": 2}', "does not end: is the file truncated"),
         ('[{"n": 1},\n\n {"n": "x"}]', "line 3: Column"),
-        ('[{"n": 1},\n\n 3]', "line 3 is no JSON object"),
-        ('{"n": 1}\n{"n": 2}', "line 1 holds more than one JSON object"),
-        ('[{"n": 1}] [{"n": 2}]', "line 1 holds more than one JSON object"),
+        ('[{"n": 1},\n\n 3]', "line 3 is not a JSON object"),
+        ('{"n": 1}\n{"n": 2}', "line 1 has more than one JSON object"),
+        ('[{"n": 1}] [{"n": 2}]', "line 1 has more than one JSON object"),
         ('{"n": "[', "does not end"),
     ],
 )
@@ -84,18 +84,18 @@ def test_an_array_of_json_is_told_by_its_line(tmp_path, text, said):
 
 
 def test_an_array_that_is_not_said_to_be_one(tmp_path):
-    with pytest.raises(InputError, match=r"line 1 is no JSON object.*set source.options = \{ multiLine = true \}"):
+    with pytest.raises(InputError, match=r"line 1 is not a JSON object.*set source.options = \{ multiLine = true \}"):
         rows(written(tmp_path, '[{"n": 1}]', "a.json"), format="json", schema="n INT")
 
 
 def test_seconds_of_json_that_are_declared_times(tmp_path):
-    with pytest.raises(InputError, match=r"line 1: .*read BIGINT, and select timestamp_seconds\(ts\) AS ts"):
+    with pytest.raises(InputError, match=r"line 1: .*use BIGINT, and select timestamp_seconds\(ts\) AS ts"):
         rows(written(tmp_path, '{"ts": 1769893500}', "a.json"), format="json", schema="ts TIMESTAMP")
 
 
 def test_xz_that_is_cut_short(tmp_path):
     path = written(tmp_path, lzma.compress(b"a,b\n1,2\n" * 100)[:-20], "a.csv.xz")
-    with pytest.raises(ConfigError, match=r"a\.csv\.xz: is no whole file of xz"):
+    with pytest.raises(ConfigError, match=r"a\.csv\.xz: is not a complete xz file"):
         rows(path, format="csv")
 
 
@@ -110,8 +110,8 @@ def test_text_has_one_column(tmp_path):
         ("csv", {"encoding": "rot13"}, "options.encoding: must be an encoding of text"),
         ("csv", {"sep": 'a"'}, "options.sep: must be ASCII characters"),
         ("csv", {"sep": ""}, "options.sep: must be ASCII characters"),
-        ("csv", {"sep": "#|", "comment": "#"}, "options.comment: must be another mark"),
-        ("csv", {"comment": "//"}, "options.comment: the local engine takes one ASCII character"),
+        ("csv", {"sep": "#|", "comment": "#"}, "options.comment: must differ"),
+        ("csv", {"comment": "//"}, "options.comment: the local engine accepts one ASCII character"),
         ("csv", {"timestampFormat": "QQ yyyy"}, "options.timestampFormat: the local engine: 'QQ' in the format"),
         ("csv", {"dateFormat": "HH:mm"}, "options.dateFormat: the local engine: the format 'HH:mm' has no year"),
         ("csv", {"timestampFormat": "d/M/yy h:mm"}, "needs both h and a"),
@@ -155,7 +155,7 @@ def test_a_separator_of_several_characters_needs_a_control_character_that_is_fre
     assert sum(map(len, files.batches(["a", "b"]))) == len(stand_ins) - 1
     (tmp_path / "a.csv").write_text(f"a||b\n{lines}", newline="")
     with pytest.raises(
-        ConfigError, match=r"holds each control character, .*: write it with a separator of one character"
+        ConfigError, match=r"contains every control character, .*: write it with a separator of one character"
     ):
         open_files(source)
 

@@ -128,7 +128,7 @@ def test_times_are_not_looked_for_within_structs_and_lists_either(tmp_path):
     ("value", "said"),
     [
         ({"at": "soon"}, r"c, row 0: cannot be read as struct<at: timestamp\[us, tz=UTC\]>: .*soon"),
-        ({"at": 1_760_000_400}, r"read BIGINT, and select timestamp_seconds\(c\.at\) AS at"),
+        ({"at": 1_760_000_400}, r"use BIGINT, and select timestamp_seconds\(c\.at\) AS at"),
     ],
 )
 def test_a_part_that_is_no_time_is_told(tmp_path, value, said):
@@ -245,7 +245,7 @@ def test_a_stream_of_arrow_is_told_with_how_to_write_a_file(tmp_path):
     table = pa.table({"n": [1, 2]})
     with pa.ipc.new_stream(tmp_path / "a.arrow", table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(ConfigError, match=r"a.arrow: is a stream of Arrow, .* write it with pyarrow.ipc.new_file"):
+    with pytest.raises(ConfigError, match=r"a.arrow: is an Arrow stream, .* write it with pyarrow.ipc.new_file"):
         open_files(Source(format="arrow", path=str(tmp_path)))
 
 
@@ -292,7 +292,7 @@ def test_text_that_is_not_utf8_is_refused_with_its_place(tmp_path, format, schem
         len(good) * before + (LINES[format] % bad).index(bad) + next(i for i, byte in enumerate(bad) if byte > 127) + 1
     )
     said = (
-        f"{path}: line {before + 1}, byte {place} of the file is not UTF-8 (byte {told}): say source.options.encoding"
+        f"{path}: line {before + 1}, byte {place} of the file is not UTF-8 (byte {told}): set source.options.encoding"
     )
     assert said in str(caught.value)
 

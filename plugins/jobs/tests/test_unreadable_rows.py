@@ -98,7 +98,7 @@ FORMS = {
     "json number": lines(b'{"n": "x", "t": "2026-01-01"}', reason="changed from number to string"),
     "json time": lines(b'{"n": 1, "t": "yesterday"}', reason="t: cannot be read as timestamp"),
     "json struct": lines(b'{"n": {"m": 1}, "t": "2026-01-01"}'),
-    "json no object": lines(b"[1, 2]", reason="is no JSON object"),
+    "json no object": lines(b"[1, 2]", reason="is not a JSON object"),
     "json cut": lines(b'{"n": 1, "t": "2026', reason="does not end in it"),
     "json bytes": lines(b'{"n": 1, "t": "2026\xff"}', reason="is not UTF-8"),
     "json of nothing known": lines(b"\x00\x01"),

@@ -199,7 +199,7 @@ def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
 
     assert stands() == newest(visits()) != []
     again = call("run")
-    assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
+    assert again.exit_code == 1 and "sink.table: 'board' already exists" in again.stderr, again.stderr
     for mode in ("append", "overwrite"):
         assert call("run", f"sink.mode={mode}").exit_code == 0
         assert stands() == newest(visits()), mode

@@ -269,7 +269,7 @@ def test_offsets_to_begin_with_are_of_this_topic_and_not_of_its_end(offsets, fit
         ("source.options.startingOffsets=latest", 'source.options.startingOffsets: must be "earliest", or offsets'),
         (
             "source.options.startingOffset=earliest",
-            "the local engine does not know it; did you mean 'startingOffsets'?",
+            "is unknown to the local engine; did you mean 'startingOffsets'?",
         ),
         (
             "source.options.maxOffsetsPerTrigger=0",

@@ -178,7 +178,7 @@ def test_a_job_leaves_the_newest_answer(call, server):
         assert client.zrange("board:y:20 seconds", 0, -1) == ["/c"]
         assert not client.exists("board:x:10 seconds")
     again = call("run")
-    assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
+    assert again.exit_code == 1 and "sink.table: 'board' already exists" in again.stderr, again.stderr
     told = call("check", "sink.mode=append", *OTHER_COLUMNS)
     assert told.exit_code == 1 and "sink.table: the table 'board' has columns" in told.stdout, told.stdout
 

@@ -44,7 +44,7 @@ def test_a_table_holds_the_newest_answer(call, tmp_path):
     assert ran.exit_code == 0, ran.stderr
     assert board(tmp_path / "board.db") == newest(visits()) != []
     again = call()
-    assert again.exit_code == 1 and "sink.table: 'board' exists already" in again.stderr, again.stderr
+    assert again.exit_code == 1 and "sink.table: 'board' already exists" in again.stderr, again.stderr
     for mode in ("append", "overwrite"):
         assert call("run", f"sink.mode={mode}").exit_code == 0
         assert board(tmp_path / "board.db") == newest(visits()), mode
@@ -354,7 +354,7 @@ def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(tmp_path
     sink = sink_at(path)
     sink.write(log_of(visits().slice(0, 4)), "one", 0)
     made(path, "DROP TABLE board")
-    with pytest.raises(EngineError, match="had micro-batch 0 of this stream, and has none of this stream now"):
+    with pytest.raises(EngineError, match="had micro-batch 0 of this stream, and now has none of it"):
         sink.latest("one")
     assert sink_at(path).latest("one") is None, "so that a run that begins again is told, too"
     sink_at(path).write(log_of(visits()), "one", 0)

@@ -115,7 +115,7 @@ def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(format, 
     sink = open_sink(format, *place)
     sink.write(ANSWERS, "one", 0)
     drop(format, place)
-    said = "the table had micro-batch 0 of this stream, and has none of this stream now: bring it back"
+    said = "the table had micro-batch 0 of this stream, and now has none of it: restore it"
     for _ in range(2):
         with pytest.raises(EngineError, match=said):
             sink.latest("one")
@@ -190,7 +190,7 @@ def test_a_job_writes_a_table_that_another_reads(call, format, place):
     again = call("run", *into(format))
     assert again.exit_code == 1 and 'set sink.mode to "overwrite" or "append"' in again.stderr
     assert f": sink.{'path' if format == 'delta' else 'table'}: " in again.stderr
-    assert "nothing is written there" in call("run", *into(format, mode="ignore")).stderr
+    assert "nothing is written" in call("run", *into(format, mode="ignore")).stderr
     assert call("run", *into(format, mode="append")).exit_code == 0
     assert call("run", *into(format, mode="overwrite")).exit_code == 0
     assert len(rows(format, place)) == 3

@@ -124,7 +124,7 @@ def test_on_the_command_line(table, log, tmp_path):
     shown = CliRunner().invoke(group, asked).stdout
     assert "0.999" in shown and "above" in shown.splitlines()[0]
     wrong = CliRunner().invoke(group, ["ask", str(tmp_path / "states.parquet"), "-k", "3"])
-    others = "k: is of the question heavy_hitters, and these are of quantile-sketch/"
+    others = "k: belongs to the question heavy_hitters, but these are states of quantile-sketch/"
     alone = "No such option '-k'; it comes with skyband-totals"
     assert (others if find_spec("skyband_totals") else alone) in wrong.stderr
     infinite = CliRunner().invoke(group, [*asked, "-q", "1"])

@@ -156,8 +156,8 @@ def test_the_summary_says_how_late_rows_were_and_what_stilled_the_stream():
     metrics = run.operator.take_metrics()
     assert (metrics.rows_late, metrics.late_by) == (4, FAR - 3 * HOUR)
     lines = summary(Totals(rows_in=7, rows_late=4, late_by=90_000_000), "in out")
-    assert lines[1] == 'late     4 (dropped; delay = "90 seconds" would have taken them)'
-    assert lines[-1].startswith("warning: most rows came later than the watermark: one row may have a time far ahead")
+    assert lines[1] == 'late     4 (dropped; delay = "90 seconds" would have kept them)'
+    assert lines[-1].startswith("warning: most rows were older than the watermark: one row may have a time far ahead")
     assert summary(Totals(rows_in=7, rows_late=3, answers=1), "in out")[-1].startswith("took")
 
 

@@ -66,7 +66,7 @@ def test_a_map_in_json_is_read_by_spark_where_it_is_needed(tmp_path):
     for select in (None, ("n", "tags['a'] AS a", "`in` AS b")):
         for name in ("tags", "in") if select is None else ("a", "b"):
             choice = str(choose_reader(Source(**plain, select=select), {}, [name]))
-            assert "is a MAP, which Python does not read from JSON" in choice
+            assert "is a MAP, which Python cannot read from JSON" in choice
             assert choice.startswith("Spark (column '")
         assert str(choose_reader(Source(**plain, select=select), {}, ["n"])) == PYTHON
 

@@ -101,7 +101,7 @@ def test_a_table_without_numbers_must_be_free_when_a_stream_begins(tmp_path, mon
     if begun >= 0 or not rows:
         table_sink_check.check_goes_on(job, sink)
     else:
-        with pytest.raises(ConfigError, match="exists already"):
+        with pytest.raises(ConfigError, match="already exists"):
             table_sink_check.check_goes_on(job, sink)
 
 

@@ -69,7 +69,7 @@ def test_a_batch_from_one_table_into_another(session, shop):
     before = answers(session)
     again = run(shop)
     assert again.exit_code == 1
-    assert "sink.table: 'shop.counts' exists already" in again.output
+    assert "sink.table: 'shop.counts' already exists" in again.output
     assert run(shop, "sink.mode=ignore").exit_code == 0
     assert run(shop, "sink.mode=overwrite").exit_code == 0
     assert answers(session) == before

@@ -190,7 +190,7 @@ def test_an_empty_source_is_a_warning(session, folder, engine):
         assert called.exit_code == 0, called.stderr
         assert "warning: the source has no rows, so there are no answers" in called.stderr
     called, _ = ran(folder, engine, "source.where=item > 3")
-    assert "either the source has none, or none meets source.where" in called.stderr
+    assert "the source is empty, or no row meets source.where" in called.stderr
 
 
 def test_a_row_is_named_by_its_file_row_group_and_place_on_both_engines(session, folder):

@@ -106,4 +106,4 @@ def test_a_line_that_is_no_object_is_refused_on_both(session, folder):
     (folder / "in" / "b.json").write_text('{"ts": "2026-01-01", "client": "a", "n": 1}\nnull\n')
     for engine in ("local", "spark"):
         said = answers(folder, engine, "source.format=json", "source.options={}")
-        assert "b.json: line 2 is no JSON object" in said
+        assert "b.json: line 2 is not a JSON object" in said

@@ -19,7 +19,7 @@ ENDS = {
     "SIGTERM to all, as systemd and containers send it": (
         lambda process: os.killpg(process.pid, signal.SIGTERM),
         130,
-        r"stopped; run it again to go on from its checkpoint|interrupted",
+        r"stopped; run it again to resume from its checkpoint|interrupted",
     ),
 }
 

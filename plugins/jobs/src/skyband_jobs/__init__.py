@@ -1,4 +1,4 @@
-"""Jobs: source, query, backends and sink in one TOML file; read, checked and run."""
+"""Jobs: a source, a query, backends and a sink in one TOML file, which is read, checked and run."""
 
 from skyband.lazy_names import lazy_names
 

@@ -1,4 +1,4 @@
-"""What this distribution brings: the commands that check and run jobs, and ask the states that they write."""
+"""The hooks of this distribution: commands that check and run jobs, and query the states that they write."""
 
 import click
 from skyband import hookimpl
@@ -6,7 +6,7 @@ from skyband import hookimpl
 
 @hookimpl
 def skyband_commands(group: click.Group) -> None:
-    """A job checked, run, and its states asked; the formats of sources and sinks."""
+    """Add the commands for jobs, states, and the formats of sources and sinks."""
     from skyband_jobs.commands import ask, check, formats, run
 
     group.add_command(check.command, "check")

@@ -40,7 +40,7 @@ def batch_writer(session: Any, sink: Sink, answers: Any, options: Mapping[str, s
     if sink.mode == "ignore":
         return None
     if sink.mode not in ("append", "overwrite"):
-        message = f'{name!r} exists already: choose another table, or set sink.mode to "overwrite" or "append"'
+        message = f'{name!r} already exists: choose another table, or set sink.mode to "overwrite" or "append"'
         raise ConfigError(Problem("sink.table", message))
     table = _with_columns_of(session, name, answers)
     return lambda: answers.select(*table.columns).write.insertInto(name, overwrite=sink.mode == "overwrite")

@@ -1,1 +1,1 @@
-"""The rows of a source read in this process, by the same code whatever the engine."""
+"""The rows of a source, read in this process by the same code on every engine."""

@@ -1,4 +1,4 @@
-"""What `skyband ask` does: any windows of a table of states, its groups united as asked. Loads no numba."""
+"""Implements `skyband ask`: any windows of a table of states, with groups merged as requested. Loads no numba."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -23,36 +23,36 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @frozen
 class Row:
-    """The answer of one group, or of several united, over one window."""
+    """The answer of one group, or of several merged groups, over one window."""
 
     group: Mapping[str, Any]
-    """By grouping column its value; without those that were united."""
+    """The value of each grouping column; without those that were merged."""
     window: str
     numbers: Mapping[str, Any]
-    """The columns of the question's result: a row for each of its rows."""
+    """The columns of the question's result, for one of its rows."""
 
 
 @frozen
 class Answers:
-    """What a table answers at one moment."""
+    """The answers of a table at one moment."""
 
     at: str
-    """The moment, as a person reads it."""
+    """The moment, for people."""
     by: tuple[str, ...]
     rows: tuple[Row, ...]
     whole_numbers: bool = False
-    """Whether a person reads them rounded."""
+    """Whether people see the numbers rounded."""
 
 
 def ask(
     path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
     column: str = "state", question: str | None = None, values: Mapping[str, Any] = NOTHING,
 ) -> Answers:  # fmt: skip
-    """The answers of the groups of a table at a moment: each by itself, by some columns, or all united.
+    """The answers of a table's groups at a moment: each group alone, merged by some columns, or all merged.
 
-    `at`: a moment of the table, the newest where it is None. `question`: its name; None: the first that takes the
-    parameters in `values`, of which those that it takes one by one are lists. Raises InputError, naming the option,
-    where a column, a moment or a window is not there, and SnapshotError, naming the group, where a state is damaged.
+    `at`: a moment of the table; None: the newest. `question`: its name; None: the first that takes the parameters in
+    `values`, where a parameter that may be repeated is a list. Raises InputError with the option, where a column, a
+    moment or a window is missing, and SnapshotError with the group, where a state is damaged.
     """
     windows = [WindowRequest.read(None, last) for last in lasts] or [WindowRequest()]
     table = StatesTable(path, column)
@@ -84,7 +84,7 @@ def ask(
 
 
 def _question_class(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
-    """The question that is meant: the first that takes these parameters, unless it has a name."""
+    """The question by its name, else the first that takes these parameters."""
     by_name = {one.name: one for one in questions_of(reader_class_of(state)).values() if _has_columns(one)}
     if name is not None:
         if name not in by_name:
@@ -98,17 +98,17 @@ def _question_class(state: State, name: str | None, values: Mapping[str, Any]) -
     first = next(iter(by_name.values()))
     wrong = next((one for one in values if one not in first.names()), next(iter(values)))
     others = [one.name for one in questions().values() if wrong in one.names()]
-    message = f"these are of {state.key}, which answer {', '.join(by_name)} (got {literal(values[wrong])})"
-    raise InputError(wrong, f"is of the question {' or '.join(others)}, and {message}")
+    message = f"these are states of {state.key}, which answer {', '.join(by_name)} (got {literal(values[wrong])})"
+    raise InputError(wrong, f"belongs to the question {' or '.join(others)}, but {message}")
 
 
 def _has_columns(question: type[Question]) -> bool:
-    """Whether the command line can show its answers: of one group's states, and no bytes."""
+    """Whether the command line can show its answers: for single states, and not bytes."""
     return not (question.of_pairs or pa.types.is_binary(question.result))
 
 
 def _questions_with(question: type[Question], values: Mapping[str, Any]) -> list[tuple[Question, dict[str, str]]]:
-    """The question as often as its parameters were given, each with the columns that tell these apart."""
+    """One question for each combination of parameter values, with the columns that distinguish them."""
     combinations: list[dict[str, Any]] = [{}]
     for name, value in values.items():
         several = value if name in question.each else [value]
@@ -121,7 +121,7 @@ def _questions_with(question: type[Question], values: Mapping[str, Any]) -> list
 def _answers(
     question: Question, which: Mapping[str, str], states: list[State], window: WindowRequest, moment: Coverage
 ) -> list[dict[str, Any]]:
-    """Where only changed groups have states, each is as good as of the moment asked, as its group's newest."""
+    """Answer one question; if only changed groups have states, a group's newest state holds at the moment asked for."""
     since = window.within(moment, moment.since)
     if len(states) > 1:
         common_coverage(states)

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, which may differ in the width of their types: all of a source are read as one schema."""
+"""Reads Parquet and Arrow files; where they differ in the width of types, as one wider schema."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,21 +20,21 @@ from skyband_jobs.files.store_paths import StorePath
 
 _BATCH = 100_000
 _SMALL = 1 << 16
-"""Bytes of a file that is read at once."""
+"""Bytes of a file below which it is read at once."""
 INT96_UNIT: Final = "us"
-"""What the old times of Parquet are read in: the nanoseconds that Arrow takes by itself end in 1677 and 2262."""
+"""The unit for Parquet's INT96 times: nanoseconds, Arrow's default, only reach from 1677 to 2262."""
 _LARGE = 1 << 18
-"""Bytes of a file from which on it is worth a look whether text is there as a dictionary."""
+"""Bytes of a file from which checking for dictionary-encoded text is worthwhile."""
 
 
 @frozen
 class Layout:
-    """How Parquet and Arrow files are read."""
+    """How to read Parquet and Arrow files."""
 
     format: str
 
     def dataset(self, path: Path, dictionaries: Sequence[str] = ()) -> Any:
-        """Arrow's view of a file, whose columns `dictionaries` come as such; what compresses it, it says itself."""
+        """Arrow's dataset of a file, with the columns `dictionaries` dictionary-encoded."""
         reader: Any = self.format
         if reader == "parquet":
             options = ds.ParquetReadOptions(
@@ -45,16 +45,16 @@ class Layout:
         place = path.key if isinstance(path, StorePath) else str(path)
         return ds.dataset(
             [place], filesystem=filesystem, format=reader, partitioning=None
-        )  # a path alone may be a folder, of no rows
+        )  # a single path could be an empty folder
 
     def read_schema(self, path: Path) -> pa.Schema:
-        """The schema of one file. Raises InputError naming it where it cannot be read."""
+        """The schema of one file. Raises InputError with the file where it cannot be read."""
         try:
             schema = _bare(self.dataset(path).schema)
             return _with_instants(path, schema) if self.format == "parquet" else schema
         except (OSError, ValueError, pa.ArrowException) as error:
             if self.format == "arrow" and _is_stream(path):
-                message = "is a stream of Arrow, and no file of it: write it with pyarrow.ipc.new_file"
+                message = "is an Arrow stream, not an Arrow file: write it with pyarrow.ipc.new_file"
                 raise InputError(str(path), message) from error
             if str(path) in str(error):
                 raise
@@ -62,16 +62,16 @@ class Layout:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a file begins with a message of Arrow, as a stream does, and not with a file's own mark."""
+    """Whether a file starts with an Arrow message, as a stream does, rather than a file's own mark."""
     with path.open("rb") as file:
         return file.read(4) == b"\xff\xff\xff\xff"
 
 
 def schema_of(paths: Sequence[Path], layout: Layout) -> pa.Schema:
-    """The schema of files, each column as wide as its widest file's.
+    """The schema of files, each column as wide as in its widest file.
 
-    The columns are those of the first file, as in Spark. Raises InputError naming the file whose column is of another
-    kind, ArrowInvalid or OSError where one cannot be read.
+    The columns are those of the first file, as in Spark. Raises InputError with the file whose column has an
+    incompatible type, ArrowInvalid or OSError where a file cannot be read.
     """
     widened = None
     for path in paths:
@@ -89,18 +89,17 @@ def read(
     dictionaries: bool = False,
     refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """A file's rows, or those of some row groups, with the columns `schema`, null where it has none of that name.
+    """A file's rows, or those of some row groups, with the columns `schema`, null where the file lacks one.
 
-    dictionaries: whether text may come as one, as the file has it. refused: what takes rows with a value that is not of
-    its column's type, in the place of the error.
-
-    A name in other letters' case is that of the column, as in Spark, unless there are several.
+    dictionaries: whether text may be dictionary-encoded, as in the file. refused: takes rows with a value that is
+    not of its column's type, instead of an error.
+    As in Spark, a name matches a column in another case, unless there are several.
     """
     is_small = layout.format == "parquet" and row_groups is None and path.stat().st_size < _SMALL
     small = _read_small(path, schema) if is_small else None
     batches, there = small or _scan(path, layout, schema, row_groups, dictionaries)
     for batch in batches:
-        if layout.format == "arrow":  # the other formats are decoded, and so checked
+        if layout.format == "arrow":  # decoding checks the other formats
             check_whole(batch, list(there))
         try:
             yield _as_schema(batch, schema, dictionaries)
@@ -112,7 +111,7 @@ def read(
 
 
 def _failing(batch: pa.RecordBatch, schema: pa.Schema) -> dict[int, InputError]:
-    """What is wrong with each row that has a value of another type."""
+    """The error of each row that has a value of another type."""
     errors: dict[int, InputError] = {}
     for name, column in zip(batch.schema.names, map(decoded, batch.columns), strict=True):
         convert = partial(_converted, field=schema.field(name))
@@ -131,7 +130,7 @@ def _as_schema(batch: pa.RecordBatch, schema: pa.Schema, dictionaries: bool) -> 
 def _scan(
     path: Path, layout: Layout, schema: pa.Schema, row_groups: Sequence[int] | None, dictionaries: bool
 ) -> tuple[Iterator[pa.RecordBatch], dict[str, str]]:
-    """Of a file, or some of its row groups, the columns of these names, and what they are called there."""
+    """The columns with these names in a file, or in some row groups, and their names in the file."""
     texts = [field.name for field in schema if pa.types.is_string(field.type)] if dictionaries else []
     dataset = layout.dataset(path, _by_dictionary(path, texts) if texts and layout.format == "parquet" else ())
     if row_groups is not None:
@@ -143,7 +142,7 @@ def _scan(
 
 
 def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], dict[str, str]] | None:
-    """The same of a small Parquet file, of which a scan would cost more than twice as much; None where it must be."""
+    """The same for a small Parquet file, for which a scan costs twice as much; None where a scan is needed."""
     with path.open("rb") as stream:
         file = pq.ParquetFile(pa.BufferReader(stream.read()), coerce_int96_timestamp_unit=INT96_UNIT)
     in_file = file.schema_arrow.names
@@ -151,23 +150,23 @@ def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch]
     if not there or len(set(in_file)) < len(in_file):
         return None
     batches = file.iter_batches(_BATCH, columns=list(there.values()), use_threads=False)
-    # A column that is called like a part of another comes with that.
+    # Arrow also returns columns whose name is part of another's.
     in_order = (batch.select(list(there.values())).rename_columns(list(there)) for batch in batches)
     return in_order, there
 
 
 def footer_of(path: Path) -> Any:
-    """What the end of a Parquet file says of it."""
+    """The metadata at the end of a Parquet file."""
     if isinstance(path, StorePath):
         return pq.read_metadata(path.key, filesystem=path.filesystem)
     return pq.read_metadata(path)
 
 
 def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:
-    """Those of the columns that a large file of Parquet holds as codes of a dictionary all through.
+    """The columns that a large Parquet file stores as dictionary codes throughout.
 
-    As plain text a value has four bytes for its length alone; a dictionary that its writer gave up halfway would have
-    to be made anew here.
+    A plain text value needs four bytes for its length alone. A dictionary that the writer abandoned halfway would have
+    to be rebuilt here.
     """
     if path.stat().st_size < _LARGE:
         return []
@@ -182,7 +181,7 @@ def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:
 
 
 def _places(names: Sequence[str], file: Sequence[str]) -> dict[str, str]:
-    """The columns of a file by the names asked for."""
+    """The columns of a file by the requested names."""
     in_file = set(file)
     there = {name: name for name in names if name in in_file}
     missing = {name.casefold(): name for name in names if name not in in_file}
@@ -212,7 +211,7 @@ def _converted(column: Any, field: Any) -> Any:
 
 
 def _widened(widened: pa.Schema, schema: pa.Schema, path: Path) -> pa.Schema:
-    """The columns so far, wide enough for those of the same name in another file too."""
+    """The columns so far, widened for those with the same name in another file."""
     if widened == schema:
         return widened
     fields, types = [], dict(zip(schema.names, schema.types, strict=True))
@@ -223,14 +222,14 @@ def _widened(widened: pa.Schema, schema: pa.Schema, path: Path) -> pa.Schema:
                 pair = [pa.schema([(field.name, plain_type(kind))]) for kind in (field.type, other)]
                 field = pa.unify_schemas(pair, promote_options="permissive").field(0)
             except pa.ArrowTypeError as error:
-                message = f"is {other}, and {field.type} in the files before it: write them as one type"
+                message = f"is {other}, but {field.type} in earlier files: write all files with one type"
                 raise InputError(f"{path}: {field.name}", message) from error
         fields.append(field)
     return pa.schema(fields)
 
 
 def _with_instants(path: Path, schema: pa.Schema) -> pa.Schema:
-    """A file's schema whose INT96 are instants, as on Spark; Arrow takes them for times without a zone."""
+    """A file's schema with INT96 as instants, as on Spark; Arrow reads them as times without a zone."""
     if "timestamp[us]" not in " ".join(map(str, schema.types)):
         return schema
     columns: Any = footer_of(path).schema
@@ -240,7 +239,7 @@ def _with_instants(path: Path, schema: pa.Schema) -> pa.Schema:
 
 
 def _instant_where(kind: pa.DataType, are_old: Iterator[bool]) -> pa.DataType:
-    """A type whose innermost parts are instants where so said, one after the other."""
+    """A type whose leaves are instants where `are_old` says so, one after the other."""
     if pa.types.is_dictionary(kind) or not pa.types.is_nested(kind):
         return pa.timestamp("us", "UTC") if next(are_old) else kind
     parts = [kind.field(place) for place in range(kind.num_fields)]

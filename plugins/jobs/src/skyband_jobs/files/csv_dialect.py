@@ -1,4 +1,4 @@
-"""How CSV is written: RFC 4180 unless the options of Spark's names say otherwise, on both engines alike."""
+"""CSV dialects: RFC 4180 unless Spark's options say otherwise, the same on both engines."""
 
 from collections.abc import Mapping
 
@@ -13,75 +13,75 @@ OPTIONS = (
     "header", "sep", "delimiter", "quote", "escape", "comment", "multiLine", "enforceSchema", "inferSchema",
     "nullValue", "skipRows", *ENCODING_OPTIONS, *VALUE_OPTIONS,
 )  # fmt: skip
-"""The options of Spark that are known here; letters of any case. `skipRows` is Databricks' own: see `ONLY_PYTHON`."""
+"""Spark's options that are known here, in any case. `skipRows` is Databricks' own: see `ONLY_PYTHON`."""
 
 ONLY_PYTHON = "skiprows"
-"""The option, in lower case, that Spark's own reader would take no notice of."""
+"""The option, in lower case, that Spark's own reader would ignore."""
 MOST_SKIPPED = 10_000
 
 NONE = 256
-"""In the place of a byte that is not used."""
+"""Stands for a byte that is not used."""
 _STAND_INS = (31, 30, 29, 28, *range(1, 9))
-"""Control characters, one of which takes the place of a separator of several characters."""
+"""Control characters, one of which replaces a separator of several characters."""
 
 
 @frozen
 class Dialect:
-    """The marks between values, and what the first line is."""
+    """The characters between values, and the role of the first line."""
 
     separator: str = ","
     quote: str = '"'
-    """Around values that hold marks; doubled it is one of the value. Empty: none is."""
+    """Surrounds values with special characters; doubled, it is part of the value. Empty: no quoting."""
     escape: str = ""
-    """Before a mark that is of the value; the same as `quote` or empty: none is."""
+    """Precedes a special character that is part of the value; equal to `quote` or empty: no escaping."""
     multi_line: bool = True
-    """Whether a value in quotes may hold line breaks."""
+    """Whether a quoted value may contain line breaks."""
     header: bool = False
     by_position: bool = False
-    """Whether a schema's columns are taken in their order though the header names them."""
+    """Whether a schema's columns are matched by position although the header names them."""
     infers: bool = False
     null: str = ""
     comment: str = ""
-    """A line that begins with it is no record. Empty: none is."""
+    """A line that starts with it is not a record. Empty: no comments."""
     skipped: int = 0
-    """Lines before the first record, or before the names, which are not read."""
+    """Lines before the first record, or before the header, which are not read."""
     encoding: str | None = None
-    """That of the file; None: UTF-8."""
+    """The encoding of the file; None: UTF-8."""
     formats: ValueFormats = ValueFormats()
 
     @property
     def quoting(self) -> tuple[int, int]:
-        """Quote and escape, NONE where it has none."""
+        """Quote and escape; NONE where unused."""
         escape = "" if self.escape == self.quote else self.escape
         return ord(self.quote) if self.quote else NONE, ord(escape) if escape else NONE
 
     @property
     def comment_byte(self) -> int:
-        """NONE where it has none."""
+        """The comment character; NONE where unused."""
         return ord(self.comment) if self.comment else NONE
 
     def separator_in(self, data: bytes) -> int:
-        """The byte between the values, which `separated` puts there where the separator is of several characters.
+        """The byte between values, which `separated` inserts if the separator has several characters.
 
-        It is the same for all parts of a text as for the whole of it, unless one has a control character more.
+        It is the same for all parts of a text as for all of it, unless one part has an additional control character.
         """
         if len(self.separator) == 1:
             return ord(self.separator)
         free = next((byte for byte in _STAND_INS if byte not in data), None)
         if free is None:
-            message = f"holds each control character, none of which can stand for {self.separator!r} while it is read"
+            message = f"contains every control character, so none can replace {self.separator!r} while it is read"
             raise ValueError(f"{message}: write it with a separator of one character")
         return free
 
     def separated(self, data: bytes, times: int = 1) -> bytes:
-        """Text with the byte of `separator_in` so many times in the place of each separator."""
+        """Text with each separator replaced by `times` bytes of `separator_in`."""
         if len(self.separator) == 1:
             return data
         return data.replace(self.separator.encode(), bytes([self.separator_in(data)]) * times)
 
 
 def dialect_of(source: Source) -> Dialect:
-    """That of a source whose options have no `problems`."""
+    """The dialect of a source whose options have no problems."""
     options = text_options(source)
     return Dialect(
         separator=_unescaped(options.get("sep", options.get("delimiter", ","))),
@@ -100,7 +100,7 @@ def dialect_of(source: Source) -> Dialect:
 
 
 def dialect_problems(source: Source) -> list[Problem]:
-    """What Arrow's reader of CSV cannot do though Spark's can; encodings and formats of values are looked at apart."""
+    """What Arrow's CSV reader cannot do although Spark's can; encodings and value formats are checked elsewhere."""
     problems = []
     for name, value in source.options.items():
         key, text = name.lower(), _unescaped(option_text(value))
@@ -108,7 +108,7 @@ def dialect_problems(source: Source) -> list[Problem]:
         if key in ("sep", "delimiter") and not _is_separator(text):
             message = f"must be ASCII characters, without quotes and line breaks (got {text!r})"
         elif key in ("quote", "escape", "comment") and text and not _is_mark(text, '"'):
-            message = f"the local engine takes one ASCII character, or nothing (got {text!r})"
+            message = f"the local engine accepts one ASCII character, or nothing (got {text!r})"
         elif key in ("header", "multiline", "enforceschema", "inferschema") and text not in ("true", "false"):
             message = f"must be true or false (got {text!r})"
         elif key == ONLY_PYTHON and not (text.isascii() and text.isdecimal() and int(text) <= MOST_SKIPPED):
@@ -119,15 +119,17 @@ def dialect_problems(source: Source) -> list[Problem]:
         return problems
     dialect = dialect_of(source)
     if any(mark and mark in dialect.separator for mark in (dialect.quote, dialect.escape)):
-        problems.append(Problem("options", f"values and quotes cannot have one mark (got {dialect.separator!r})"))
+        problems.append(
+            Problem("options", f"the separator must not contain quote or escape (got {dialect.separator!r})")
+        )
     if dialect.comment and dialect.comment in (dialect.quote, dialect.escape, dialect.separator[0]):
-        message = f"must be another mark than those of values (got {dialect.comment!r})"
+        message = f"must differ from the separator, quote and escape (got {dialect.comment!r})"
         problems.append(Problem("options.comment", message))
     return problems
 
 
 def text_options(source: Source) -> Mapping[str, str]:
-    """The options as Spark takes them, their names in lower case."""
+    """The options in Spark's notation, their names in lower case."""
     return {name.lower(): option_text(value) for name, value in source.options.items()}
 
 
@@ -140,5 +142,5 @@ def _is_mark(text: str, more: str = "") -> bool:
 
 
 def _unescaped(text: str) -> str:
-    """As Spark reads it."""
+    """Text with Spark's escape sequences replaced."""
     return {r"\t": "\t", r"\\": "\\", "\0": "", r"\u0000": ""}.get(text, text)

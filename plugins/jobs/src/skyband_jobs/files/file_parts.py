@@ -1,4 +1,4 @@
-"""What of a file is read in one go: all of it, or some of its row groups, so that several cores share a large one."""
+"""Parts of files that are read at once: whole files, or some row groups, so that cores share a large one."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -12,18 +12,18 @@ from skyband.errors import InputError
 from skyband_jobs.files.text_blocks import ByteRange
 
 _MOST = 1 << 27
-"""Bytes of files that a task reads, unless a single row group has more: as many as Spark gives one."""
+"""Bytes of files that a task reads, unless one row group is larger: the same as Spark's."""
 _LEAST = 1 << 22
-"""Below this a task costs more than its rows."""
+"""Bytes below which a task costs more than its rows."""
 _OPENING = 1 << 16
-"""Bytes that could be read while a file is opened."""
+"""Bytes that could be read in the time it takes to open a file."""
 _TASKS_A_CORE = 2
 _SMALL = 1 << 16
-"""Bytes of a file of which several are read together."""
+"""Bytes below which several files are read together."""
 _TOGETHER = 1 << 20
 """Bytes of small files that are read together."""
 _MOST_FILES = 1 << 12
-"""Small files that are read together, which may be empty."""
+"""Small files, which may be empty, that are read together."""
 
 Ranges: TypeAlias = Callable[[Path, int], list[tuple[int, int]]]
 
@@ -34,12 +34,12 @@ class FilePart:
 
     path: Path
     row_groups: tuple[int, ...] | None = None
-    """None: all."""
+    """Row groups to read; None: all."""
     first: int = 0
-    """Rows of the file before it, of a range apart, which are counted where one of its rows is told."""
+    """The file's rows before this part, for messages; ranges count them only if needed."""
     within: ByteRange | None = None
     stamp: tuple[int, int] | None = None
-    """Bytes and time of change of the file when it was listed; None where it is no matter that it changes."""
+    """Bytes and modification time of the file when it was listed; None where changes do not matter."""
 
     @property
     def is_whole(self) -> bool:
@@ -47,17 +47,17 @@ class FilePart:
         return self.row_groups is None and self.within is None
 
     def check(self) -> None:
-        """Raise InputError where the file is another than was listed: its row groups may be others."""
+        """Raise InputError where the file has changed since it was listed: its row groups may differ."""
         if self.stamp is not None and self.stamp != stamp_of(self.path):
-            raise InputError(str(self.path), "has changed since the run began: run it again")
+            raise InputError(str(self.path), "has changed since the run started: run it again")
 
 
 def tasks_of(
     paths: Iterable[Path], format: str, cores: int, ranges: Ranges | None = None
 ) -> list[tuple[FilePart, ...]]:
-    """Parts of files in order, those that a task reads together: many small files, or parts of a large one.
+    """Parts of files in order, grouped by task: many small files, or parts of a large one.
 
-    ranges: of a text file that may be read in parts, where those of about so many bytes begin and end.
+    ranges: for text files that may be split, the ranges of a file with about this many bytes each.
     """
     stamps = [(path, stamp_of(path)) for path in paths]
     total = sum(stamp[0] + _OPENING for _, stamp in stamps)
@@ -77,9 +77,9 @@ def tasks_of(
 
 
 def share_of(path: Path, format: str, size: int, most: int, share: int) -> list[FilePart]:
-    """What is in the share of this number of a file of so many bytes, whose shares have about `most` bytes.
+    """The parts of a file in one of its shares, which have about `most` bytes each.
 
-    All shares make up the file; there is nothing in some where it has few row groups.
+    All shares together make up the file; some are empty where it has few row groups.
     """
     last = max(-(-size // most), 1) - 1
     parts = _parts(FilePart(path), size, most, format, None)
@@ -87,7 +87,7 @@ def share_of(path: Path, format: str, size: int, most: int, share: int) -> list[
 
 
 def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
-    """Parts in order, those of small files of one folder together."""
+    """Parts in order, with small files of the same folder together."""
     bundle: list[FilePart] = []
     filled = 0
     for part in parts:
@@ -106,7 +106,7 @@ def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
-    """Bytes and time of change of a file; one that has gone is missed by name where it is read."""
+    """Bytes and modification time of a file; a missing file is reported where it is read."""
     try:
         there = path.stat()
         return there.st_size, there.st_mtime_ns
@@ -140,13 +140,13 @@ def _row_groups(whole: FilePart, size: int, most: int) -> Iterator[tuple[FilePar
 
 
 def row_group_of(path: Path, row: int) -> int | None:
-    """The row group in which a row of a Parquet file is; None where the file has one only, or none."""
+    """The row group of a row in a Parquet file; None where the file has at most one."""
     rows = _rows_of_groups(path) or []
     return None if len(rows) < 2 else bisect_right(list(accumulate(rows)), row)
 
 
 def _rows_of_groups(path: Path) -> list[int] | None:
-    """None where it cannot be read, which is told where its rows are."""
+    """The rows of each row group; None where the file cannot be read, which its reader reports."""
     import pyarrow as pa
 
     from skyband_jobs.files.columnar_files import footer_of

@@ -1,4 +1,4 @@
-"""JSON files read with Arrow, block by block, once each line is known to be an object: others can end the process."""
+"""Reads JSON files with Arrow, block by block, after checking that each line is an object: others can crash Arrow."""
 
 import re
 from bisect import bisect_right
@@ -37,7 +37,7 @@ from skyband_jobs.kernels.record_boundaries import (
 
 
 def object_blocks(path: Path, encoding: str | None, size: int | None = None) -> Iterator[Block]:
-    """A file in blocks of whole objects, each in a line of its own; memory is that of a block, or of its one object.
+    """A file in blocks of whole objects, each on its own line; memory is that of a block, or of one object.
 
     Raises InputError where its array does not end.
     """
@@ -48,20 +48,20 @@ def object_blocks(path: Path, encoding: str | None, size: int | None = None) -> 
         if text[:end].strip():
             yield Block(text[:end], block.line, block.is_first, block.is_cut, text=block.data[:end])
     if depth > 0:
-        raise InputError(str(path), "its array or object of JSON does not end: is the file cut short?")
+        raise InputError(str(path), "its JSON array or object does not end: is the file truncated?")
 
 
 def one_a_line(data: bytes, depth: int = 0) -> tuple[bytes, int]:
-    """Text as long as `data` with an object of it a line, and how deep its end is within brackets.
+    """Text of the same length as `data` with one object a line, and how deep its end is inside brackets.
 
-    depth: 1 where it begins within the array.
+    depth: 1 where it starts inside the array.
     """
     text, depth, _ = _one_a_line(data, depth)
     return text, depth
 
 
 def _one_a_line(data: bytes, depth: int) -> tuple[bytes, int, int]:
-    """The same, and where the last element ends that another comes after."""
+    """The same, and where the last element ends that another follows."""
     lines = np.frombuffer(data, np.uint8).copy()
     last, depth = json_elements(lines, depth)
     return lines.tobytes(), depth, last
@@ -69,7 +69,7 @@ def _one_a_line(data: bytes, depth: int) -> tuple[bytes, int, int]:
 
 @define
 class _Cut:
-    """Where the last comma between elements is, in text that begins with the file, later after such a comma."""
+    """Finds the last comma between elements, in text from the start of the file, then in text after such a comma."""
 
     _depth: int = 0
 
@@ -83,27 +83,27 @@ class _Cut:
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
 _CHANGED = re.compile(r"Column\(/(.+?)\) changed from \w+ to \w+")
 _MOST_MIXED = 100
-"""Columns of several types, at most."""
+"""The most columns with values of several types."""
 _LIST = "[]"
-"""What stands for the elements of a list in Arrow's messages."""
+"""The name of a list's elements in Arrow's messages."""
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
 _SAID = {
-    NO_OBJECT: "is no JSON object",
-    SECOND_VALUE: "holds more than one JSON object",
-    GOES_ON: "begins a JSON object that does not end in it",
-    TOO_DEEP: f"holds a JSON object of more than {MOST_NESTED:,} levels",
+    NO_OBJECT: "is not a JSON object",
+    SECOND_VALUE: "has more than one JSON object",
+    GOES_ON: "has a JSON object that does not end in it",
+    TOO_DEEP: f"has a JSON object of more than {MOST_NESTED:,} levels",
 }
 _REMEDY = "write one object a line, as jq -c . does"
 _PIECE = 1 << 15
-"""Bytes of lines of which single ones are looked for that cannot be read."""
-_MULTI_LINE = "of an array, or an object over several lines, set source.options = { multiLine = true }"
+"""Bytes of a piece in which single unreadable lines are searched for."""
+_MULTI_LINE = "for an array, or an object over several lines, set source.options = { multiLine = true }"
 
 OPTIONS = ("multiLine", *TIME_OPTIONS, *ENCODING_OPTIONS)
-"""The options of Spark that are known here; letters of any case."""
+"""Spark's options that are known here, in any case."""
 
 
 class NoObjectError(ValueError):
-    """Text in which a line is not one JSON object; `place` is where that line begins."""
+    """Text with a line that is not one JSON object; `place` is where that line starts."""
 
     def __init__(self, what: int, place: int) -> None:
         super().__init__(f"{_SAID[what]}: {_REMEDY}")
@@ -112,10 +112,10 @@ class NoObjectError(ValueError):
 
 @frozen
 class JsonForm:
-    """How JSON is written."""
+    """The form of JSON text."""
 
     multi_line: bool = False
-    """Whether a file is one array or one object, whatever its lines; else each line is an object."""
+    """Whether a file is one array or object, whatever its lines; else each line is an object."""
     encoding: str | None = None
     formats: ValueFormats = PLAIN
 
@@ -124,13 +124,13 @@ LINES = JsonForm()
 
 
 def form_of(source: Source) -> JsonForm:
-    """That of a source whose options have no `form_problems`."""
+    """The form of a source whose options have no `form_problems`."""
     options = text_options(source)
     return JsonForm(options.get("multiline") == "true", encoding_of(options), formats_of(options))
 
 
 def form_problems(source: Source) -> list[Problem]:
-    """What is no value of an option."""
+    """Wrong values of options."""
     return [
         Problem(f"options.{name}", f"must be true or false (got {value!r})")
         for name, value in source.options.items()
@@ -139,7 +139,7 @@ def form_problems(source: Source) -> list[Problem]:
 
 
 def json_schema_of(paths: Sequence[Path], form: JsonForm = LINES) -> pa.Schema:
-    """What the values of the first file that has rows look like; times are text, as on Spark. Raises InputError."""
+    """The schema inferred from the first file that has rows; times are text, as on Spark. Raises InputError."""
     for path in paths:
         schemas = [_parsed(path, block, None, form).schema for block in _blocks(path, form)]
         if schemas:
@@ -148,14 +148,14 @@ def json_schema_of(paths: Sequence[Path], form: JsonForm = LINES) -> pa.Schema:
 
 
 def _unified(path: Path, schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """What has the values of all blocks: text where some have text, or other types than others."""
+    """A schema for the values of all blocks: text where some have text, or types differ."""
     try:
         return pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowTypeError as error:
         fields = {field.name: [one.field(field.name) for one in schemas if field.name in one.names]
                   for schema in schemas for field in schema}  # fmt: skip
         if any(pa.types.is_nested(one.type) for some in fields.values() for one in some):
-            raise InputError(str(path), f"{error}: say the columns' types with source.schema") from error
+            raise InputError(str(path), f"{error}: set the columns' types with source.schema") from error
         return pa.schema([_widest(some) for some in fields.values()])
 
 
@@ -173,9 +173,9 @@ def read_json(
     within: ByteRange | None = None,
     refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """A file's rows, or those of a range, with the columns `wanted`, null where a row has none of that name.
+    """A file's rows, or those of a range, with the columns `columns`, null where a row lacks one.
 
-    Raises InputError at the first row that cannot be read, unless `refused` takes those.
+    Raises InputError at the first row that cannot be read, unless `refused` takes such rows.
     """
     _check_maps(columns)
 
@@ -204,9 +204,9 @@ def read_json(
 
 
 def _without_other_lines(path: Path, data: bytes, columns: pa.Schema) -> tuple[bytes, list[InputError]]:
-    """Lines without those that Arrow refuses by their number, or that are no objects, and what is wrong with each.
+    """The lines without those that Arrow refuses by number or that are not objects, and the error of each of these.
 
-    O(bytes) for each of those.
+    O(bytes) for each of them.
     """
     plain, spelt_out = line_bounds(data), spelt(data, columns)
     bounds = line_bounds(spelt_out)
@@ -224,7 +224,7 @@ def _without_other_lines(path: Path, data: bytes, columns: pa.Schema) -> tuple[b
             errors.append(InputError(str(path), str(error), row))
         except pa.ArrowInvalid as error:
             message, number = _message_and_row(error)
-            if number is None:  # where it stands is found by halving
+            if number is None:  # its place is found by halving
                 lines.append(rest)
                 break
             row = first + number
@@ -242,7 +242,7 @@ def _message_and_row(error: pa.ArrowInvalid) -> tuple[str, int | None]:
 def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = LINES) -> pa.RecordBatch | None:
     """The rows of the texts of files, with the columns `fields`; None where they must be read one by one.
 
-    Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
+    Raises InputError, ValueError or ArrowInvalid where a text is wrong.
     """
     if form.multi_line:
         parts = [one_a_line(text) for text in texts]
@@ -257,7 +257,7 @@ def read_json_texts(texts: Iterable[bytes], fields: pa.Schema, form: JsonForm = 
 
 
 def json_ends(path: Path, size: int) -> Iterator[int]:
-    """The bytes before the ends of lines that are some `size` bytes apart, the last of them that of the file."""
+    """The places of line ends that are about `size` bytes apart, the last of them the end of the file."""
     whole, end = path.stat().st_size, 0
     with path.open("rb") as file:
         while end < whole:
@@ -268,7 +268,7 @@ def json_ends(path: Path, size: int) -> Iterator[int]:
 
 
 def json_rows_of(lines: bytes, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.Table:
-    """The columns `wanted` of JSON, an object a line. Raises InputError, NoObjectError or ArrowInvalid."""
+    """The columns `columns` of JSON, one object a line. Raises InputError, NoObjectError or ArrowInvalid."""
     _check_maps(columns)
     batches = [typed(batch, columns, formats) for batch in _rows(lines, columns).combine_chunks().to_batches()]
     return pa.Table.from_batches(batches, columns)
@@ -284,7 +284,7 @@ def _blocks(path: Path, form: JsonForm, within: ByteRange | None = None) -> Iter
 def _parsed(
     path: Path, block: Block, columns: pa.Schema | None, form: JsonForm, first_of_file: bool = True
 ) -> pa.Table:
-    """A block's rows. Raises InputError; first_of_file: at the first place of the file that is not UTF-8."""
+    """A block's rows. Raises InputError; first_of_file: with the file's first place that is not UTF-8."""
     if not is_utf8(block.data):
         refuse_bytes(path, block, first_of_file, form.encoding)
     try:
@@ -302,7 +302,7 @@ def _parsed(
 
 
 def _first_other(data: bytes, columns: pa.Schema) -> tuple[int, str]:
-    """The first object with a value of another type, and its column: Arrow tells neither. O(log rows) readings."""
+    """The first object with a value of another type, and its column, which Arrow does not report. O(log rows) reads."""
     lines = [line for line in data.split(b"\n") if line.strip()]
     first, last = 0, len(lines) - 1
     while first < last:
@@ -324,14 +324,14 @@ def _can_be_read(lines: bytes, columns: pa.Schema) -> bool:
 
 
 def _number_remedy(message: str, columns: pa.Schema | None) -> str:
-    """How times are read that are numbers."""
+    """How to read numbers as times."""
     changed = _NUMBER.search(message)
     names = [] if changed is None else changed[1].split("/")
     if columns is None or _LIST in names or not _is_time(names, columns):
         return ""
     name = ".".join(names)
     return (
-        f"; of numbers since 1970 read BIGINT, and select timestamp_seconds({name}) AS {names[-1]}, or timestamp_millis"
+        f"; for numbers since 1970 use BIGINT, and select timestamp_seconds({name}) AS {names[-1]}, or timestamp_millis"
     )
 
 
@@ -345,7 +345,7 @@ def _is_time(names: Sequence[str], fields: Iterable[pa.Field]) -> bool:
 
 
 def has_map(kind: pa.DataType) -> bool:
-    """Whether a type is, or has in it, a MAP, which Arrow does not read from JSON."""
+    """Whether a type is or contains a MAP, which Arrow does not read from JSON."""
     parts = [kind.field(place).type for place in range(kind.num_fields)]
     return pa.types.is_map(kind) or any(map(has_map, parts))
 
@@ -353,10 +353,8 @@ def has_map(kind: pa.DataType) -> bool:
 def _check_maps(columns: pa.Schema) -> None:
     for field in columns:
         if has_map(field.type):
-            message = (
-                "is a MAP, which Python does not read from JSON: let source.schema have a STRUCT of the keys that are"
-            )
-            raise InputError(field.name, f'{message} needed, or take Spark, with source.reader = "spark"')
+            message = "is a MAP, which Python cannot read from JSON: use a STRUCT of the keys you"
+            raise InputError(field.name, f'{message} need in source.schema, or set source.reader = "spark"')
 
 
 def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
@@ -376,12 +374,12 @@ def _check_objects(lines: bytes) -> None:
 
 
 def _as_parsed(columns: pa.Schema) -> pa.Schema:
-    """The types in which Arrow reads them."""
+    """The types that Arrow reads the columns as."""
     return pa.schema([(field.name, as_read(field.type)) for field in columns])
 
 
 def _mixed(lines: bytes, error: pa.ArrowInvalid) -> pa.Table:
-    """Lines whose columns have values of several types, which are text then, as on Spark. Raises ArrowInvalid."""
+    """Lines whose columns have values of several types, read as text, as on Spark. Raises ArrowInvalid."""
     texts: dict[str, Any] = {}
     for _ in range(_MOST_MIXED):
         changed = _CHANGED.search(str(error))
@@ -420,7 +418,7 @@ def _as_arrow(lines: bytes, schema: pa.Schema | None, others: str | None = None)
 
 
 def _line(block: Block, row: int) -> int:
-    """The number of the line that an object of a block begins in: blank lines hold none."""
+    """The number of the line where a block's object starts: blank lines have none."""
     place, begins = 0, []
     for line in block.data.split(b"\n"):
         if line.strip():
@@ -430,7 +428,7 @@ def _line(block: Block, row: int) -> int:
 
 
 def _begin(block: Block, place: int) -> int:
-    """Where the first character of a line stands."""
+    """The place of a line's first character."""
     rest = block.data[place:]
     return place + len(rest) - len(rest.lstrip(b" \t\r"))
 

@@ -1,4 +1,4 @@
-"""Lines of JSON whose values are not of the types that are asked for, but such that Spark takes for them."""
+"""Respells JSON lines whose values do not have the expected types, but which Spark accepts."""
 
 import numpy as np
 import pyarrow as pa
@@ -7,13 +7,13 @@ from attrs import define, field
 from skyband_jobs.kernels.json_spelling import FLOAT, LIST, OBJECT, OTHER, TEXT, json_spelt
 
 _MOST = 1 << 29
-"""Bytes of lines: three times as many have places of 32 bits."""
+"""The most bytes of lines: three times as many need offsets of 32 bits."""
 
 
 def spelt(lines: bytes, columns: pa.Schema) -> bytes:
-    """The lines with any value as text where the type is STRING or DECIMAL, and floats by their names as such.
+    """The lines with any value as text where the type is STRING or DECIMAL, and floats written by name.
 
-    O(bytes), whatever is in them.
+    O(bytes), whatever they contain.
     """
     nodes = _Nodes()
     nodes.add([pa.struct(list(columns))], [""])
@@ -26,7 +26,7 @@ def spelt(lines: bytes, columns: pa.Schema) -> bytes:
 
 @define
 class _Nodes:
-    """A type and its parts, those of one struct side by side."""
+    """A type and its parts, with those of one struct next to each other."""
 
     kinds: list[int] = field(factory=list)
     firsts: list[int] = field(factory=list)
@@ -34,7 +34,7 @@ class _Nodes:
     names: list[bytes] = field(factory=list)
 
     def add(self, types: list[pa.DataType], names: list[str]) -> None:
-        """Add types side by side, and behind them the parts of each."""
+        """Add types next to each other, followed by the parts of each."""
         begin = len(self.kinds)
         self.kinds += map(_kind, types)
         self.firsts += [0] * len(types)

@@ -1,4 +1,4 @@
-"""Folders called `key=value`: columns of the files in them, as Spark has them, in every format and on every engine."""
+"""Folders called `key=value` are columns of the files in them, as in Spark, in every format and on every engine."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,15 +17,14 @@ _NUMBER = re.compile(r"[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.]\d{1,6})?)?(Z|[+-]\d\d:\d\d)?", re.ASCII)
 _NUMBERS = (pa.int32(), pa.int64(), pa.decimal128(38, 0), pa.float64())
-"""From narrow to wide: values of several of these are of the widest."""
+"""From narrow to wide: mixed values have the widest type."""
 
 
 def key_fields(paths: Iterable[Path], base: Path) -> list[pa.Field]:
-    """The columns of all folders, each in the narrowest type that has its values, as Spark would find it.
+    """The columns of all folders, each with the narrowest type that fits its values, as Spark infers it.
 
-    Those are int, bigint, decimal, double, date, timestamp and string. O(folders).
-
-    Raises InputError where folders have other keys than others: Spark would read such files in part only.
+    The types are int, bigint, decimal, double, date, timestamp and string. O(folders).
+    Raises InputError where folders have different keys: Spark would read such files only in part.
     """
     columns: dict[str, set[str | None]] = {}
     first = None
@@ -34,17 +33,17 @@ def key_fields(paths: Iterable[Path], base: Path) -> list[pa.Field]:
         first = first or (folder, list(keys))
         if list(keys) != first[1]:
             here, there = (", ".join(names) or "none" for names in (keys, first[1]))
-            message = f"the columns of its folders are {here}, and of {first[0]} {there}"
-            raise InputError(str(folder), f"{message}: name all alike, or let source.path name one of them")
+            message = f"its folders have the columns {here}, but those of {first[0]} have {there}"
+            raise InputError(str(folder), f"{message}: name all the same way, or set source.path to one of them")
         for key, value in keys.items():
             columns.setdefault(key, set()).add(value)
     return [pa.field(key, _type_of(values)) for key, values in columns.items()]
 
 
 def further_key_fields(paths: Iterable[Path], base: Path, declared: Iterable[str]) -> list[pa.Field]:
-    """The columns of all folders that a declared schema does not have, as Spark adds them.
+    """The columns of all folders that a declared schema lacks, as Spark adds them.
 
-    None where folders have other keys than others, as none of them was asked for.
+    None where folders have different keys, because none of them was asked for.
     """
     names = {name.lower() for name in declared}
     try:
@@ -56,7 +55,7 @@ def further_key_fields(paths: Iterable[Path], base: Path, declared: Iterable[str
 def with_keys(
     batches: Iterable[pa.RecordBatch], keys: dict[str, str | None], schema: pa.Schema, path: Path
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of a file with its folders' columns besides, in the order of `schema`. Raises InputError."""
+    """Batches of a file with the columns of its folders, in the order of `schema`. Raises InputError."""
     fields = pa.schema([field for field in schema if field.name in keys])
     texts = pa.RecordBatch.from_arrays([pa.array([keys[name]], pa.string()) for name in fields.names], fields.names)
     try:

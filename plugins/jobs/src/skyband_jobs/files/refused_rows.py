@@ -1,4 +1,4 @@
-"""Rows of a source that cannot be read: each is put aside alone, and found by halving the rows that it came with."""
+"""Puts aside rows of a source that cannot be read, one by one, found by halving the rows read with them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from skyband_jobs.formats import Refuse
 
     Parsed = tuple[pa.RecordBatch, list[InputError]]
-    """Rows, and what is wrong with each of the others, ascending, by their places among all."""
+    """Rows, and the errors of the others, in ascending order of their places among all."""
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -25,27 +25,27 @@ class RefusedRow:
     """A row that cannot be read."""
 
     place: int
-    """Where it stands in the batch that was read, the refused rows counted too."""
+    """Its place in the batch that was read, counting refused rows."""
     error: InputError
     text: str
     """The row itself."""
     line: int | None = None
-    """The line of the file that it begins in, of text."""
+    """The line of the text file where it starts."""
 
 
 @define
 class RefusedRows:
-    """Takes the rows that are refused while a batch is made, until the batch is there."""
+    """Collects the rows that are refused while a batch is built."""
 
     refuse: "Refuse"
-    """What takes them then, each with its file and its place there."""
+    """Takes them once the batch is complete, each with its file and its place there."""
     unread: list[RefusedRow] = field(factory=list, init=False)
-    """Those that are not in the batch because they cannot be read."""
+    """Rows that are not in the batch because they cannot be read."""
     shaped: list[RefusedRow] = field(factory=list, init=False)
-    """Those that are, and for which `where` or `select` fails."""
+    """Rows that are in the batch, but for which `where` or `select` fails."""
 
     def clear(self) -> None:
-        """Forget them."""
+        """Drop the collected rows."""
         self.unread.clear()
         self.shaped.clear()
 
@@ -53,9 +53,10 @@ class RefusedRows:
 def sifted(
     whole: P, parse: Callable[[P], R], halves: Callable[[P], tuple[P, ...] | None]
 ) -> Iterator[tuple[P, R | InputError]]:
-    """What `parse` makes of all that it can read, in pieces as large as they can be, and the error of each single row.
+    """The results of `parse` for all that it can read, in pieces as large as possible, and the error of each other row.
 
-    halves: cuts a piece in two; None of a piece that is one row. O(log rows) readings of fewer and fewer rows for each
+    halves: cuts a piece in two, or returns None for a single row. O(log rows) ever smaller reads for each row that
+    cannot be read.
     row that cannot be read.
     """
     waiting = [whole]
@@ -74,18 +75,18 @@ def sifted(
 
 @frozen
 class Records:
-    """How the text of a block is cut into records."""
+    """How to cut the text of a block into records."""
 
     middle: Callable[[bytes], int | None]
-    """Where a record ends that is about the middle one of text; None of a single record."""
+    """Where a record near the middle of the text ends; None for a single record."""
     bounds: Callable[[bytes, Sequence[int]], list[tuple[int, int]]]
-    """Where the records of these numbers, ascending, begin and end."""
+    """Where the records with these numbers, ascending, start and end."""
 
 
 def readable_records(
     block: Block, columns: "pa.Schema", parse: "Callable[[Block], Parsed]", records: Records, refused: RefusedRows
 ) -> "pa.RecordBatch":
-    """The rows of a block without those that `refused` takes: those that `parse` tells of, and those it fails for."""
+    """The rows of a block; `refused` takes those that `parse` reports or fails for."""
     import pyarrow as pa
     from skyband.columns.arrow_normalization import no_rows
 
@@ -103,7 +104,7 @@ def readable_records(
 
 
 def _of_row(error: InputError) -> InputError:
-    """What is wrong with a piece of text as what is wrong with its only row."""
+    """The error of a piece of text as the error of its only row."""
     return error if error.row is not None else InputError(error.argument, error.message, 0)
 
 
@@ -121,7 +122,7 @@ def _refused(first: int, piece: Block, errors: "list[InputError]", records: Reco
 def without_rows(
     batch: "pa.RecordBatch", errors: Mapping[int, InputError], refused: list[RefusedRow], places: Any = None
 ) -> "pa.RecordBatch":
-    """The rows of a batch without those that have an error, which go to `refused`; places: where each stood."""
+    """The rows of a batch without an error; the others go to `refused`. places: where each was."""
     import numpy as np
     import pyarrow as pa
 
@@ -137,14 +138,14 @@ def without_rows(
 
 
 def middle_line(text: bytes) -> int | None:
-    """Where a line ends that is about the middle one; None where no line ends before the text does."""
+    """Where a line near the middle ends; None where no line ends before the text does."""
     middle = len(text) // 2
     end = text.rfind(b"\n", 0, middle) + 1 or text.find(b"\n", middle) + 1
     return end if 0 < end < len(text) else None
 
 
 def line_bounds(text: bytes, rows: Sequence[int] | None = None) -> list[tuple[int, int]]:
-    """Where lines that are not blank begin and end, all or those of these numbers. O(bytes)."""
+    """Where non-blank lines start and end, all or those with these numbers. O(bytes)."""
     import numpy as np
 
     marks = np.frombuffer(text, np.uint8)

@@ -1,4 +1,4 @@
-"""Where in a source's files a row stands: what is wrong with it is told by its file, and its place there."""
+"""Locates rows in a source's files: an error names the file and the row's place in it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,49 +19,49 @@ if TYPE_CHECKING:
 
 
 _MANY = 100_000
-"""Rows of small files that come together, at most those of one more."""
+"""Rows of small files in a batch, not counting those of the last one."""
 
 
 @frozen(eq=False)
 class _Placed:
-    """A batch with its place."""
+    """A batch and its place."""
 
     rows: "pa.RecordBatch"
     part: FilePart
     first: int
-    """Where it begins among the rows of the file, or of its range, as they were read."""
+    """Its first row's number in the file, or in its range, as read."""
     end: int
-    """Where the next one does."""
+    """The first row number of the next batch."""
     selection: "Int64 | None"
-    """Of each row how far from there it stood; None where all are still there."""
+    """The offset of each remaining row; None where all remain."""
 
 
 @define(eq=False)
 class PlacedBatches:
-    """The batches of files, one after the other, which remember the file and the row of the last one given."""
+    """The batches of files, one after the other; it remembers the file and row of the latest batch."""
 
     _parts: Iterable[FilePart]
     _read: "Callable[[FilePart], Iterator[pa.RecordBatch]]"
     _shape: "Callable[[pa.RecordBatch], tuple[pa.RecordBatch, Int64 | None]]"
-    """What is made of a batch, and which of its rows are left, all where that is None."""
+    """Transforms a batch; returns it with the places of the remaining rows, or None for all."""
     _read_together: "Callable[[tuple[FilePart, ...]], pa.RecordBatch | None] | None" = None
-    """The rows of small files at once, None where they must be read one by one; where it is None, all are so."""
+    """Reads small files at once; returns None where they must be read one by one. None: always one by one."""
     _refuse: "RefuseUnreadable | None" = field(default=None, kw_only=True)
-    """What takes a file, or a part of one, that cannot be read to its end, in the place of the error."""
+    """Takes a file, or a part of one, that cannot be read to its end, instead of an error."""
     _refused: RefusedRows | None = field(default=None, kw_only=True)
-    """Where `_read` and `_shape` put rows that they refuse; None where they raise an error."""
+    """Collects rows that `_read` and `_shape` refuse; None where they raise an error."""
     _bundle: tuple[FilePart, ...] = field(default=(), init=False)
-    """The small files whose rows the last batch has; none where it is of one file."""
+    """The small files in the last batch; empty where it has one file."""
     _part: FilePart | None = field(default=None, init=False)
     file: int = field(default=0, init=False)
-    """The place of its file among all."""
+    """The index of its file."""
     _first: int = field(default=0, init=False)
     _selection: "Int64 | None" = field(default=None, init=False)
     _before: dict[FilePart, int] = field(factory=dict, init=False)
-    """The rows before a range of a file, once they have been counted."""
+    """The rows before a range of a file, once counted."""
 
     def __iter__(self) -> "Iterator[pa.RecordBatch]":
-        """Raises InputError, naming the file, where one cannot be read."""
+        """Raises InputError with the file, where one cannot be read."""
         if self._read_together is None:
             for file, part in enumerate(self._parts):
                 self.file = file
@@ -79,13 +79,13 @@ class PlacedBatches:
         return map(self._at, self._readable(part))
 
     def _at(self, placed: _Placed) -> "pa.RecordBatch":
-        """A batch, of whose rows places are told from now on."""
+        """Make a batch the one whose rows are located."""
         self._part, self._first, self._selection = placed.part, placed.first, placed.selection
         self._bundle = ()
         return placed.rows
 
     def _readable(self, part: FilePart) -> Iterator[_Placed]:
-        """The batches of a file, up to the place from which on it cannot be read."""
+        """The batches of a file, up to the place where it becomes unreadable."""
         end = part.first
         try:
             for placed in self._placed(part):
@@ -95,7 +95,7 @@ class PlacedBatches:
             self._refuse_rest(part, error, end - part.first)
 
     def _refuse_rest(self, part: FilePart, error: InputError, rows: int) -> None:
-        """Hand on that a file cannot be read any further. Raises the error where the file is not at fault."""
+        """Report that the rest of a file is unreadable. Raises the error where the file is not at fault."""
         cause = error.__cause__
         part.check()
         if self._refuse is None or (isinstance(cause, OSError) and cause.errno is not None):
@@ -109,7 +109,7 @@ class PlacedBatches:
         self._refuse([(refusal, None)])
 
     def _placed(self, part: FilePart, is_again: bool = False) -> Iterator[_Placed]:
-        """The batches of a file; is_again: what is refused has been handed on. Raises InputError with the file."""
+        """The batches of a file; is_again: its refused rows were already reported. Raises InputError with the file."""
         import pyarrow as pa
 
         path, rows = part.path, part.first
@@ -123,7 +123,7 @@ class PlacedBatches:
                 yield _Placed(shaped, part, rows - count, rows, selection)
         except InputError as error:
             _raise(self._within(part, error, rows), error)
-        except MemoryError:  # Arrow's is one of its exceptions too
+        except MemoryError:  # Arrow's is also an ArrowException
             raise
         except (OSError, ValueError, pa.ArrowException) as error:
             message = " ".join(str(error).split())
@@ -131,7 +131,7 @@ class PlacedBatches:
             raise InputError(str(path), f"cannot be read{place}: {message}") from error
 
     def _shaped(self, batch: "pa.RecordBatch") -> "Iterator[tuple[int, pa.RecordBatch, Int64 | None]]":
-        """What is made of the rows of a batch, and of how many: in halves where all values do not fit into an array."""
+        """The transformed rows of a batch and their number, in halves where values do not fit into an array."""
         import pyarrow as pa
 
         waiting = [batch]
@@ -148,7 +148,7 @@ class PlacedBatches:
     def _hand_on(
         self, part: FilePart, first: int, count: int, selection: "Int64 | None", is_again: bool
     ) -> "Int64 | None":
-        """Hand on the rows that were refused of a batch of so many; returns where the others stood among all."""
+        """Report a batch's refused rows; returns the places of the others in the batch."""
         import numpy as np
 
         assert self._refused is not None
@@ -164,7 +164,7 @@ class PlacedBatches:
         return selection
 
     def _refusal(self, part: FilePart, first: int, row: RefusedRow) -> InputError:
-        """What is wrong with a row, with its place as what it is about."""
+        """The error of a row, with its place as the argument."""
         where = f"row {first + row.place + self._rows_before(part)}" if row.line is None else f"line {row.line}"
         error = row.error
         is_of_file = error.argument.startswith(str(part.path))
@@ -174,7 +174,7 @@ class PlacedBatches:
         return refusal
 
     def _at_once(self, parts: tuple[FilePart, ...]) -> "pa.RecordBatch | None":
-        """The rows of small files; None where they must be read one by one, which tells what is wrong with one."""
+        """The rows of small files; None where they must be read one by one, which finds what is wrong."""
         import pyarrow as pa
 
         assert self._read_together is not None
@@ -193,7 +193,7 @@ class PlacedBatches:
             return None
 
     def _one_by_one(self, parts: tuple[FilePart, ...]) -> "Iterator[pa.RecordBatch]":
-        """The rows of small files, still many in a batch: what takes a batch takes its time for each."""
+        """The rows of small files, read one by one but joined into large batches, as each batch has a cost."""
         begun: list[_Placed] = []
         failure = None
         for part in parts:
@@ -203,7 +203,7 @@ class PlacedBatches:
             except InputError as error:
                 failure = error
                 break
-            is_large = len(some) == 2  # for all its few bytes
+            is_large = len(some) == 2  # despite its few bytes
             if not is_large:
                 begun += some
             if begun and (is_large or sum(len(placed.rows) for placed in begun) >= _MANY):
@@ -224,14 +224,14 @@ class PlacedBatches:
 
     @contextmanager
     def placing(self) -> "Iterator[None]":
-        """What is wrong with a row of the last batch is told with its file and its place there."""
+        """Errors of a row in the last batch name its file and its place there."""
         try:
             yield
         except InputError as error:
             _raise(self.placed(error), error)
 
     def placed(self, error: InputError) -> InputError:
-        """What is wrong with a row of the last batch, with its file and its place there; itself where it tells that."""
+        """An error with the file and place of its row in the last batch; unchanged if it has them."""
         if self._bundle:
             return self._placed_in_bundle(error)
         if self._part is None:
@@ -241,7 +241,7 @@ class PlacedBatches:
         return self._within(self._part, error, self._first)
 
     def _placed_in_bundle(self, error: InputError) -> InputError:
-        """The same of the last batch where its rows are of several files, which are read again up to that row."""
+        """The same where the last batch is from several files, which are read again up to that row."""
         parts, row = self._bundle, error.row
         if row is None:
             return InputError(f"{parts[0].path} to {parts[-1].path}: {error.argument}", error.message)
@@ -261,7 +261,7 @@ class PlacedBatches:
         return InputError(f"{part.path}{group}: {error.argument}", error.message, row)
 
     def _rows_before(self, part: FilePart) -> int:
-        """The rows of a file before a range of it, which is read up to there."""
+        """The rows of a file before a range, which are read to count them."""
         if part.within is None or part.within.begin == 0:
             return 0
         if part not in self._before:
@@ -275,9 +275,9 @@ class PlacedBatches:
 
 
 def _raise(located: InputError, error: InputError) -> NoReturn:
-    """Raise an error from the one it tells the place of. One that told it is the same, and not its own cause.
+    """Raise a located error from the original one, unless they are the same.
 
-    What follows causes, as loggers do, would follow such a circle for ever.
+    An error that is its own cause would be an endless loop for code that follows causes, as loggers do.
     """
     if located is error:
         raise error

@@ -1,4 +1,4 @@
-"""The files of a source on this machine: found, in the order Spark would take them, and read batch by batch."""
+"""Finds the files of a source on this machine, in the order Spark would read them, and reads them in batches."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from skyband_jobs.files.where_and_select import Shape
 
 READABLE = ("parquet", "csv", "json", "text", "arrow")
-"""The formats of files that are read here; those of plugins are, too."""
+"""The file formats that are read here, in addition to those of plugins."""
 
 TEXT_FORMATS = ("csv", "json", "text")
 
@@ -37,15 +37,15 @@ class Files:
     source: Source
     paths: tuple[Path, ...]
     raw: "pa.Schema"
-    """The columns the files hold."""
+    """The columns in the files."""
     shape: "Shape"
     schema: "pa.Schema"
-    """The columns that `source.select` makes of them: all, unless it says which."""
+    """The columns after `source.select`: all, unless it says which."""
     layout: "Layout | None"
-    """How Parquet and Arrow files are read; None of text files."""
+    """How to read Parquet and Arrow files; None for text files."""
 
     def shaped(self, shape: "Shape") -> "Files":
-        """With the columns that `where` and `select` leave. Raises ConfigError where they name others."""
+        """The files after `where` and `select`. Raises ConfigError where these name other columns."""
         return evolve(self, shape=shape, schema=shape.schema(self.raw))
 
     def batches(
@@ -56,12 +56,10 @@ class Files:
         together: bool = False,
         refuse: "RefuseUnreadable | None" = None,
     ) -> PlacedBatches:
-        """Their rows, file by file, or those of `parts`, only the columns named.
+        """Their rows, file by file, or those of `parts`, with only these columns.
 
-        dictionaries: whether text may come as one, as its file has it. together: whether a batch may have the rows of
-        several small files. refuse: what takes rows that cannot be read, and files that cannot be read to their end, in
-        the place of the error.
-
+        dictionaries: whether text may be dictionary-encoded, if its file is. together: whether a batch may have rows
+        of several small files. refuse: takes rows and rests of files that cannot be read, instead of an error.
         Iterating raises InputError where one cannot be read.
         """
         import pyarrow as pa
@@ -126,9 +124,8 @@ class Files:
 def open_files(source: Source) -> "Files | Table | None":
     """The files of a source, or its table in a plugin's format; None where only Spark can look.
 
-    That is elsewhere, or in a format not read here.
-
-    Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are not known here.
+    That is the case elsewhere, or for formats not read here.
+    Raises ConfigError where there is nothing to read, it cannot be read, or `where` and `select` are unknown here.
     """
     from skyband_jobs.files.where_and_select import Shape
 
@@ -137,7 +134,7 @@ def open_files(source: Source) -> "Files | Table | None":
 
 
 def open_all_columns(source: Source) -> "Files | Table | None":
-    """What `open_files` opens, before `where` and `select`. Raises ConfigError where it cannot be read."""
+    """The result of `open_files` before `where` and `select`. Raises ConfigError where it cannot be read."""
     if source.format in names_of_formats():
         from skyband_jobs.files.table_source import open_table
 
@@ -169,7 +166,7 @@ def open_all_columns(source: Source) -> "Files | Table | None":
 
 
 def layout_of(source: Source) -> "Layout | None":
-    """How Parquet and Arrow files are read; None of text files."""
+    """How to read Parquet and Arrow files; None for text files."""
     if source.format in TEXT_FORMATS:
         return None
     from skyband_jobs.files.columnar_files import Layout
@@ -196,7 +193,7 @@ def _schema(source: Source, paths: list[Path]) -> "tuple[pa.Schema, Layout | Non
 def base_of(source: Source) -> Path:
     """The folder below which `key=value` folders are columns."""
     path = file_path(source.path or "")
-    assert path is not None  # files of another kind are not read here
+    assert path is not None  # other paths are not read here
     return base_of_keys(path)
 
 
@@ -206,6 +203,6 @@ def _nothing_at(path: Path, source: Source) -> str:
     if not path.exists():
         return f"{str(path)!r} does not exist"
     if source.stream:
-        remedy = "; put a first file there, or say its columns with source.schema" if source.schema is None else ""
-        return f"{str(path)!r} holds no file yet{remedy}"
-    return f"{str(path)!r} holds no file"
+        remedy = "; add a first file, or set its columns with source.schema" if source.schema is None else ""
+        return f"{str(path)!r} has no file yet{remedy}"
+    return f"{str(path)!r} has no data file"

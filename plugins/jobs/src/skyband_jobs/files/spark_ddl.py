@@ -1,4 +1,4 @@
-"""Schemas as Spark writes them ("ts TIMESTAMP, client STRING"), read without Spark."""
+"""Parses schemas in Spark's notation ("ts TIMESTAMP, client STRING") without Spark."""
 
 import re
 from collections.abc import Callable
@@ -44,7 +44,7 @@ _TOKEN = re.compile(
 
 
 def parse_ddl(text: str) -> "pa.Schema":
-    """The Arrow schema of a Spark schema. Raises ValueError saying what is wrong with it."""
+    """The Arrow schema of a Spark schema. Raises ValueError that says what is wrong."""
     import pyarrow as pa
 
     tokens = _Tokens(text)
@@ -55,7 +55,7 @@ def parse_ddl(text: str) -> "pa.Schema":
 
 
 def ddl_of(schema: "pa.Schema") -> str:
-    """A schema as Spark writes it: what `parse_ddl` reads as the same. Nulls of no type are text."""
+    """A schema in Spark's notation, which `parse_ddl` reads as the same. Nulls without a type are text."""
     return ", ".join(f"{_name(field.name)} {_word(field.type)}" for field in schema)
 
 
@@ -97,7 +97,7 @@ class _Tokens:
         return self._words.pop(0)
 
     def take_text(self) -> None:
-        """Pass the text of a comment."""
+        """Skip the text of a comment."""
         word = self.take()
         if word[0] not in "'\"":
             raise ValueError(f"expected a comment in quotes, found {word!r} in {self._text!r}")

@@ -1,7 +1,7 @@
-"""A table of states in Parquet files: its moments and, as of one of them, each group's state.
+"""A table of states in Parquet files: its moments and, at one of them, each group's state.
 
-Reading it is most of what `skyband ask` does: of the column of states only the row groups of the groups asked for are
-read, a few rows at a time, and nothing here imports pyarrow.compute, which takes as long as all the rest.
+Reading dominates the cost of `skyband ask`. So only the row groups with the requested groups' states are read, a few
+rows at a time, and nothing here imports pyarrow.compute, which takes as long as everything else.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from skyband_jobs.files.file_listing import base_of_keys, data_files, keys_of
 
 AT = "at"
 ROWS_AT_ONCE = 8
-"""States decoded together: memory that is used again is faster than new memory."""
+"""States decoded together: reusing memory is faster than allocating it."""
 
 
 @frozen
@@ -29,7 +29,7 @@ class GroupState:
     """The state of a group."""
 
     group: Mapping[str, Any]
-    """By grouping column its value."""
+    """The value of each grouping column."""
     blob: bytes
     state: State
 
@@ -50,11 +50,11 @@ class StatesTable:
     """The Parquet files that a query with `emit = "state"` wrote."""
 
     def __init__(self, path: str, column: str = "state") -> None:
-        """Raises InputError where there are none, or a column is missing."""
+        """Raises InputError where there is none, or a column is missing."""
         self._path, self._column = path, column
         paths = [file for file in data_files(Path(path)) if file.suffix in ("", ".parquet")]
         if not paths:
-            raise InputError("states", f"{path!r} holds no Parquet file")
+            raise InputError("states", f"{path!r} has no Parquet file")
         try:
             self._files = [pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="us") for file in paths]
         except (OSError, pa.ArrowException) as error:
@@ -68,20 +68,20 @@ class StatesTable:
         for path_of_file, file, folders in zip(paths, self._files, self._folders, strict=True):
             if {*file.schema_arrow.names, *folders} != {*names}:
                 here = ", ".join([*file.schema_arrow.names, *folders])
-                message = f"has the columns {here}, and {str(paths[0])!r} {', '.join(names)}: name files that are alike"
+                message = f"has the columns {here}, but {str(paths[0])!r} has {', '.join(names)}: name files alike"
                 raise InputError("states", f"{str(path_of_file)!r} {message}")
 
     def as_of(self, at: int | None) -> tuple[int, list[GroupState]]:
-        """The moment `at`, or the newest, and the states of all groups as of then.
+        """The moment `at`, or the newest, and the states of all groups at that moment.
 
-        Of a table that holds only groups that changed it takes each group's newest. Raises InputError, naming the
-        nearest moments, where there is none of `at`, and SnapshotError, naming the group, where a state is damaged.
+        For a table with only changed groups, it takes each group's newest. Raises InputError with the nearest moments
+        where there is none for `at`, and SnapshotError with the group, where a state is damaged.
         """
         parts = list(self._row_groups())
-        # A set, as np.unique imports numpy.ma.
+        # A set, because np.unique imports numpy.ma.
         moments = sorted({moment for rows in parts for moment in set(rows.times.tolist())})
         if not moments:
-            raise InputError("states", f"{self._path!r} holds no state yet")
+            raise InputError("states", f"{self._path!r} has no state yet")
         at_moment = moments[-1] if at is None else at
         if not moments[0] <= at_moment <= moments[-1]:
             raise self._refusal(at_moment, moments)
@@ -98,7 +98,7 @@ class StatesTable:
     def _refusal(self, at_moment: int, moments: Sequence[int]) -> InputError:
         near = sorted(sorted(moments, key=lambda moment: abs(moment - at_moment))[:2])
         show = Coverage(0, 0, pa.types.is_integer(self._files[0].schema_arrow.field(AT).type)).show
-        message = f"there is no state of {show(at_moment)}; the nearest are of {' and '.join(map(show, near))}"
+        message = f"there is no state at {show(at_moment)}; the nearest are at {' and '.join(map(show, near))}"
         return InputError("at", message)
 
     def _row_groups(self) -> Iterator[_Rows]:
@@ -111,7 +111,7 @@ class StatesTable:
                 start = stop
 
     def _groups(self, parts: Sequence[_Rows], first: int, last: int) -> dict[tuple[Any, ...], tuple[int, _Rows, int]]:
-        """By group its newest row from moment `first` to `last`: the moment, and where the row is."""
+        """Each group's newest row from moment `first` to `last`: the moment, and where the row is."""
         newest: dict[tuple[Any, ...], tuple[int, _Rows, int]] = {}
         for rows in parts:
             places = np.flatnonzero((rows.times >= first) & (rows.times <= last)).tolist()
@@ -120,7 +120,7 @@ class StatesTable:
                 inside = [name for name in self.grouping if name not in folders]
                 table = self._files[rows.file].read_row_group(rows.number, columns=inside, use_threads=False)
                 columns = {name: table.column(name) for name in inside}
-                for row in places:  # a scalar each, as `take` would import pyarrow.compute
+                for row in places:  # one scalar each, because `take` imports pyarrow.compute
                     values = {**{name: column[row].as_py() for name, column in columns.items()}, **folders}
                     group = tuple(_as_key(values[name]) for name in self.grouping)
                     moment = int(rows.times[row])
@@ -141,7 +141,7 @@ class StatesTable:
     def _blobs(
         self, file: int, number: int, groups: Mapping[int, tuple[Any, ...]]
     ) -> Iterator[tuple[tuple[Any, ...], bytes]]:
-        """The states of these rows of a row group, each with its group."""
+        """The states in these rows of a row group, each with its group."""
         start, last = 0, max(groups)
         for batch in self._files[file].iter_batches(ROWS_AT_ONCE, [number], columns=[self._column], use_threads=False):
             for row in range(start, min(start + len(batch), last + 1)):
@@ -156,7 +156,7 @@ class StatesTable:
 
 
 def _as_key(value: Any) -> Any:
-    """A value of a group, every NaN as one, which is like no other to Python."""
+    """A value of a group, with a single NaN, because NaN does not equal itself."""
     return _NAN if isinstance(value, float) and value != value else value
 
 
@@ -167,7 +167,7 @@ def _state(group: Mapping[str, Any], blob: bytes) -> State:
         named = ", ".join(f"{name} = {value!r}" for name, value in group.items()) or "no group"
         raise SnapshotError(f"the state of {named}: {error}") from error
     if state.covers is None:
-        raise SnapshotError('holds no moment: a table of states is what emit = "state" gives')
+        raise SnapshotError('has no moment: a table of states comes from a query with emit = "state"')
     return state
 
 
@@ -175,7 +175,7 @@ _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def _times(column: pa.ChunkedArray) -> Int64:
-    """The moments of a column, in microseconds or rows, from its buffers: `cast` and `to_numpy` import what is slow."""
+    """The moments of a column, in microseconds or rows, from its buffers: `cast` and `to_numpy` have slow imports."""
     kind = column.type
     if column.null_count:
         raise InputError("states", f"column {AT!r} has a null where a moment belongs")

@@ -1,7 +1,7 @@
-"""Paths in object stores and other file systems than this machine's, such as s3://bucket/in, read by their clients.
+"""Paths in object stores and other remote file systems, such as s3://bucket/in, read by their clients.
 
-Those of Arrow are built in; of other schemes those of fsspec are taken, where it and the package of the scheme are
-installed. Their settings come from the environment, where every client of a store looks for them: none is in a path.
+Arrow's clients are built in; other schemes use those of fsspec, where it and the scheme's package are installed.
+Their settings come from the environment, as for every client of a store, and are never part of a path.
 """
 
 import io
@@ -26,21 +26,21 @@ _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _PATIENCE = timedelta(seconds=5)
 _REMEDIES = {
-    **dict.fromkeys(_S3, "say AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, and "
-                         "AWS_ENDPOINT_URL of a store other than Amazon's"),
-    **dict.fromkeys(_GOOGLE, "say GOOGLE_APPLICATION_CREDENTIALS in the environment"),
-    **dict.fromkeys(_AZURE, "log in as Azure's command line does, or say AZURE_CLIENT_ID, AZURE_TENANT_ID and "
+    **dict.fromkeys(_S3, "set AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment, and "
+                         "AWS_ENDPOINT_URL for a store other than Amazon's"),
+    **dict.fromkeys(_GOOGLE, "set GOOGLE_APPLICATION_CREDENTIALS in the environment"),
+    **dict.fromkeys(_AZURE, "log in with Azure's command line, or set AZURE_CLIENT_ID, AZURE_TENANT_ID and "
                             "AZURE_CLIENT_SECRET in the environment"),
-    **dict.fromkeys(_HADOOP, "say HADOOP_HOME and CLASSPATH in the environment"),
+    **dict.fromkeys(_HADOOP, "set HADOOP_HOME and CLASSPATH in the environment"),
 }  # fmt: skip
-"""What is to be set, by scheme."""
+"""What to set in the environment, by scheme."""
 
 
 class StorePath(PosixPath):
-    """A path such as s3://bucket/folder/file, with what readers of files use of a Path."""
+    """A path such as s3://bucket/folder/file, with the part of Path's interface that file readers use."""
 
     _entry: Any = None
-    """What a listing said of the file."""
+    """The file's entry in a listing."""
 
     def __str__(self) -> str:
         return super().__str__().replace(":/", "://", 1)
@@ -50,12 +50,12 @@ class StorePath(PosixPath):
 
     @property
     def scheme(self) -> str:
-        """Of the store, such as s3."""
+        """The scheme of the store, such as s3."""
         return self.parts[0].removesuffix(":")
 
     @property
     def key(self) -> str:
-        """As its file system calls it: bucket and name."""
+        """The path in its file system: bucket and name."""
         if self.scheme in _HADOOP:
             return "/" + "/".join(self.parts[2:])
         bucket, *names = self.parts[1:]
@@ -63,11 +63,11 @@ class StorePath(PosixPath):
 
     @property
     def filesystem(self) -> Any:
-        """Arrow's, one a process for each store. Raises OSError where it cannot be made."""
+        """Arrow's file system, one per store and process. Raises OSError where it cannot be created."""
         return _filesystem(self.scheme, self.parts[1] if len(self.parts) > 1 else "")
 
-    def stat(self, *, follow_symlinks: bool = True) -> Any:  # noqa: ARG002 - as of any path
-        """Its size and time of change, as `os.stat` names them. Raises FileNotFoundError."""
+    def stat(self, *, follow_symlinks: bool = True) -> Any:  # noqa: ARG002 - Path's signature
+        """Its size and modification time, named as in `os.stat`. Raises FileNotFoundError."""
         return _stat_of(self._entry or self.filesystem.get_file_info(self.key), self)
 
     def exists(self, *, follow_symlinks: bool = True) -> bool:  # noqa: ARG002
@@ -85,16 +85,16 @@ class StorePath(PosixPath):
         return bool(self.filesystem.get_file_info(self.key).type == FileType.Directory)
 
     def open(self, *_: Any, **__: Any) -> Any:
-        """Its bytes."""
+        """Open the file for reading bytes."""
         return io.BufferedReader(self.filesystem.open_input_file(self.key))
 
     def read_bytes(self) -> bytes:
-        """All of it."""
+        """All bytes of the file."""
         with self.filesystem.open_input_file(self.key) as file:
             return bytes(file.read())
 
     def files_below(self) -> Iterator["StorePath"]:
-        """All files in it and its folders, each with its size and time of change, which are asked for no more."""
+        """All files in it and its folders, with cached sizes and modification times."""
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self.key, allow_not_found=True, recursive=True)
@@ -107,50 +107,50 @@ class StorePath(PosixPath):
 
 
 def store_path(path: str) -> StorePath | None:
-    """A path in a store; None of one on this machine, or of another kind."""
+    """A path in a store; None for a path on this machine, or of another kind."""
     match = _SCHEME.match(path)
     if match is None or match[1] == "file" or not path[match.end() :].startswith("//"):
         return None
     if not urlsplit(path).netloc:
-        path = path.replace("://", "://default", 1)  # as Hadoop calls the file system of its configuration
+        path = path.replace("://", "://default", 1)  # Hadoop's name for its configured file system
     return StorePath(path)
 
 
 class OutOfReachError(ConfigError):
-    """A path in a store that this process cannot read, though Spark's connectors may."""
+    """A path in a store that this process cannot read, although Spark's connectors may."""
 
 
 def check_reach(path: StorePath) -> None:
-    """Raise OutOfReachError where a path holds a password, or cannot be asked for, with what to install or to set."""
+    """Raise OutOfReachError where a path contains a password, or is unreachable, with what to install or to set."""
     user, at, _ = "/".join(path.parts[1:2]).partition("@")
     if at and ":" in user:
-        raise OutOfReachError(Problem("path", "must be without keys and passwords: say them in the environment"))
+        raise OutOfReachError(Problem("path", "must not contain keys or passwords: set them in the environment"))
     missing = missing_of(path)
     if missing is not None:
         raise OutOfReachError(Problem("path", missing))
     try:
         first = [part for part in path.parts if not any(mark in part for mark in "*?[")]
         StorePath(*first).exists()
-    except Exception as error:  # a client of fsspec's may raise anything
-        remedy = _REMEDIES.get(path.scheme, "say what its client needs in the environment")
+    except Exception as error:  # an fsspec client may raise anything
+        remedy = _REMEDIES.get(path.scheme, "set what its client needs in the environment")
         message = f"{str(path)!r} cannot be reached ({' '.join(str(error).split())[:300]}): {remedy}"
         raise OutOfReachError(Problem("path", message)) from error
 
 
 def missing_of(path: StorePath) -> str | None:
-    """What is to be installed to read a path; None where nothing is missing."""
-    if path.scheme in _HADOOP and not os.environ.get("CLASSPATH"):  # without it Java starts in here, and complains
-        return f"{path.scheme}:// is not read here: {_REMEDIES[path.scheme]}"
+    """What to install to read a path; None where nothing is missing."""
+    if path.scheme in _HADOOP and not os.environ.get("CLASSPATH"):  # without it, Java starts and complains
+        return f"{path.scheme}:// cannot be read here: {_REMEDIES[path.scheme]}"
     if path.scheme in _REMEDIES:
         return None
     if find_spec("fsspec") is None:
-        return f"{path.scheme}:// needs fsspec and the package of that scheme: pip install fsspec, and read its list"
+        return f"{path.scheme}:// needs fsspec and the package for that scheme: pip install fsspec, and see its list"
     registry = import_module("fsspec.registry")
     try:
         registry.get_filesystem_class(path.scheme)
     except (ImportError, ValueError) as error:
         hint = registry.known_implementations.get(path.scheme, {}).get("err")
-        return f"{path.scheme}:// is not read here: {hint or ' '.join(str(error).split())}"
+        return f"{path.scheme}:// cannot be read here: {hint or ' '.join(str(error).split())}"
     return None
 
 
@@ -173,7 +173,7 @@ def _by_scheme(scheme: str, authority: str) -> Any:
     from pyarrow import fs
 
     if scheme in _GOOGLE:
-        return fs.GcsFileSystem(retry_time_limit=_PATIENCE)  # which is a quarter of an hour otherwise
+        return fs.GcsFileSystem(retry_time_limit=_PATIENCE)  # the default is 15 minutes
     if scheme in _REMEDIES:
         return fs.FileSystem.from_uri(f"{scheme}://{authority}/")[0]
     return fs.PyFileSystem(fs.FSSpecHandler(import_module("fsspec").filesystem(scheme)))
@@ -181,7 +181,7 @@ def _by_scheme(scheme: str, authority: str) -> Any:
 
 @cache
 def _amazon(endpoint: str | None, region: str | None, bucket: str) -> Any:
-    """S3, or what speaks like it. bucket: whose region is to be asked for; "" where it is not."""
+    """S3 or a compatible store. bucket: look up this bucket's region; "" to skip."""
     from pyarrow import fs
 
     if endpoint is None:

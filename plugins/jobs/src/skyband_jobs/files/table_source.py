@@ -1,4 +1,4 @@
-"""The rows of a table or log in a plugin's format as a source, read in this process."""
+"""Reads the rows of a table or log in a plugin's format, as a source, in this process."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 
 @frozen
 class Table:
-    """A table as it is now, with the columns that `source.select` makes of its own."""
+    """A table as it is now, with the columns of `source.select`."""
 
     place: str
-    """As messages name it."""
+    """Its name in messages."""
     rows: TableRows
     raw: "pa.Schema"
     shape: "Shape"
     schema: "pa.Schema"
 
     def shaped(self, shape: "Shape") -> "Table":
-        """With the columns that `where` and `select` leave. Raises ConfigError where they name others."""
+        """The table after `where` and `select`. Raises ConfigError where these name other columns."""
         return evolve(self, shape=shape, schema=shape.schema(self.raw))
 
     def batches(self, columns: Iterable[str], refuse: Refuse | None = None) -> PlacedBatches:
-        """Its rows, only the columns named; iterating raises InputError where they cannot be read.
+        """Its rows, with only these columns; iterating raises InputError where they cannot be read.
 
-        refuse: what takes rows that cannot be read and stand each for itself, in the place of the error.
+        refuse: takes rows that cannot be read, in formats with independent rows, instead of an error.
         """
         import pyarrow as pa
 
@@ -54,9 +54,9 @@ class Table:
 
 
 def open_table(source: Source) -> Table | None:
-    """The table of a source; None where only Spark can look: with a library that is not installed.
+    """The table of a source; None where only Spark can look, because a library is not installed.
 
-    Raises ConfigError where there is none.
+    Raises ConfigError where there is no such table.
     """
     from skyband_jobs.files.where_and_select import Shape
 

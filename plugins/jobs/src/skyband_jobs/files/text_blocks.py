@@ -13,10 +13,10 @@ from skyband_jobs.files.store_paths import StorePath
 from skyband_jobs.files.text_encodings import open_text
 
 SIZE = 1 << 22
-"""Of a block, in bytes, unless a record is longer."""
+"""Bytes of a block, unless a record is longer."""
 
 MOST = 1 << 28
-"""Bytes of a record: what is longer is a file without line breaks, or with a quote that nobody closed."""
+"""The most bytes of a record: longer ones mean a file without line breaks, or an unclosed quote."""
 
 MARK = b"\xef\xbb\xbf"
 
@@ -30,24 +30,24 @@ class Block:
     """The number of its first line in the file."""
     is_first: bool = True
     is_cut: bool = True
-    """Whether it ends where its records do; else the file ends there, whatever was begun."""
+    """Whether it ends where its records do; else the file ends, even inside a record."""
     range: "ByteRange | None" = None
     """The range of the file in which lines are counted; None: all of it."""
     text: bytes | None = None
-    """What the file has in the place of `data`, byte for byte, where that is not the same."""
+    """The file's bytes for `data`, where they differ."""
 
     def line_at(self, place: int) -> int:
-        """The number of the line that byte `place` is in. O(bytes of the file before its range): for errors only."""
+        """The line number of byte `place`. O(bytes of the file before its range): for errors only."""
         before = 0 if self.range is None else self.range.lines_before()
         return before + self.line + self.source.count(b"\n", 0, place)
 
     @property
     def source(self) -> bytes:
-        """What the file has there, byte for byte."""
+        """The file's bytes for this block."""
         return self.data if self.text is None else self.text
 
     def split(self, place: int) -> "tuple[Block, Block]":
-        """Its records before byte `place`, and the others, whose lines are those of the file. O(bytes)."""
+        """Its records before byte `place`, and the others, with their line numbers in the file. O(bytes)."""
         begin, end = (None, None) if self.text is None else (self.text[:place], self.text[place:])
         return (
             Block(self.data[:place], self.line_at(0), self.is_first, text=begin),
@@ -57,14 +57,14 @@ class Block:
 
 @frozen
 class ByteRange:
-    """Bytes of a text file that begin and end with whole records."""
+    """Bytes of a text file that start and end with whole records."""
 
     path: Path
     begin: int
     end: int
 
     def lines_before(self) -> int:
-        """The lines of the file before it."""
+        """The number of lines in the file before it."""
         lines = 0
         with self.path.open("rb") as file:
             while file.tell() < self.begin:
@@ -73,7 +73,7 @@ class ByteRange:
 
     @contextmanager
     def open(self) -> Iterator[Callable[[int], bytes]]:
-        """What gives its next bytes, at most so many, none at its end."""
+        """A function that returns the next bytes, up to a size, and none at the end."""
         there = self.path
         with there.open("rb") if isinstance(there, StorePath) else pa.OSFile(str(there)) as file:
             file.seek(self.begin)
@@ -90,8 +90,8 @@ def blocks(
 ) -> Iterator[Block]:
     """A file, or a range of it, in order. O(its bytes).
 
-    `cut` gives where the last whole record of bytes ends, 0 where none does; size: None is SIZE; encoding: of a file
-    that is not UTF-8; skipped: how many lines at its beginning are blank, whatever they hold.
+    `cut` returns where the last whole record of bytes ends, 0 where none does; size: None is SIZE; encoding: of a file
+    that is not UTF-8; skipped: the number of lines at the start that become blank.
     """
     size = size or SIZE
     rest, line, block_size = b"", 1, size
@@ -109,15 +109,15 @@ def blocks(
             if not chunk:
                 return
             rest = data[end:]
-            block_size = max(size, len(rest))  # so that a long record is looked at a few times, not often
+            block_size = max(size, len(rest))  # so that a long record is scanned only a few times
             if len(rest) > MOST:
                 message = f"is longer than {MOST:,} bytes: break the file into records by line ends"
                 begun = Block(b"", line, range=within).line_at(0)
-                raise InputError(str(path), f"the record that begins in line {begun} {message}")
+                raise InputError(str(path), f"the record that starts in line {begun} {message}")
 
 
 def without_lines(data: bytes, lines: int) -> bytes:
-    """As many bytes, of which those of the first lines are line ends only; as many lines, counted by their `\\n`."""
+    """The data with its first lines blanked, with the same number of bytes and of `\\n`."""
     end = 0
     for _ in range(lines):
         end = data.find(b"\n", end) + 1
@@ -128,7 +128,7 @@ def without_lines(data: bytes, lines: int) -> bytes:
 
 
 def is_utf8(data: bytes) -> bool:
-    """Whether it is UTF-8. O(bytes), many at a time."""
+    """Whether the data is UTF-8. O(bytes), vectorized."""
     ends = pa.py_buffer(len(data).to_bytes(4, "little").rjust(8, b"\0"))
     try:
         pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(data)]).validate(full=True)

@@ -1,4 +1,4 @@
-"""Text files opened as UTF-8, whatever compresses them, and in whatever characters they are written."""
+"""Opens text files as UTF-8, whatever their compression and encoding."""
 
 import codecs
 import lzma
@@ -18,17 +18,17 @@ ENCODING_OPTIONS = ("encoding", "charset")
 _PIECE = 1 << 16
 """Bytes that are decompressed at once."""
 XZ = ".xz"
-"""What Python decompresses, as Arrow does not."""
+"""The compression that Python reads, but Arrow does not."""
 
 
 def encoding_of(options: Mapping[str, str]) -> str | None:
-    """The encoding that options say, with names in lower case; None for UTF-8."""
+    """The encoding set by options, with names in lower case; None for UTF-8."""
     name = options.get("encoding", options.get("charset", "UTF-8"))
     return None if codecs.lookup(name).name == "utf-8" else name
 
 
 def encoding_problems(options: Mapping[str, Any]) -> list[Problem]:
-    """An encoding that nobody here can read."""
+    """Encodings that Python does not know."""
     problems = []
     for name, value in options.items():
         if name.lower() in ENCODING_OPTIONS and not _is_known(str(value)):
@@ -45,28 +45,28 @@ def _is_known(name: str) -> bool:
 
 
 def is_compressed(path: Path) -> bool:
-    """Whether a file is, as its name ends."""
+    """Whether a file is compressed, by its suffix."""
     if path.suffix == XZ:
         return True
     try:
         pa.Codec.detect(f"a{path.suffix}")
-    except (TypeError, ValueError):  # where it detects none, Arrow has no codec to give
+    except (TypeError, ValueError):  # Arrow knows no codec for it
         return False
     return True
 
 
 @contextmanager
 def open_text(path: Path, encoding: str | None = None) -> Iterator[Callable[[int], bytes]]:
-    """What gives a file's next text in UTF-8, of about so many bytes, empty at its end.
+    """A function that returns a file's next text in UTF-8, about as many bytes as requested, and none at the end.
 
-    It raises OSError, or InputError where the file is not of its encoding or not whole.
+    It raises OSError, or InputError where the file is not in its encoding or is truncated.
     """
     with _decompressed(path) as file:
         try:
             take = _UpToBreak(file).take if is_compressed(path) else file.read
             yield take if encoding is None else _InUtf8(path, take, encoding).take
         except (lzma.LZMAError, EOFError) as error:
-            raise InputError(str(path), f"is no whole file of xz: {error}") from error
+            raise InputError(str(path), f"is not a complete xz file: {error}") from error
 
 
 def _decompressed(path: Path) -> Any:
@@ -79,13 +79,13 @@ def _decompressed(path: Path) -> Any:
 
 @define
 class _UpToBreak:
-    """A compressed file, of which all is given that stands before the place where it is damaged."""
+    """A compressed file that returns everything before the place where it is damaged."""
 
     _file: Any
     _damage: Exception | None = None
 
     def take(self, size: int) -> bytes:
-        """The next of it, at most so many bytes. Raises what is wrong with it once all before has been given."""
+        """The next bytes, up to a size. Raises the damage's error once everything before it has been returned."""
         if self._damage is not None:
             raise self._damage
         pieces: list[bytes] = []
@@ -102,7 +102,7 @@ class _UpToBreak:
 
 @define
 class _InUtf8:
-    """Text of another encoding."""
+    """Converts text of another encoding to UTF-8."""
 
     _path: Path
     _bytes: Callable[[int], bytes]
@@ -114,7 +114,7 @@ class _InUtf8:
         self._decoder = codecs.getincrementaldecoder(self._encoding)()
 
     def take(self, size: int) -> bytes:
-        """The next of it, of so many bytes in the file. Raises InputError where a byte is none of its characters."""
+        """The next text, from this many bytes of the file. Raises InputError where a byte is invalid in it."""
         while chunk := self._bytes(size):
             text = self._decoded(chunk, final=False)
             if text:
@@ -127,7 +127,7 @@ class _InUtf8:
             text = self._decoder.decode(chunk, final)
         except UnicodeDecodeError as error:
             place = self._before - waiting + error.start + 1
-            message = f"byte {place:,} of the file is no character of {self._encoding}: say the right encoding"
+            message = f"byte {place:,} of the file is invalid in {self._encoding}: set the right encoding"
             raise InputError(str(self._path), f"{message} in source.options") from error
         self._before += len(chunk)
         return text.encode()

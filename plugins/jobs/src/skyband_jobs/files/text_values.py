@@ -1,4 +1,4 @@
-"""Text as values of a column: instants and days in the ways people write them, and which row cannot be read."""
+"""Converts text to values of a column: instants and days in common notations; finds rows that cannot be converted."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from skyband_jobs.files.value_formats import PLAIN, ValueFormats
 
 
 def typed(batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLAIN) -> pa.RecordBatch:
-    """The columns with the types `wanted`. Raises InputError with the first row that has another value."""
+    """The columns with the types of `columns`. Raises InputError with the first row that has another value."""
     return pa.RecordBatch.from_arrays(
         [_cast(batch.column(field.name), field, formats) for field in columns], schema=columns
     )
@@ -28,7 +28,7 @@ def typed(batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLA
 def typed_where_right(
     batch: pa.RecordBatch, columns: pa.Schema, formats: ValueFormats = PLAIN
 ) -> tuple[pa.RecordBatch, list[InputError]]:
-    """The rows whose values are of their types, as `typed` gives them, and what is wrong with each other, ascending."""
+    """The rows whose values convert, as `typed` returns them, and the errors of the others, ascending."""
     errors: dict[int, InputError] = {}
     for field in columns:
         column = batch.column(field.name)
@@ -41,7 +41,7 @@ def typed_where_right(
 
 
 def as_read(kind: Any, formats: ValueFormats = PLAIN) -> Any:
-    """Times and dates are read as text and cast here: Arrow's readers know too few ways to write them."""
+    """The type that Arrow reads: times and dates as text, cast here, because Arrow knows too few notations."""
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(as_read(field.type, formats)) for field in kind])
     if pa.types.is_list(kind):
@@ -50,15 +50,15 @@ def as_read(kind: Any, formats: ValueFormats = PLAIN) -> Any:
 
 
 def instants(texts: pa.Array) -> pa.Array:
-    """Times and days as text, as Spark casts them: in UTC where they name no zone, cut to microseconds.
+    """Times and days as text, cast as in Spark: in UTC where they have no zone, truncated to microseconds.
 
-    Raises ArrowInvalid where one is none.
+    Raises ArrowInvalid where one is neither.
     """
     return _cast_text(texts, INSTANT)
 
 
 def _cast_text(texts: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Raises ArrowInvalid where one is no value of the type."""
+    """Raises ArrowInvalid where a text is not a value of the type."""
     kernel = _kernel(kind)
     if kernel is None:
         return texts.cast(kind)
@@ -73,7 +73,7 @@ def _cast_text(texts: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _kernel(kind: pa.DataType) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]] | None:
-    """As Spark reads text in files, which is not in each way as it casts it."""
+    """Converts text as Spark's file readers do, which differs from its casts."""
     if pa.types.is_boolean(kind):
         return lambda texts: (pc.equal(pc.utf8_lower(texts), "true"), pc.is_in(pc.utf8_lower(texts), _BOOLEANS))
     if is_float(kind):
@@ -106,7 +106,7 @@ def _not_of_type(column: Any, row: int, field: Any, fault: str, formats: ValueFo
 
 
 def _fault_of(value: Any, kind: Any, formats: ValueFormats) -> str:
-    """What is wrong with one value: of a whole column Arrow tells of any that is wrong."""
+    """The error of one value: for a whole column, Arrow reports any wrong value."""
     try:
         _converted(value, kind, formats)
     except _FAULTS as error:
@@ -122,7 +122,7 @@ def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
     if not pa.types.is_string(column.type):
         return column.cast(kind)
     texts = pc.utf8_trim_whitespace(column)
-    texts = pc.if_else(pc.equal(texts, ""), None, texts)  # "" is a text, and no number or time
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)  # "" is text, but not a number or time
     pattern = _pattern(kind, formats)
     if pattern is not None:
         moments = formatted(pattern)(texts)
@@ -133,7 +133,7 @@ def _converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
 
 
 def _parts_converted(column: Any, kind: Any, formats: ValueFormats) -> Any:
-    """A column of lists or structs, each part of which is converted as a column of its own is."""
+    """A column of lists or structs, with each part converted like a column."""
     if pa.types.is_struct(kind):
         parts = zip(column.flatten(), kind, strict=True)
         converted = [_converted(part, field.type, formats) for part, field in parts]
@@ -152,7 +152,7 @@ def _pattern(kind: Any, formats: ValueFormats) -> str | None:
 
 
 def _plain_numbers(texts: Any, formats: ValueFormats) -> Any:
-    """Decimals without marks of thousands, as Spark reads them."""
+    """Decimals without thousands separators, as Spark reads them."""
     thousands, point = formats.marks
     grouped = rf"^([-+]?[0-9{re.escape(thousands)}]+)({re.escape(point)}[0-9]*)?$"
     plain = pc.replace_substring(pc.replace_substring(texts, thousands, ""), point, ".")
@@ -160,19 +160,19 @@ def _plain_numbers(texts: Any, formats: ValueFormats) -> Any:
 
 
 def _remedy(value: Any, field: Any, formats: ValueFormats) -> str:
-    """How such a value is read, where that is known."""
+    """How to read such a value, where that is known."""
     text = str(value).strip()
     if pa.types.is_temporal(field.type) and _SINCE_1970.fullmatch(text):
         unit = {10: "seconds", 13: "millis", 16: "micros"}[len(text.lstrip("-"))]
-        return f"; of numbers since 1970 read BIGINT, and select timestamp_{unit}({field.name}) AS {field.name}"
+        return f"; for numbers since 1970 use BIGINT, and select timestamp_{unit}({field.name}) AS {field.name}"
     if pa.types.is_temporal(field.type):
         option = "dateFormat" if pa.types.is_date(field.type) else "timestampFormat"
         pattern = formats.date if pa.types.is_date(field.type) else formats.timestamp
-        return "" if pattern else f"; say how it is written with {formats.place}.{option}, such as MM/dd/yyyy HH:mm:ss"
+        return "" if pattern else f"; set its pattern with {formats.place}.{option}, such as MM/dd/yyyy HH:mm:ss"
     is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
     if is_number and _MARKED.fullmatch(text):
-        remedy = f"declare it DECIMAL(18, 2) and say {formats.place}.locale"
-        return f"; with marks of thousands, or a decimal comma, {remedy}"
+        remedy = f"declare it DECIMAL(18, 2) and set {formats.place}.locale"
+        return f"; for thousands separators, or a decimal comma, {remedy}"
     return ""
 
 

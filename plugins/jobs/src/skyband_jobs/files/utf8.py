@@ -1,4 +1,4 @@
-"""Text files that are not UTF-8 are refused with their place: Arrow takes some in, and writes them out broken."""
+"""Refuses text files that are not UTF-8, with the place: Arrow accepts some, and writes them out broken."""
 
 import codecs
 from pathlib import Path
@@ -9,13 +9,13 @@ from skyband_jobs.files.text_blocks import Block
 from skyband_jobs.files.text_encodings import open_text
 
 _CHUNK = 1 << 20
-_REMEDY = "say source.options.encoding, such as {}, or convert the file with iconv"
+_REMEDY = "set source.options.encoding, such as {}, or convert the file with iconv"
 
 
 def check_utf8(path: Path, encoding: str | None = None) -> None:
-    """Raise InputError where a file, compressed or not, is not UTF-8, or not of its encoding.
+    """Raise InputError where a file, compressed or not, is not UTF-8, or not in its encoding.
 
-    O(its bytes), a twentieth of parsing JSON.
+    O(its bytes), a twentieth of the time to parse JSON.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     lines, before = 1, 0
@@ -34,9 +34,9 @@ def check_utf8(path: Path, encoding: str | None = None) -> None:
 
 
 def refuse_bytes(path: Path, block: Block, first_of_file: bool, encoding: str | None = None) -> None:
-    """Raise InputError for a block that is not UTF-8: at the first place of its file that is not, or at its own.
+    """Raise InputError for a block that is not UTF-8, with the first such place in its file, or in the block.
 
-    To look for the first of the file takes reading it anew.
+    To find the first in the file, it is read again.
     """
     if first_of_file:
         check_utf8(path, encoding)

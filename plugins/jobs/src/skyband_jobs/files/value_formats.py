@@ -1,4 +1,4 @@
-"""How text files write times, days and decimals: ISO 8601 and 1234.5 unless options of Spark's names say otherwise."""
+"""How text files write times, days and decimals: ISO 8601 and 1234.5 unless Spark's options say otherwise."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -21,26 +21,26 @@ LOCALES = {
     **dict.fromkeys(("da-DK", "tr-TR"), (".", ",")),
     "de-CH": ("’", "."),
 }
-"""The marks of thousands and of decimals that Java's locales have."""
+"""The thousands and decimal separators of Java's locales."""
 
 
 @frozen
 class ValueFormats:
-    """Patterns of Java's DateTimeFormatter, None for ISO 8601, and the marks in decimals."""
+    """Patterns of Java's DateTimeFormatter, None for ISO 8601, and the separators in decimals."""
 
     timestamp: str | None = None
     date: str | None = None
     locale: str = "en-US"
     place: str = ""
-    """Where options are said that could help; empty where none can."""
+    """Where to set options that could help; empty where none can."""
 
     @property
     def marks(self) -> tuple[str, str]:
-        """Of thousands, and of decimals."""
+        """The separators of thousands, and of decimals."""
         return LOCALES[self.locale]
 
     def is_text(self, kind: "pa.DataType") -> bool:
-        """Whether Arrow's readers would read values of a type otherwise, so that they are taken as text."""
+        """Whether Arrow's readers would read the type differently, so that its values are read as text."""
         import pyarrow as pa
 
         return pa.types.is_temporal(kind) or pa.types.is_decimal(kind)
@@ -50,7 +50,7 @@ PLAIN = ValueFormats()
 
 
 def formats_of(options: Mapping[str, str]) -> ValueFormats:
-    """Those that options say, with names in lower case."""
+    """The formats set by options, with names in lower case."""
     locale = options.get("locale", PLAIN.locale).replace("_", "-")
     return ValueFormats(options.get("timestampformat"), options.get("dateformat"), locale, "source.options")
 
@@ -66,7 +66,7 @@ def format_problems(options: Mapping[str, Any]) -> list[Problem]:
             try:
                 formatted(str(value))
             except UnknownExpressionError as error:
-                message = f"{str(error).removeprefix('to_timestamp: ')}; it knows such as MM/dd/yyyy HH:mm:ss"
+                message = f"{str(error).removeprefix('to_timestamp: ')}; it knows patterns such as MM/dd/yyyy HH:mm:ss"
                 problems.append(Problem(f"options.{name}", f"the local engine: {message}"))
         elif name.lower() == "locale" and str(value).replace("_", "-") not in LOCALES:
             message = f"the local engine knows {', '.join(LOCALES)} (got {value!r})"

@@ -1,4 +1,4 @@
-"""`source.explode`, `where` and `select` without Spark: which rows a source has, and which columns are made of them."""
+"""`source.explode`, `where` and `select` without Spark: they choose a source's rows and make its columns."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ class ExpressionError(InputError):
 
 
 class OnlySparkError(ConfigError):
-    """Columns and values that the local engine does not put together, though Spark's SQL may."""
+    """Columns and values that the local engine cannot combine, although Spark's SQL might."""
 
 
 @frozen
 class Projection:
-    """An entry of `source.select`: an expression and the column's name, or `*`, which is all columns of the source."""
+    """An entry of `source.select`: an expression and the column's name, or `*` for all columns of the source."""
 
     name: str
     expression: Expression | None
@@ -41,8 +41,7 @@ class Projection:
 
 @frozen
 class Shape:
-    """What a source makes of the rows it reads: elements of `explode`, those where `where` is true, with the columns of
-    `select`."""
+    """The rows and columns of a source: elements of `explode`, filtered by `where`, with the columns of `select`."""
 
     where: Expression | None = None
     select: tuple[Projection, ...] | None = None
@@ -50,12 +49,12 @@ class Shape:
 
     @classmethod
     def of(cls, source: Source) -> "Shape":
-        """That of a source. Raises ConfigError, naming what is not known here."""
+        """The shape of a source. Raises ConfigError with what is unknown here."""
         return cls.parse(source.where, source.select, source.explode)
 
     @classmethod
     def parse(cls, where: str | None, select: Sequence[str] | None, explode: str | None = None) -> "Shape":
-        """Raises ConfigError, naming what is not known here."""
+        """Raises ConfigError with what is unknown here."""
         problems, condition = [], None
         columns: list[Projection] = []
         try:
@@ -70,7 +69,7 @@ class Shape:
                 problems.append(Problem(f"select[{number}]", f"{error} (got {_short(text)}){_INSTEAD}"))
         generators = [one.name for one in columns if one.expression is not None and one.expression.generator]
         if len(generators) > 1:
-            problems.append(Problem("select", f"explodes {' and '.join(generators)}, and one list can be"))
+            problems.append(Problem("select", f"explodes {' and '.join(generators)}, but only one list is allowed"))
         if problems:
             raise ConfigError(*problems)
         return cls(condition, None if select is None else tuple(columns), explode)
@@ -81,9 +80,9 @@ class Shape:
         return self.where is None and self.select is None and self.explode is None
 
     def schema(self, source: pa.Schema) -> pa.Schema:
-        """The columns it gives of a source.
+        """The columns made from a source's.
 
-        Raises ConfigError where it has not those that are read, OnlySparkError where they are of another type or case.
+        Raises ConfigError where the source lacks columns, OnlySparkError where they have another type or case.
         """
         problems: list[Problem] = []
         only_spark: list[Problem] = []
@@ -105,7 +104,7 @@ class Shape:
         counts = Counter(projection.name for projection in projections or ())
         twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
-            problems.append(Problem("select", f"makes two columns called {twice!r}"))
+            problems.append(Problem("select", f"makes two columns called {twice!r}: rename one with AS"))
         if problems:
             raise ConfigError(*problems, *only_spark)
         if only_spark:
@@ -115,7 +114,7 @@ class Shape:
         return pa.schema([(one.name, _expression(one).type_in(source)) for one in projections])
 
     def reads(self, columns: Sequence[str]) -> list[str]:
-        """The columns of the source that it needs for these of its own."""
+        """The source's columns that these columns need."""
         if self.explode is not None:
             return [self.explode]
         by_name = {one.name: one.expression for one in self.select or () if one.expression is not None}
@@ -127,9 +126,9 @@ class Shape:
     def apply(
         self, batch: pa.RecordBatch, schema: pa.Schema, refused: RefusedRows | None = None
     ) -> tuple[pa.RecordBatch, Any]:
-        """The rows with the columns of `schema`, and int64[m], where each stood; None where all stay.
+        """The rows with the columns of `schema`, and int64[m], where each was; None where all stay.
 
-        Raises InputError at the first row for which an expression fails, unless `refused` takes those.
+        Raises InputError at the first row for which an expression fails, unless `refused` takes such rows.
         """
         if self.is_plain:
             return batch.select(schema.names), None
@@ -153,7 +152,7 @@ class Shape:
         return evolve(self, where=None)._shaped(batch, places, schema)
 
     def _shaped(self, batch: pa.RecordBatch, selected: Any, schema: pa.Schema) -> tuple[pa.RecordBatch, Any]:
-        """The rows, or elements of `explode`, that stood at `selected`, as `apply` gives them."""
+        """The rows, or elements of `explode`, from the places `selected`, as `apply` returns them."""
         if self.where is not None:
             mask = _evaluated(self.where, "where", batch, selected).fill_null(False)
             places = pc.indices_nonzero(mask).to_numpy().astype("int64")
@@ -178,12 +177,12 @@ class Shape:
         return pa.RecordBatch.from_arrays(columns, schema=schema), selected
 
     def _expressions(self) -> list[tuple[int, Expression]]:
-        """Those of `select`, with their places in it."""
+        """The expressions of `select`, with their places in it."""
         entries = enumerate(self.select or ())
         return [(number, one.expression) for number, one in entries if one.expression is not None]
 
     def _projections(self, names: Sequence[str]) -> list[Projection] | None:
-        """Those of `select`, with the columns of the source in the place of `*`."""
+        """The entries of `select`, with the columns of the source instead of `*`."""
         if self.select is None:
             return None
         return [
@@ -207,7 +206,7 @@ def _short(text: str | None) -> str:
 
 
 def _missing(expression: Expression, source: pa.Schema) -> tuple[str, bool] | None:
-    """What is said of the first column that a source has not, and whether it has one in other letters' case."""
+    """The problem with the first column that a source lacks, and whether it has one in another case."""
     from skyband.queries.shared_keys import no_column
 
     name = next((name for name in expression.columns if name not in source.names), None)
@@ -219,7 +218,7 @@ def _missing(expression: Expression, source: pa.Schema) -> tuple[str, bool] | No
 def _without_failing(
     expressions: Sequence[Expression], batch: pa.RecordBatch, places: Any, refused: RefusedRows
 ) -> tuple[pa.RecordBatch, Any]:
-    """The rows that stood at `places` without those for which an expression fails, which go to `refused`."""
+    """The rows for which no expression fails; the others go to `refused`. `places`: where each was."""
     for expression in expressions:
         errors = {error.row or 0: error for error in expression.failing(batch)}
         if errors:
@@ -229,7 +228,7 @@ def _without_failing(
 
 
 def _evaluated(expression: Expression, place: str, batch: pa.RecordBatch, selected: Any) -> pa.Array:
-    """The values of an expression. Raises ExpressionError with the row as it stood before `where`."""
+    """The values of an expression. Raises ExpressionError with the row's place before `where`."""
     try:
         return expression.evaluate(batch)
     except InputError as error:
@@ -238,7 +237,7 @@ def _evaluated(expression: Expression, place: str, batch: pa.RecordBatch, select
 
 
 def _elements_schema(explode: str, source: pa.Schema) -> pa.Schema:
-    """The fields of the structs in a column of lists. Raises ConfigError where it is none."""
+    """The fields of the structs in a column of lists. Raises ConfigError where it is not one."""
     from skyband.queries.shared_keys import no_column
 
     if explode not in source.names:
@@ -247,6 +246,6 @@ def _elements_schema(explode: str, source: pa.Schema) -> pa.Schema:
     if not (pa.types.is_list(kind) and pa.types.is_struct(kind.value_type)):
         message = f"must be a list of structs (got {explode}, {kind})"
         raise ConfigError(
-            Problem("explode", f'{message}: of other lists write select = ["explode({explode}) AS name"]')
+            Problem("explode", f'{message}: for other lists write select = ["explode({explode}) AS name"]')
         )
     return pa.schema(list(kind.value_type))

@@ -1,4 +1,4 @@
-"""Columns that are parts of a date, such as year, month and day: the time that they make together."""
+"""Columns that are parts of a date, such as year, month and day, and the time that they form together."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -10,12 +10,12 @@ _PARTS = {
     "minute": ("minute", "min", "mi"),
     "second": ("second", "sec", "ss"),
 }
-"""What such columns are called, the largest part first."""
+"""Usual names of such columns, the largest part first."""
 _OTHERS = ("doy", "yday", "week", "weekday", "wday", "dow", "quarter", "season")
 
 
 def is_part(name: str) -> bool:
-    """Whether a column is called like a part of a date, which alone says nothing of the order of rows."""
+    """Whether a column's name is a part of a date, which alone says nothing about the order of rows."""
     word = name.strip().casefold()
     return word in _OTHERS or any(word in words for words in _PARTS.values())
 
@@ -23,8 +23,8 @@ def is_part(name: str) -> bool:
 def times_of_parts(
     columns: Mapping[str, str], whole_numbers: Iterable[str], least: int
 ) -> Iterator[tuple[str, str, str]]:
-    """The expression, name and form of the time that at least so many parts make, the year first; none where there are
-    others than these in between, or fewer."""
+    """The expression, name and form of the time formed by at least `least` parts, from the year on; none if one in
+    between is missing, or there are fewer."""
     by_word = {name.strip().casefold(): name for name in whole_numbers}
     parts_in_order = [next((by_word[word] for word in words if word in by_word), None) for words in _PARTS.values()]
     count = next((place for place, name in enumerate(parts_in_order) if name is None), len(parts_in_order))

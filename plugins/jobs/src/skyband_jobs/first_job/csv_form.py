@@ -1,4 +1,4 @@
-"""How a text of separated values is written, guessed from its first lines: marks, names, nulls and numbers."""
+"""Guesses the form of CSV text from its first lines: separator, names, nulls and numbers."""
 
 import codecs
 import csv
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _LINES = 200
 _MARKS = (",", "\t", ";", "||", "::", "|")
 _MOST_BEFORE, _TABLE = 30, 3
-"""Lines that may stand before a table, and lines that it has at least."""
+"""The most lines before a table, and the fewest lines in one."""
 _NULLS = ("NA", "N/A", "n/a", "NULL", "null", "None", r"\N", "-", "?", ".", "#N/A", "nan")
 _US = r"^[-+]?([0-9]{1,3}(,[0-9]{3})+|[0-9]+)([.][0-9]+)?$"
 _ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)"
@@ -22,7 +22,7 @@ _EU = r"^[-+]?([0-9]{1,3}([.][0-9]{3})+|[0-9]+)(,[0-9]+)?$"
 
 
 def encoding_in(begin: bytes) -> str | None:
-    """The encoding of a text that begins so; None for UTF-8."""
+    """The encoding of text that starts with these bytes; None for UTF-8."""
     if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "UTF-16"
     try:
@@ -42,18 +42,18 @@ def _is_of(text: bytes, encoding: str) -> bool:
 
 @frozen
 class CsvForm:
-    """How a text of separated values is read."""
+    """How to read a CSV text."""
 
     options: dict[str, Any]
     is_regular: bool
-    """Whether its lines have several values, and all as many."""
+    """Whether its lines have several values, and all the same number."""
     notes: list[str]
     names: list[str] | None = None
-    """Of the columns, where the first line names two alike; they are taken by their order then."""
+    """The columns' names, where the first line has duplicates; columns are then read by position."""
 
 
 def csv_form(text: str, is_cut: bool = False) -> CsvForm:
-    """How a text is read."""
+    """Guess how to read a text."""
     lines = text[: 1 << 16].splitlines(keepends=True)[:_LINES]
     if is_cut or len(text) > 1 << 16:
         lines = lines[:-1]
@@ -68,19 +68,19 @@ def csv_form(text: str, is_cut: bool = False) -> CsvForm:
     notes, names = [f"values between {mark!r}"], None
     if skipped:
         options["skipRows"] = skipped
-        notes.append(f"the first {skipped} lines are none of the table")
+        notes.append(f"the first {skipped} lines are not part of the table")
     if records and _is_header(records):
         options = {"header": True, **options}
         notes.append("the first line names the columns")
         if len(set(records[0])) < len(records[0]):
             options["enforceSchema"] = True
             names = _unlike(records[0])
-            notes.append("of columns of one name the later ones have a number")
+            notes.append("columns with the same name are numbered")
     else:
-        notes.append("no line names the columns: they are _c0, _c1, …")
+        notes.append("no line names the columns: they are called _c0, _c1, …")
     if has_comments:
         options["comment"] = "#"
-        notes.append("lines that begin with # are comments")
+        notes.append("lines that start with # are comments")
     return CsvForm(options, _regularity(records) > 0, notes, names)
 
 
@@ -89,8 +89,8 @@ def _mark_of(lines: list[str]) -> str:
 
 
 def _lines_before(lines: list[str]) -> int:
-    """How many lines stand before a table, so that all from there on have as many values, and more than each of them;
-    0 where none need be."""
+    """The number of lines before a table: all later lines have the same number of values, more than each of these;
+    0 where there are none."""
     for count in range(min(_MOST_BEFORE, len(lines) - _TABLE) + 1):
         rest = lines[count:]
         mark = _mark_of(rest)
@@ -101,7 +101,7 @@ def _lines_before(lines: list[str]) -> int:
 
 
 def _unlike(names: list[str]) -> list[str]:
-    """The names, with a number where one was there before."""
+    """The names, with a number added to duplicates."""
     apart: list[str] = []
     for place, name in enumerate(names):
         plain = name or f"_c{place}"
@@ -114,7 +114,7 @@ def _unlike(names: list[str]) -> list[str]:
 
 
 def _sizes(lines: list[str], of: list[str]) -> int:
-    """How many numbers of values the lines have, by the mark that suits the most of them."""
+    """The number of different record sizes in the lines, with the separator that gives the fewest."""
     return min(len({len(record) for record in _records(lines, mark)}) for mark in _MARKS) if of else 0
 
 
@@ -123,21 +123,21 @@ def _records(lines: list[str], mark: str) -> list[list[str]]:
         return [line.rstrip("\r\n").split(mark) for line in lines]
     try:
         records = [*csv.reader(lines, delimiter=mark)]
-    except csv.Error:  # a value without an end
+    except csv.Error:  # an unterminated value
         return []
-    is_open = sum(line.count('"') for line in lines) % 2  # as where the lines end within a value
+    is_open = sum(line.count('"') for line in lines) % 2  # the lines end inside a value
     return records[:-1] if is_open else records
 
 
 def _regularity(records: list[list[str]]) -> int:
-    """How many values the records of a file have where all have as many; 0 where they do not, or have one."""
+    """The number of separators in each record, if all have the same; else 0."""
     sizes = {len(record) for record in records if record}
     return min(sizes, default=1) - 1 if len(sizes) <= 1 else 0
 
 
 def _is_header(records: list[list[str]]) -> bool:
-    """Whether a first record is one of names. Where some are empty, as pandas and R call the rows' numbers, or alike, a
-    column must have a name above numbers or times."""
+    """Whether the first record is a header. If some names are empty, as pandas and R leave the row number, or repeated,
+    a column must have a name above numbers or times."""
     names, rows = [name.strip() for name in records[0]], records[1:_LINES]
     if not any(names) or any(map(_is_value, filter(None, names))):
         return False
@@ -152,7 +152,7 @@ def _is_header(records: list[list[str]]) -> bool:
 
 
 def _is_value(text: str) -> bool:
-    """Whether it is a number or a time, and no name."""
+    """Whether a text is a number or a time rather than a name."""
     return _VALUE.match(text) is not None
 
 
@@ -166,7 +166,7 @@ def _are_values(texts: "pa.Array") -> bool:
 
 
 def marks_of_null(rows: "pa.Table") -> str | None:
-    """The text without which the most columns are numbers or times; None where there is none."""
+    """The mark of null without which the most columns are numbers or times; None where there is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -184,7 +184,7 @@ def marks_of_null(rows: "pa.Table") -> str | None:
 
 
 def marks_of_numbers(rows: "pa.Table") -> "tuple[Mapping[str, pa.DataType], Mapping[str, Any], list[str]]":
-    """Decimals by the columns that hold numbers with marks of thousands or a decimal comma, options, and notes."""
+    """Decimal types of the columns with thousands separators or a decimal comma, with options and notes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -216,13 +216,13 @@ def _fraction(column: "pa.ChunkedArray", point: str) -> int:
 
 
 def quoted(name: str) -> str:
-    """A column's name as an expression has it."""
+    """A column's name, quoted for an expression if necessary."""
     from skyband_expressions.expression import UnknownExpressionError, parse_column
 
     try:
         expression, _ = parse_column(name)
         is_plain = expression is not None and expression.column == name
-    except UnknownExpressionError:  # such as a word of the language
+    except UnknownExpressionError:  # such as a keyword
         is_plain = False
     return name if is_plain and _WORD.fullmatch(name) else f"`{name.replace('`', '``')}`"
 

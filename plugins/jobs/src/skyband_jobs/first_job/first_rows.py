@@ -1,4 +1,4 @@
-"""The first rows of files, with what is text and holds times as times, and the columns that folders are."""
+"""The first rows of files, with text that holds times as times, and the columns encoded in folder names."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ ROWS = 100_000
 
 
 def with_times(rows: "pa.Table", fields: "Mapping[str, pa.DataType]") -> "pa.Schema":
-    """The columns of text with those of ISO 8601 as times, and these `fields` as they are."""
+    """The schema, with ISO 8601 text as times, and the types in `fields`."""
     import pyarrow as pa
 
     schema = rows.schema
@@ -37,14 +37,14 @@ def _is_times(texts: "pa.ChunkedArray") -> bool:
 
 
 def first_rows(source: Source) -> "pa.Table":
-    """The first rows of a source, their columns without dictionaries."""
+    """The first rows of a source, with dictionaries decoded."""
     import pyarrow as pa
     from skyband.columns.keyed_frames import plain_type
 
     from skyband_jobs.files.source_files import Files, open_all_columns
 
     opened = open_all_columns(source)
-    assert isinstance(opened, Files)  # a file here, of a format that is read here
+    assert isinstance(opened, Files)  # a local file of a format that is read here
     batches, rows = [], 0
     for batch in opened.batches(opened.schema.names):
         batches.append(batch.slice(0, ROWS - rows))
@@ -57,7 +57,7 @@ def first_rows(source: Source) -> "pa.Table":
 
 
 def with_folders(source: Source, rows: "pa.Table", files: list[Path]) -> "tuple[Source, pa.Table, tuple[str, ...]]":
-    """A source and its rows with the columns that folders called `key=value` are, and these columns' names."""
+    """A source and its rows with the columns from folders called `key=value`, and the names of these columns."""
     import pyarrow as pa
     from attrs import evolve
 

@@ -1,4 +1,4 @@
-"""The text of a first job: its columns, its source, a query that fits, and others as comments."""
+"""Writes the text of a first job: its columns, its source, a query that fits, and others as comments."""
 
 import datetime
 import json
@@ -28,47 +28,46 @@ _LENGTHS = {
     "1 hour": 3_600 * _SECOND, "1 day": 86_400 * _SECOND, "7 days": 604_800 * _SECOND,
 }  # fmt: skip
 _ANSWERS = 8
-"""So many windows, at least, are in the rows that are looked at."""
+"""The least number of windows in the rows that are looked at."""
 _MOST_COLUMNS = 40
-"""Of objects within objects; of others all are."""
+"""For nested objects; other files keep all columns."""
 
 
 @frozen
 class FirstJob:
-    """A job to begin with: its text, and what was seen and guessed, a sentence each."""
+    """A first job: its text, and what was observed and guessed, a sentence each."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def first_job(path: str | Path, folder: Path | None = None) -> FirstJob:
-    """A job over these files, with a first query, others as comments, and their columns.
+    """A job for these files, with a first query, others as comments, and a list of columns.
 
-    folder: where the job is written to; None where that is not known, and its path is absolute.
-
-    Of text it looks at the first 4 MB, of others at the first 100,000 rows. Nothing is written.
-    Raises ConfigError where the files cannot be read, or hold no times.
+    folder: where the job will be written; None where that is unknown, and its path is then absolute.
+    It looks at the first 4 MB of text, or the first 100,000 rows of other formats. Nothing is written.
+    Raises ConfigError where the files cannot be read, or contain no times.
     """
     path, raw = Path(path), None
     for raw in candidates(path):
         if len(raw.rows) == 0:
-            raise ConfigError(Problem("path", f"{str(path)!r} holds no rows in its first file: name one that does"))
+            raise ConfigError(Problem("path", f"{str(path)!r} has no rows in its first file: name one that has"))
         writer = _writer(path, raw, folder)
         if writer is not None:
             return FirstJob(writer.text(), writer.notes)
-    assert raw is not None  # which is raised otherwise
-    message = "holds no column of times: one of text such as 2026-01-31 09:30:00, of seconds since 1970, or of numbers"
-    message += " that rise is needed, or source.select that makes one: see `skyband queries` for what can be asked"
+    assert raw is not None  # otherwise candidates() has raised
+    message = "has no column of times: it needs text such as 2026-01-31 09:30:00, seconds since 1970, or numbers"
+    message += " that rise, or source.select to make one; `skyband queries` lists what can be asked"
     parts = [name for name in raw.rows.column_names if is_part(name)]
     if parts:
-        message += f"; {' and '.join(map(repr, parts))} is a part of a date only: add the others there, as in"
+        message += f"; {' and '.join(map(repr, parts))} is only part of a date: add the rest, as in"
         message += f" to_timestamp(concat('2026-01-', CAST({quoted(parts[0])} AS STRING)), 'yyyy-M-d') AS ts"
     columns = ", ".join(f"{field.name} {field.type}" for field in raw.rows.schema)
     raise ConfigError(Problem("path", f"{str(path)!r} {message} (it has {columns:.500})"))
 
 
 def _writer(path: Path, raw: RawFiles, folder: Path | None) -> "_Writer | None":
-    """What writes the job; None where no time is known in these rows."""
+    """The writer of the job; None where these rows have no known time."""
     if raw.source.format == "text":
         from skyband_jobs.first_job.log_lines import lines_of
 
@@ -90,7 +89,7 @@ def _writer(path: Path, raw: RawFiles, folder: Path | None) -> "_Writer | None":
 
 
 def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times, folder: Path | None) -> "_Writer":
-    """With the columns as the job makes them, the time among them."""
+    """A writer with the columns as the job selects them, including the time."""
     import pyarrow as pa
 
     rows, is_plain = raw.rows, raw.rows.column_names == list(columns)
@@ -107,7 +106,7 @@ def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times, fo
     if columns:
         rows = pa.table({name: value_of(expression, rows) for name, expression in columns.items()})
     select = tuple(one if one == quoted(name) else f"{one} AS {quoted(name)}" for name, one in columns.items())
-    ambiguous = f"; all of it is {times.other} too: change it if that is meant" if times.other else ""
+    ambiguous = f"; all of it can also be read as {times.other}: change it if that is meant" if times.other else ""
     looked = f"looked at {len(raw.rows):,} rows" + (", the first" if len(raw.rows) == ROWS else "")
     notes = (*raw.notes, f"times: {times.name}, {times.form}{ambiguous}", looked)
     return _Writer(path, evolve(raw.source, select=select or None), rows, times, notes, folder)
@@ -115,24 +114,24 @@ def _shaped(path: Path, raw: RawFiles, columns: dict[str, str], times: Times, fo
 
 @frozen
 class _Writer:
-    """A job's text from what is known of its source."""
+    """Writes a job's text from what is known of its source."""
 
     path: Path
     source: "Source"
     rows: "pa.Table"
-    """As the job makes them."""
+    """The rows as the job selects them."""
     times: Times
     notes: tuple[str, ...]
     folder: Path | None
-    """Where the job is written to; None where that is not known."""
+    """Where the job will be written; None where that is unknown."""
 
     def text(self) -> str:
-        """The job."""
+        """The text of the job."""
         samples = self._samples()
         queries, broken = self._queries(samples)
         if not queries:
             names = ", ".join(self.rows.column_names)
-            message = f"no query that is installed has a first question for its columns ({names:.500})"
+            message = f"no installed query has a first question for its columns ({names:.500})"
             raise ConfigError(Problem("path", f"{message}; `skyband queries` lists what can be asked"))
         tables = "\n\n".join(
             self._table(kind, question, keys, commented=place > 0)
@@ -144,19 +143,19 @@ class _Writer:
     def _columns(self, samples: "list[ColumnSample]") -> str:
         width = max(map(len, self.rows.column_names))
         lines = [f"#   {one.name:{width}}  {self._description(one)}" for one in samples]
-        looked = f"# A first job over {self.path.name}, after a look at {len(self.rows):,} rows:"
-        doubts = [f"# Look at this: {doubt}" for doubt in (*self.times.doubts, *self._order_doubts())]
+        looked = f"# A first job for {self.path.name}, from {len(self.rows):,} of its rows:"
+        doubts = [f"# Please check: {doubt}" for doubt in (*self.times.doubts, *self._order_doubts())]
         return "\n".join([looked, *(line.replace("\n", " ") for line in [*lines, *doubts])])
 
     def _order_doubts(self) -> "list[str]":
         if not self._is_unordered:
             return []
-        order = "newest first" if self._falls else "in no order of their times"
-        return [f"rows come {order}, which a batch takes as it is; before source.stream = true sort them"]
+        order = "newest first" if self._falls else "not in the order of their times"
+        return [f"rows are {order}: fine for a batch, but sort them before you set source.stream = true"]
 
     @property
     def _late(self) -> int:
-        """By how much the latest row comes late, in microseconds."""
+        """The delay of the latest row, in microseconds."""
         import numpy as np
 
         moments = self.times.moments
@@ -176,7 +175,7 @@ class _Writer:
 
     @property
     def _is_unordered(self) -> bool:
-        """Whether no delay would take the rows as they come but one of the whole time that they cover."""
+        """Whether no delay would accept the rows in this order, except one as long as their whole time span."""
         return self._late > 0 and (self._falls or 2 * self._late > self._covered)
 
     def _description(self, column: "ColumnSample") -> str:
@@ -187,7 +186,7 @@ class _Writer:
             return f"{column.type}{nulls}"
         ends = pc.min_max(self.rows.column(column.name)).as_py()
         lowest, highest = (f"{value!s:.40}" for value in (ends["min"], ends["max"]))
-        return f"{column.type}, {column.distinct:,} different from {lowest} to {highest}{nulls}"
+        return f"{column.type}, {column.distinct:,} distinct from {lowest} to {highest}{nulls}"
 
     def _samples(self) -> "list[ColumnSample]":
         import pyarrow as pa
@@ -199,7 +198,7 @@ class _Writer:
             try:
                 distinct = pc.count_distinct(column).as_py()
                 pc.min_max(column)
-            except pa.ArrowNotImplementedError:  # lists, structs and others that are not compared
+            except pa.ArrowNotImplementedError:  # lists, structs and other types without an order
                 distinct = 0
             samples.append(ColumnSample(field.name, field.type, distinct, column.null_count))
         return samples
@@ -217,7 +216,7 @@ class _Writer:
         return SourceSample(len(self.rows), self.times.name, window, delays[0] if late else "0 seconds", columns)
 
     def _queries(self, samples: "list[ColumnSample]") -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
-        """Kind, question and keys of what each kind would ask; and a comment for each that asks what cannot be."""
+        """Kind, question and keys of each kind's first query; and a comment for each kind that fails."""
         from skyband.queries import kinds, load_query, make_query
         from skyband.registry.module_import import cause
 
@@ -231,7 +230,7 @@ class _Writer:
                 keys = {"time": sample.time, **first.keys, **delay}
                 if problems := make_query({"kind": kind, **keys}).check(self.rows.schema):
                     raise ConfigError(*problems)
-            except (Exception, SystemExit) as error:  # a guest's own code; the other kinds are there
+            except (Exception, SystemExit) as error:  # a plugin's code; the other kinds still work
                 broken.append(f"# {kind} has no first query here: {' '.join(cause(error).split())}")
                 continue
             queries.append((kind, first.question, keys))
@@ -246,7 +245,7 @@ class _Writer:
 
     @property
     def _place(self) -> str:
-        """The path of the data as the job finds it: below its own folder, or from the root."""
+        """The data's path for the job: relative if below the job's folder, else absolute."""
         place = self.path.absolute()
         beside = place.parent.resolve() / place.name
         if self.folder is not None and beside.is_relative_to(self.folder):

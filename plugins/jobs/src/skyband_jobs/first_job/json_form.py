@@ -1,4 +1,4 @@
-"""How a text of JSON is written, and the columns in it: objects within objects, and rows in a list."""
+"""Guesses the form of JSON text, and its columns: nested objects, and rows in a list."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def json_form(head: Path, text: bytes, encoding: Mapping[str, Any]) -> "tuple[Source, pa.Table, tuple[str, ...]]":
-    """How a text is read that is also in the file `head`, its rows, and notes. Raises ConfigError or InputError."""
+    """How to read text that is also in the file `head`, with its rows and notes. Raises ConfigError or InputError."""
     import pyarrow as pa
 
     from skyband_jobs.files.spark_ddl import ddl_of
@@ -31,7 +31,7 @@ def json_form(head: Path, text: bytes, encoding: Mapping[str, Any]) -> "tuple[So
     if with_times(rows, {}) != rows.schema:
         schema = with_times(rows, {})
         rows = first_rows(Source("json", str(head), schema=ddl_of(schema)))
-    notes: tuple[str, ...] = ("one array, or object, over lines",) if options else ("an object each line",)
+    notes: tuple[str, ...] = ("one array, or object, over lines",) if options else ("one object a line",)
     if explode is not None:
         notes += (f"the rows are in the list {explode}",)
     source = Source("json", str(head), schema=ddl_of(schema), options={**options, **encoding}, explode=explode)
@@ -39,7 +39,7 @@ def json_form(head: Path, text: bytes, encoding: Mapping[str, Any]) -> "tuple[So
 
 
 def _as_lines(text: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The whole objects of a file that is an array, or an object over lines, one a line; and the options of such."""
+    """The complete objects of an array, or of an object over several lines, one a line; and the options to read it."""
     import numpy as np
 
     from skyband_jobs.kernels.record_boundaries import FINE, json_elements, json_lines
@@ -66,7 +66,7 @@ def _list_of_rows(rows: "pa.Table") -> str | None:
 
 
 def _without_nulls(field: "pa.Field") -> "pa.Field | None":
-    """A field with text in the place of times, without what is null in all rows; None where that is all of it."""
+    """A field with text instead of times, without parts that are null in all rows; None if that is all of it."""
     import pyarrow as pa
 
     kind = field.type
@@ -84,7 +84,7 @@ def _without_nulls(field: "pa.Field") -> "pa.Field | None":
 
 
 def leaf_columns(schema: "pa.Schema") -> dict[str, str]:
-    """The expressions of all fields that are no objects themselves, by names that no two of them have."""
+    """Expressions of all fields that are not objects, by unique names."""
     paths = [*_leaves(schema)]
     lasts = Counter(path[-1] for path in paths)
     names = ["_".join(path) if lasts[path[-1]] > 1 else path[-1] for path in paths]
@@ -102,7 +102,7 @@ def _leaves(fields: "Iterable[pa.Field]", path: tuple[str, ...] = ()) -> Iterato
 
 
 def elements(rows: "pa.Table", explode: str) -> "pa.Table":
-    """The rows that are in a list of each row."""
+    """The rows in a list of each row."""
     from skyband_jobs.files.where_and_select import Shape
 
     shape = Shape(explode=explode)

@@ -1,4 +1,4 @@
-"""Lines of logs: the time in each, and columns of what stands beside it, as expressions in Spark's SQL."""
+"""Lines of logs: finds the time in each, and columns from the rest, as expressions in Spark's SQL."""
 
 import datetime
 import re
@@ -17,13 +17,13 @@ _MONTH, _HMS = "[A-Z][a-z]{2}", "[0-9]{2}:[0-9]{2}:[0-9]{2}"
 
 @frozen
 class _Form:
-    """How times are written in lines: a regular expression that Java and RE2 read alike, whose group is the time."""
+    """How lines write times: a regular expression for Java and RE2, whose first group is the time."""
 
     pattern: str
     kind: str = ""
-    """The type of a number since 1970; empty of text."""
+    """The type of a number since 1970; empty for text."""
     format: str = ""
-    """The pattern that reads it, where a shorter look would leave a doubt; empty where that is to be found."""
+    """The pattern that parses it, where guessing would be ambiguous; empty where it is guessed."""
     has_year: bool = True
 
 
@@ -40,23 +40,23 @@ _FORMS = (
     _Form("^([0-9]{8}-[0-9]{1,2}:[0-9]{1,2}:[0-9]{1,2})", format="yyyyMMdd-H:m:s"),
     _Form("^([0-9]{10}[.][0-9]{1,6})", "DOUBLE"),
     *(_Form(f"^([0-9]{{{digits}}})([^0-9]|$)", "BIGINT") for digits in (10, 13, 16, 19)),
-    _Form("^[^ ]+ ([0-9]{10}) ", "BIGINT"),  # of supercomputers, as BGL
-    _Form("^([0-9]{6} [0-9]{6}) ", format="yyMMdd HHmmss"),  # of Hadoop's file system
+    _Form("^[^ ]+ ([0-9]{10}) ", "BIGINT"),  # supercomputers, such as BGL
+    _Form("^([0-9]{6} [0-9]{6}) ", format="yyMMdd HHmmss"),  # Hadoop's file system
     _Form(f"^(?:<[0-9]+>)?({_MONTH} [ 0-9][0-9] {_HMS})", format="yyyy MMM d HH:mm:ss", has_year=False),  # syslog
     _Form(f"^([0-9]{{2}}-[0-9]{{2}} {_HMS}[.][0-9]{{3}})", format="yyyy MM-dd HH:mm:ss.SSS", has_year=False),  # Android
     _Form(f"^\\[?([0-9]{{2}}[.][0-9]{{2}} {_HMS})", format="yyyy MM.dd HH:mm:ss", has_year=False),
     _Form(f"^[IWEF]([0-9]{{4}} {_HMS}[.][0-9]{{6}})", format="yyyy MMdd HH:mm:ss.SSSSSS", has_year=False),  # glog
 )
-"""The first that most lines have is taken."""
+"""The first form that most lines match is taken."""
 _AT_LEAST = 0.5
-"""The part of the first lines that has a time; the others are left out."""
+"""The share of the first lines that must have a time; the others are left out."""
 _MOST_WORDS = 8
 _NO_COMMENT = " AND NOT value LIKE '#%'"
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 _DAY_LENGTH = 86_400_000_000
 _LEVELS = "TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|CRITICAL|FATAL"
 _OF_TIMES = r"^[\[(]?([0-9]{1,4}[-/:.][0-9]{1,2}[-/:][0-9:.,TZ+-]*|[0-9]{10,}([.][0-9]+)?)[\])]?$"
-"""Words that are the time, or a part of it."""
+"""Words that are the time, or part of it."""
 _REQUEST = '"[A-Z]+ [^"]*" [0-9]{3} '
 _OF_REQUESTS = {
     "client": "regexp_extract(value, '^([^ ]+)', 1)",
@@ -70,7 +70,7 @@ _OF_REQUESTS = {
 
 @frozen
 class Lines:
-    """Which lines are rows, and the columns of them by name."""
+    """The lines that are rows, and their columns by name."""
 
     where: str
     columns: dict[str, str]
@@ -79,7 +79,7 @@ class Lines:
 
 
 def lines_of(rows: "pa.Table", changed: datetime.date) -> Lines | None:
-    """What lines are, in the column `value`; None where less than half of them hold a time that is known.
+    """The form of the lines in column `value`; None where less than half of them contain a known time.
 
     changed: the day of the file's last change, for times without a year.
     """
@@ -119,17 +119,17 @@ def _times(form: _Form, lines: "pa.Table", changed: datetime.date) -> Times | No
         times = times_as(lines, f"to_timestamp(concat('{year} ', {text}), '{form.format}')", "ts", form.format)
         if times is not None and int(times.moments.max()) < (changed.toordinal() - _EPOCH + 2) * _DAY_LENGTH:
             break
-    doubt = f"these times have no year: {year} is put before them, as the file was last changed on {changed}; across"
-    return times and evolve(times, doubts=(f"{doubt} New Year split the file",))
+    doubt = f"these times have no year: {year} is assumed, as the file was last changed on {changed}; at"
+    return times and evolve(times, doubts=(f"{doubt} New Year, split the file",))
 
 
 def _literal(pattern: str) -> str:
-    """A regular expression as Spark's SQL has it."""
+    """A regular expression as a literal of Spark's SQL."""
     return "'" + pattern.replace("\\", "\\\\") + "'"
 
 
 def _columns(lines: "pa.Table", form: _Form) -> "dict[str, str]":
-    """What may be asked about: of requests to a web server their parts, else the level and the words of a line."""
+    """Columns to ask about: the parts of a web server's requests, else the level and the words of a line."""
     import pyarrow.compute as pc
 
     values = lines.column("value")
@@ -153,6 +153,6 @@ def _columns(lines: "pa.Table", form: _Form) -> "dict[str, str]":
 
 
 def _words_of_time(line: str, form: _Form) -> int:
-    """How many words the time is that a line begins with; 0 where it stands further on."""
+    """The number of words in the time at the start of a line; 0 where the time is later in the line."""
     match = re.search(form.pattern, line)
     return 0 if match is None or " " in line[: match.start(1)] else len(match[1].split())

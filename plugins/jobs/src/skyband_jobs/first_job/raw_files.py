@@ -1,4 +1,4 @@
-"""Files that nobody has described: their format and options, and their first rows as these read them."""
+"""Files without a description: guesses their format and options, and reads their first rows."""
 
 import re
 import tempfile
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BYTES = 1 << 22
-"""So much of text is looked at."""
+"""Bytes of text that are looked at."""
 _JOB_BYTES = 1 << 16
 _CLOCK_WITH_COMMA = re.compile(rb"[0-9]{2}:[0-9]{2}:[0-9]{2},[0-9]{3} ")
-"""As Java's and Python's logs have it, whose comma is none between values."""
+"""Times of Java's and Python's logs, whose comma does not separate values."""
 _BEGINS_JSON = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
 _MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
 
 
 @frozen
 class RawFiles:
-    """How files are read, with their columns in `source.schema` where they are text, and their first rows."""
+    """How to read files, with their columns in `source.schema` if they are text, and their first rows."""
 
     source: Source
     rows: "pa.Table"
     notes: tuple[str, ...] = ()
-    """What was seen, and what was guessed of it, a sentence each."""
+    """What was observed, and what was guessed from it, a sentence each."""
 
 
 def is_data(path: str | Path) -> bool:
-    """Whether a path names data and no job: a folder, a file that ends as those do, or one that is no TOML."""
+    """Whether a path is data rather than a job: a folder, a data file by its name, or a file that is not TOML."""
     path = Path(path)
     if path.is_dir() or format_by_name(path) is not None:
         return True
@@ -55,10 +55,10 @@ def is_data(path: str | Path) -> bool:
 
 
 def candidates(path: Path) -> Iterator[RawFiles]:
-    """The ways in which the files of a path may be read, likeliest first. Raises ConfigError where they cannot be."""
+    """The ways to read the files of a path, the likeliest first. Raises ConfigError where there is none."""
     files = [file for file in data_files(path) if path.is_file() or format_by_name(file) is not None]
     if not files:
-        raise ConfigError(Problem("path", f"{str(path)!r} holds no file that ends with {', '.join(SUFFIXES)}"))
+        raise ConfigError(Problem("path", f"{str(path)!r} has no file that ends in {', '.join(SUFFIXES)}"))
     file = files[0]
     if file.stat().st_size == 0:
         raise ConfigError(Problem("path", f"{str(file)!r} is empty: name a file with rows"))
@@ -82,16 +82,16 @@ def _candidates(file: Path, files: list[Path], path: Path) -> Iterator[RawFiles]
             form = csv_form(text.decode(errors="replace"), is_cut)
             yield _in_folders(_at(_csv_files(head, form, options), path, notes), files)
         elif _BEGINS_JSON.match(text):
-            with suppress(ConfigError, InputError):  # of a log that begins as JSON does
+            with suppress(ConfigError, InputError):  # a log that starts like JSON
                 yield _in_folders(_at(_json_files(head, text, options), path, notes), files)
         elif not _CLOCK_WITH_COMMA.search(text[:_JOB_BYTES]):
             form = csv_form(text.decode(errors="replace"), is_cut)
-            with suppress(ConfigError, InputError):  # later lines have other values: they are lines of a log
+            with suppress(ConfigError, InputError):  # later lines differ: this is a log
                 if form.is_regular:
                     yield _in_folders(_at(_csv_files(head, form, options), path, notes), files)
         if name == "text":
             rows = first_rows(Source("text", str(head)))
-            yield _in_folders(RawFiles(Source("text", str(path)), rows, (*notes, "text, a row each line")), files)
+            yield _in_folders(RawFiles(Source("text", str(path)), rows, (*notes, "text, one row a line")), files)
 
 
 def _format_by_content(file: Path) -> str:
@@ -111,8 +111,8 @@ def _at(raw: RawFiles, path: Path, notes: tuple[str, ...]) -> RawFiles:
 
 @contextmanager
 def _head(file: Path) -> Iterator[tuple[Path, bytes, Mapping[str, Any], tuple[str, ...], bool]]:
-    """The first whole records of a text file: as a file of UTF-8 and as text, the options that read it, notes, and
-    whether more come after them."""
+    """The first complete records of a text file: as a UTF-8 file and as text, the options to read it, notes, and
+    whether more records follow."""
     from skyband_jobs.files.text_blocks import MARK, MOST
     from skyband_jobs.files.text_encodings import is_compressed, open_text
 
@@ -123,8 +123,8 @@ def _head(file: Path) -> Iterator[tuple[Path, bytes, Mapping[str, Any], tuple[st
         while (len(text) < BYTES or (len(text) < MOST and _is_one_object(text))) and (part := take(BYTES)):
             text += part
         is_cut = bool(take(1))
-    notes: tuple[str, ...] = (f"compressed, as {file.suffix} says",) if is_compressed(file) else ()
-    notes += (f"not in UTF-8: taken for {encoding}",) if encoding else ()
+    notes: tuple[str, ...] = (f"compressed, by its suffix {file.suffix}",) if is_compressed(file) else ()
+    notes += (f"not UTF-8: read as {encoding}",) if encoding else ()
     text = text.removeprefix(MARK)
     text = _whole_records(text) if is_cut else text
     with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +138,7 @@ def _head(file: Path) -> Iterator[tuple[Path, bytes, Mapping[str, Any], tuple[st
 
 
 def _is_one_object(text: bytes) -> bool:
-    """Whether text begins with an object of JSON that goes on beyond it."""
+    """Whether text starts with a JSON object that does not end in it."""
     import numpy as np
 
     from skyband_jobs.kernels.record_boundaries import FINE, json_elements, json_lines
@@ -150,7 +150,7 @@ def _is_one_object(text: bytes) -> bool:
 
 
 def _whole_records(text: bytes) -> bytes:
-    """Text up to a line's end that is not within quotes; of JSON up to its last line's."""
+    """Text up to the last line end outside quotes; JSON up to its last line end."""
     if text.lstrip()[:1] in (b"{", b"["):
         return text[: text.rfind(b"\n") + 1] or text
     end = len(text)

@@ -1,4 +1,4 @@
-"""How people and programs write times: patterns of Java's DateTimeFormatter, and what is changed for them to fit."""
+"""How people and programs write times: patterns of Java's DateTimeFormatter, and changes that make texts fit."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _CLOCKS = (
 )  # fmt: skip
 _YEAR_LAST = ("MMM d H:mm:ss yyyy", "MMM d H:mm:ss.SSSSSS yyyy", "MMM d H:mm:ss Z yyyy")
 PATTERNS = ("dd/MMM/yyyy:HH:mm:ss Z", *map("".join, product(_DAYS, _CLOCKS)), *_YEAR_LAST)
-"""Those in which times of text are looked for that are not of ISO 8601."""
+"""Patterns that are tried for texts that are not ISO 8601."""
 CLOCK_PATTERNS = tuple(pattern for pattern in PATTERNS if pattern.lower().count("h"))
 DAY_PATTERNS = tuple(pattern for pattern in PATTERNS if pattern not in CLOCK_PATTERNS)
 
@@ -35,13 +35,13 @@ _CHANGES = (
     ("(:[0-9]{2}),([0-9]{1,6})$", "$1.$2"),
     ("^([0-9]{8})T([0-9]{6})", "$1 $2"),
 )
-"""What no pattern takes, as regular expressions, and what is put in its place."""
+"""Regular expressions of what no pattern accepts, and the replacements."""
 
 _NO_VALUE = ("NA", "N/A", "n/a", "NULL", "null", "None", r"\N", "-", "--", "?", ".", "#N/A", "nan", "NaN", "NaT")
 
 
 def changed(column: str, texts: "pa.Array") -> str:
-    """The expression of a column of text after the changes that any of its texts needs."""
+    """A text column's expression, with each change that any of its texts needs."""
     import pyarrow.compute as pc
 
     for pattern, instead in _CHANGES:
@@ -52,7 +52,7 @@ def changed(column: str, texts: "pa.Array") -> str:
 
 
 def marks_in(texts: "pa.Array") -> list[str]:
-    """Those of the usual marks for no value that are among texts."""
+    """The usual marks for a missing value that occur in the texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -60,7 +60,7 @@ def marks_in(texts: "pa.Array") -> list[str]:
 
 
 def without_marks(column: str, marks: Sequence[str]) -> str:
-    """The expression of a column that is null where it is one of these marks."""
+    """A column's expression that is null where the value is one of these marks."""
     for mark in marks:
         literal = mark.replace("\\", "\\\\")
         column = f"nullif({column}, '{literal}')"
@@ -68,27 +68,27 @@ def without_marks(column: str, marks: Sequence[str]) -> str:
 
 
 def _shape_of_text(text: str) -> str:
-    """A text with one mark for each run of digits, each word and a zone."""
+    """A text with one character for each run of digits, each word and a zone."""
     text = re.sub(r"(?<= )[+-]\d{4}(?= |$)", "~", text)
     return re.sub(r"[^\W\d_]+", "w", re.sub(r"\d+", "0", text))
 
 
 @cache
 def _shape_of_pattern(pattern: str) -> str:
-    """That of the texts of a pattern."""
+    """The shape of texts that a pattern fits."""
     text = re.sub(r"MMM|a", "w", pattern.replace("Z", "~"))
     return re.sub(r"[yMdHhmsS]+", "0", text)
 
 
 def patterns_of(text: str, patterns: Sequence[str]) -> list[str]:
-    """Those that a text is a time of."""
+    """The patterns that parse a text."""
     import pyarrow as pa
     from skyband_expressions.bound import EvaluationError
     from skyband_expressions.time_formats import formatted
 
     fitting, shape = [], _shape_of_text(text)
     for pattern in patterns:
-        if _shape_of_pattern(pattern) != shape:  # a look that costs a hundredth of reading the text by a pattern
+        if _shape_of_pattern(pattern) != shape:  # costs a hundredth of parsing the text
             continue
         try:
             formatted(pattern)(pa.array([text]))

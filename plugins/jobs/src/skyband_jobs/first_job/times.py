@@ -1,4 +1,4 @@
-"""Which column says when a row happened, and the expression in Spark's SQL that makes it a time."""
+"""Finds the column that says when a row happened, and the Spark SQL expression that makes it a time."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -25,33 +25,33 @@ _PROBE = 100
 _SECOND = 1_000_000
 _EARLIEST, _LATEST = 315_532_800 * _SECOND, 4_102_444_800 * _SECOND
 _YEARS = range(1980, 2100)
-"""What numbers are taken for times: those of these years."""
+"""Numbers are taken for times if they are in these years."""
 _CLOCK = r"^[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?( ?[AaPp][Mm])?$"
 _ISO, _ISO_MONTH = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ]|$)", r"^[0-9]{4}-[0-9]{2}$"
 _COMPACT = {14: "yyyyMMddHHmmss", 12: "yyyyMMddHHmm", 10: "yyyyMMddHH", 8: "yyyyMMdd"}
-"""How whole numbers of so many digits may be dates."""
+"""Patterns of integers that may be dates, by their number of digits."""
 _MOST_LETTERS = 45
 
 
 @frozen
 class Times:
-    """An expression that makes a time of each row, in microseconds (int64[n], those that are no nulls)."""
+    """An expression for each row's time, and its values in microseconds (int64[n], without nulls)."""
 
     expression: str
     name: str
     moments: "np.ndarray[Any, np.dtype[np.int64]]"
     form: str
-    """How it is written, for people."""
+    """How the times are written, for people."""
     other: str = ""
-    """How all of it could be read too, though its rows stand in a worse order then; empty where it could not."""
+    """Another way to read all of it, which puts the rows in a worse order; empty where there is none."""
     in_rows: bool = False
-    """Whether it says no more than the order, so that windows are counted in rows."""
+    """Whether it only orders the rows, so that windows are counted in rows."""
     doubts: tuple[str, ...] = ()
-    """What the reader of a job should look at, a sentence each."""
+    """What the reader of the job should check, a sentence each."""
 
 
 def value_of(expression: str, rows: "pa.Table") -> "pa.ChunkedArray":
-    """An expression's value in each row. Raises ConfigError where it is not known, InputError where a row has none."""
+    """An expression's value in each row. Raises ConfigError if it is unknown, InputError if a row has no value."""
     from skyband_jobs.files.where_and_select import Shape
 
     shape = Shape.parse(None, [f"{expression} AS _value"])
@@ -67,11 +67,11 @@ _Reading = tuple[str, str, str]
 
 
 def times_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
-    """The time of a row, likeliest first: columns of times, text with days and clocks, days beside clocks, numbers
-    since 1970, days. None where there is none.
+    """A row's time, from the likeliest of: columns of times, text with days and clocks, a day and a clock column,
+    numbers since 1970, days. None where there is none.
 
-    columns: expressions by the names they have. Of several readings of a column the one is taken in whose order the
-    rows stand with the least way between them.
+    columns: expressions by name. If a column can be read in several ways, the one is taken in whose order neighbouring
+    rows are closest.
     """
     probe = rows.slice(0, _PROBE)
     for readings in _candidates(rows, probe, columns):
@@ -82,7 +82,7 @@ def times_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
 
 
 def times_as(rows: "pa.Table", expression: str, name: str, form: str) -> Times | None:
-    """The time of a row by this expression alone; None where not all rows have one."""
+    """The time of a row by this expression; None where not all rows have one."""
     return _times((expression, name, form), rows)
 
 
@@ -93,7 +93,7 @@ def _times(reading: _Reading, rows: "pa.Table") -> Times | None:
 
 
 def _best(readings: list[Times]) -> Times:
-    """The one whose rows rise and are dense: with the least way from row to row, the first of equals."""
+    """The reading whose times are closest from row to row; among equals the first."""
     import numpy as np
 
     ways = [float(np.abs(np.diff(times.moments)).sum(dtype=np.float64)) for times in readings]
@@ -101,14 +101,14 @@ def _best(readings: list[Times]) -> Times:
     other = next((one for one in readings if not np.array_equal(one.moments, best.moments)), None)
     if other is None:
         return best
-    doubt = f"{best.name} is read as {best.form}, and could be {other.form} too"
-    why = "" if min(ways) == max(ways) else ", in which its rows stand in a worse order"
+    doubt = f"{best.name} is read as {best.form}, but could also be {other.form}"
+    why = "" if min(ways) == max(ways) else ", which puts the rows in a worse order"
     return evolve(best, other=other.form, doubts=(f"{doubt}{why}: change the pattern if that is meant",))
 
 
 def order_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
-    """The first column of whole numbers that rise all through, for data without times; None where there is none, or a
-    column is a part of a date, which others are to be added to."""
+    """For data without times, the first integer column that never falls; None where there is none, or a
+    column is a part of a date, to which others should be added."""
     import numpy as np
     import pyarrow as pa
 
@@ -121,13 +121,13 @@ def order_in(rows: "pa.Table", columns: "dict[str, str]") -> Times | None:
         numbers = values.cast(pa.int64()).to_numpy()
         steps = np.diff(numbers)
         if steps.min() >= 0 and numbers[-1] > numbers[0]:
-            form = "numbers that rise: windows are counted in rows; for others make a time of it in select"
+            form = "rising numbers: windows are counted in rows; for windows of time, make a time of it in select"
             return Times(expression, name, numbers, form, in_rows=True)
     return None
 
 
 def _candidates(rows: "pa.Table", probe: "pa.Table", columns: dict[str, str]) -> Iterator[list[_Reading]]:
-    """What may be the time of a row, likeliest first, each with all its readings."""
+    """Candidates for the time of a row, the likeliest first, each with all its readings."""
     import pyarrow as pa
 
     kinds = {name: value_of(expression, rows.slice(0, 1)).type for name, expression in columns.items()}
@@ -175,7 +175,7 @@ def _since_1970(column: str, name: str, kind: "pa.DataType") -> Iterator[_Readin
 
 
 def _compact(column: str, name: str, rows: "pa.Table") -> Iterator[_Reading]:
-    """Of numbers such as 20260131093000."""
+    """Readings of numbers such as 20260131093000."""
     import pyarrow.compute as pc
 
     ends = pc.min_max(value_of(column, rows)).as_py()
@@ -187,17 +187,17 @@ def _compact(column: str, name: str, rows: "pa.Table") -> Iterator[_Reading]:
 
 @frozen
 class _Text:
-    """A column of short texts that have digits."""
+    """A column of short texts with digits."""
 
     column: str
-    """Its expression, null where a mark stands for no value."""
+    """Its expression, which is null for marks of missing values."""
     values: "pa.Array"
-    """The first of them that are no nulls."""
+    """The first values that are not null."""
     marks: tuple[str, ...]
 
     @classmethod
     def of(cls, column: str, rows: "pa.Table", probe: "pa.Table") -> "_Text | None":
-        """None where they cannot be times."""
+        """The column, or None where its texts cannot be times."""
         import pyarrow.compute as pc
 
         marks = marks_in(value_of(column, rows))
@@ -239,7 +239,7 @@ class _Text:
 
 
 def _moments(expression: str, rows: "pa.Table") -> "np.ndarray[Any, np.dtype[np.int64]] | None":
-    """The times of rows, where all are of the years that are taken for such."""
+    """The times of rows, if all are in the expected years."""
     import pyarrow as pa
 
     try:

@@ -1,6 +1,6 @@
-"""Tables and logs that answers are written to and rows read from in this process, without a connector of Spark.
+"""Tables and logs that answers are written to and rows are read from in this process, without a Spark connector.
 
-The formats come from plugins, by the hook `skyband_formats`; what a plugin writes stands here.
+Plugins bring formats with the hook `skyband_formats`; here is what they subclass.
 """
 
 from importlib import import_module
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """A function that a plugin of Skyband's has, under the name that users know."""
+    """A function of a Skyband plugin, under the name that users know."""
     home = FUNCTIONS.get(f"{__name__}.{name}")
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A sink for the answers of a stream that takes each micro-batch once, however often Spark gives it."""
+"""A sink for a stream's answers that writes each micro-batch once, however often Spark repeats it."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -17,51 +17,50 @@ _QUERY_ID = "sql.streaming.queryId"
 class BatchSink(ABC):
     """A function for Spark's `foreachBatch`: `answers.writeStream.foreachBatch(sink)`.
 
-    Spark gives a micro-batch again where it was killed between the write and its own commit, with the same number and
-    the same rows. A stream is told by the id in its checkpoint, so that one begun anew is another.
-
-    The answers of a micro-batch come to the driver; they are few beside the rows.
+    If Spark was killed between the write and its own commit, it repeats the micro-batch, with the same number and rows.
+    The id in its checkpoint identifies a stream, so a stream that starts over is another one.
+    The answers of a micro-batch are collected on the driver; they are few compared with the rows.
     """
 
     def __call__(self, rows: Any, batch: int) -> None:
-        """Write a micro-batch that was not written yet."""
+        """Write a micro-batch that has not been written yet."""
         stream = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         if stream is None:
             raise EngineError("Spark does not say which stream this is: call the sink from foreachBatch")
-        answers = rows.toArrow()  # even those of a micro-batch that is there: Spark's state comes with them
+        answers = rows.toArrow()  # also if already written: computing them updates Spark's state
         latest = self.latest(stream)
         if latest is None or batch > latest:
             self.write(answers, stream, batch)
 
     @abstractmethod
     def latest(self, stream: str) -> int | None:
-        """The number of the last micro-batch of a stream that is written; None where there is none."""
+        """The number of a stream's last written micro-batch; None where there is none."""
 
     @abstractmethod
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
-        """Write the answers of a micro-batch; a table takes them together with its number, all or nothing.
+        """Write the answers of a micro-batch, atomically with its number.
 
-        Killed or raising at any moment, it has written both or neither: what `latest` says decides whether the
-        micro-batch is written again. Raises ConfigError where the table cannot hold the answers.
+        Killed or raising at any moment, it has written both or neither: `latest` decides whether it is written again.
+        Raises ConfigError where the table cannot hold the answers.
         """
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is such a table."""
+        """Whether the table exists."""
 
     def check(self, schema: "pa.Schema") -> None:  # noqa: B027 - a log takes answers of any columns
-        """Raise ConfigError where the table is there and cannot hold answers of these columns."""
+        """Raise ConfigError where the table exists and cannot hold answers with these columns."""
 
     @abstractmethod
     def append(self, answers: "pa.Table", replace: bool = False) -> None:
-        """Write the answers of a batch, all or nothing; `replace`: in place of what is there."""
+        """Write the answers of a batch, all or nothing; `replace` overwrites the table."""
 
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:  # noqa: ARG002
-        """Make a table of the newest answers hold these changes too, all or nothing: of a format that can "current".
+        """Apply changes to a table of the newest answers, all or nothing, for a format that can "current".
 
-        number: the stream and its micro-batch, in the same commit as the changes; None: of a batch. A format that does
-        not say "streams" keeps no number, and is given a micro-batch again after a kill. replace: nothing that is there
-        stays. Killed or raising at any moment, as `write`. Rows of other keys are left alone.
+        number: the stream and its micro-batch, in the same commit as the changes; None for a batch. A format that does
+        not say "streams" keeps no number, so after a kill it gets a micro-batch again. replace: drop all existing rows.
+        Killed or raising at any moment, it behaves as `write`. Rows with other keys are left alone.
         """
         cls = type(self)
         message = f"{cls.__module__}.{cls.__qualname__} defines no method 'apply'"
@@ -70,7 +69,7 @@ class BatchSink(ABC):
 
 @frozen(eq=False)
 class CurrentSink(BatchSink):
-    """Takes what `answers = "changes"` gives, and has the sink of a format that can "current" apply it."""
+    """Takes a log from `answers = "changes"`, and applies it to the sink of a format that can "current"."""
 
     sink: BatchSink
     key: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A format of sources and sinks: what a plugin writes, and Skyband's own are."""
+"""A format of sources and sinks: the base class of Skyband's own formats and those of plugins."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,12 +19,12 @@ from skyband_jobs.formats.table_rows import TableRows
 
 @frozen
 class TableKeys:
-    """What a job's `[source]` or `[sink]` says of its table, besides the format.
+    """What a job's `[source]` or `[sink]` says about its table, apart from the format.
 
     path: a file or folder, absolute, or an address. table, catalog: a name in a catalogue, and the catalogue's
-    properties. options: further ones. schema: the columns that a source declares. stream: whether a source is read as a
-    stream. writes: whether it is a sink. url: the address of a database. key: of a sink that holds the newest answers,
-    the columns that name a row of them; (): answers are added.
+    properties. options: further options. schema: the columns that a source declares. stream: whether a source is a
+    stream. writes: whether it is a sink. url: the address of a database. key: for a sink with the newest answers, the
+    columns that identify a row; (): answers are appended.
     """
 
     path: str | None = None
@@ -39,23 +39,23 @@ class TableKeys:
 
     @property
     def place(self) -> str:
-        """Where the table is, as messages name it."""
+        """Where the table is, for messages."""
         return self.table or self.path or ""
 
 
 class Format(ABC):
     """Tables or logs that a job reads and writes in its own process, by the name in `FormatInfo`.
 
-    It is made without arguments and keeps nothing: `read` and `write` give what does. `read` is written where the
-    format can "reads", `write` where it can "writes", "streams" or "current". What it raises that is none of
-    `skyband.errors` is told as a fault of its distribution.
+    It is created without arguments and keeps no state; what `read` and `write` return does. Define `read` if the format
+    can "reads", `write` if it can "writes", "streams" or "current". Exceptions other than `skyband.errors` are reported
+    as failures of its distribution.
     """
 
     @abstractmethod
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
-        """What is wrong with the keys of a job, each with its key; what to install, under `format`.
+        """Problems with a job's keys, each with its key; what to install is a problem of `format`.
 
-        Nothing is connected to: a job is checked on any machine.
+        It must not connect to anything: a job can be checked on any machine.
         """
 
     def read(self, keys: TableKeys) -> TableRows:  # noqa: ARG002
@@ -63,10 +63,10 @@ class Format(ABC):
         raise PluginError(self._without("read", '"reads"'))
 
     def write(self, keys: TableKeys) -> BatchSink:  # noqa: ARG002
-        """What writes to a table, which need not be there yet: nothing is made before the first answers.
+        """A writer to a table, which need not exist yet: nothing is created before the first answers.
 
-        Where `keys.key` names columns, the table holds the newest answers, and `BatchSink.apply` is called, not `write`
-        and `append`.
+        If `keys.key` names columns, the table holds the newest answers, and `BatchSink.apply` replaces `write` and
+        `append`.
         """
         raise PluginError(self._without("write", '"writes", "streams" and "current"'))
 
@@ -75,20 +75,20 @@ class Format(ABC):
         return f"{message}: define it, or leave {abilities} out of what its FormatInfo says it can"
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
-        """The keys that `skyband_jobs.formats.open_sink` and `open_table` mean by a place and its options."""
+        """The keys for a place and its options, as `skyband_jobs.formats.open_sink` and `open_table` take them."""
         return TableKeys(path=place, options=options)
 
     def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - for those that look
-        """Whether a job on Spark leaves this table to this process, rather than to a connector of Spark's.
+        """Whether a job on Spark reads or writes this table in this process, rather than with a Spark connector.
 
         setting: of the session by name, "" where it is not set.
         """
         return True
 
     def absolute(self, catalog: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:  # noqa: ARG002
-        """The properties of a catalogue, or `url` of a database, its paths taken from the folder of the job file."""
+        """The properties of a catalogue, or `url` of a database, with paths resolved against the job file's folder."""
         return catalog
 
     def is_at(self, path: Path) -> bool:  # noqa: ARG002
-        """Whether a path on this machine is a table of this format, seen without opening it."""
+        """Whether a path on this machine is a table of this format, without opening it."""
         return False

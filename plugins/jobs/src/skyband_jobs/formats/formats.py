@@ -1,4 +1,4 @@
-"""The formats that are installed, by name."""
+"""The installed formats, by name."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from skyband_jobs.formats.table_rows import TableRows
 
 
 def names_of_formats(can: str | None = None) -> tuple[str, ...]:
-    """The formats that plugins bring, by name; only those that can "reads", "writes" or "streams"."""
+    """The names of formats that plugins bring; with `can`, only those that can "reads", "writes" or "streams"."""
     entries = installed().format_listing()
     return tuple(dict.fromkeys(entry.info.name for entry in entries if can is None or can in entry.info.can))
 
@@ -25,7 +25,7 @@ def names_of_formats(can: str | None = None) -> tuple[str, ...]:
 def format_named(name: str, distribution: str | None = None) -> InstalledFormat | None:
     """A format that a plugin brings; None where none does.
 
-    Raises PluginError where it cannot be used, or is claimed twice and `distribution` does not say whose is meant.
+    Raises PluginError where it is not usable, or claimed twice and `distribution` does not choose one.
     """
     return _loaded(name, distribution) if name in names_of_formats() else None
 
@@ -36,17 +36,17 @@ def _loaded(name: str, distribution: str | None) -> InstalledFormat:
 
 
 def format_at(path: Path) -> str | None:
-    """The format of the table at a path on this machine; None where no format says that it is one of its.
+    """The format of the table at a path on this machine; None where no format recognizes it.
 
-    Raises ConfigError where it is one of a format that is not installed.
+    Raises ConfigError where it has a format that is not installed.
     """
     for entry in installed().format_listing():
-        with suppress(PluginError, EngineError):  # a format that fails harms no other
+        with suppress(PluginError, EngineError):  # a format that fails must not affect others
             if entry.problem is None and "reads" in entry.info.can and load(entry).is_at(path):
                 return entry.info.name
     for folder, name in FORMAT_FOLDERS.items():
         if (path / folder).is_dir() and name not in names_of_formats():
-            raise ConfigError(Problem("table", f"{str(path)!r} is a table of {name}{format_comes_with(name)}"))
+            raise ConfigError(Problem("table", f"{str(path)!r} is a {name} table{format_comes_with(name)}"))
     return None
 
 
@@ -65,18 +65,18 @@ def open_sink(
     format : str
         one that an installed plugin brings, as jobs name it; skyband-lakes has four
     path : str
-        where the table is: a folder, made where it is not there, or an address; of a format with a catalogue the name
-        in it, such as "db.answers"; of a database its URL
+        where the table is: a folder, created if missing, or an address; for a format with a catalogue the name
+        in it, such as "db.answers"; for a database its URL
     options : mapping, default None
-        what the format's library takes, such as `storage_options`, or the properties of the catalogue; of a database
+        options of the format's library, such as `storage_options`, or the properties of the catalogue; for a database
         `table`, its name there
     distribution : str, default None
-        whose format, where two installed ones have one of this name
+        the distribution of the format, if two installed ones have a format of this name
     key : sequence of str, default ()
-        of a format that can "current": the sink takes a log, as `answers = "changes"` gives it, and its table holds the
-        newest answers; these columns, the grouping ones and the window among them, name a row
+        for a format that can "current": the sink takes a log, as from `answers = "changes"`, and its table holds the
+        newest answers; these columns, including the grouping ones and the window, identify a row
 
-    Its `append(answers)` writes an Arrow table outside of a stream. Both raise ConfigError where the table cannot hold
+    Its `append(answers)` writes an Arrow table outside a stream. Both raise ConfigError where the table cannot hold
     the answers, and EngineError where the library or the format is not installed.
     """
     bound = _required(format, distribution, "current" if key else "writes")
@@ -86,9 +86,9 @@ def open_sink(
 def open_table(
     format: str, path: str, options: Mapping[str, Any] | None = None, *, distribution: str | None = None
 ) -> TableRows:
-    """A table as it is now: its `schema`, and its rows by `batches(columns)` in the order they were committed.
+    """A table as it is now: its `schema`, and its rows by `batches(columns)` in commit order.
 
-    The parameters are those of `open_sink`. Raises ConfigError where there is none, EngineError where its
+    The parameters are those of `open_sink`. Raises ConfigError where there is no such table, EngineError where its
     library or the format is not installed.
     """
     bound = _required(format, distribution, "reads")
@@ -99,7 +99,7 @@ def _required(name: str, distribution: str | None, ability: str) -> InstalledFor
     bound = format_named(name, distribution)
     if bound is None:
         names = ", ".join(names_of_formats()) or "none"
-        raise EngineError(f"no plugin brings the format {name!r} ({names} installed){format_comes_with(name)}")
+        raise EngineError(f"no installed plugin has the format {name!r} (installed: {names}){format_comes_with(name)}")
     if ability not in bound.info.can and not (ability == "writes" and "streams" in bound.info.can):
         others = ", ".join(names_of_formats(ability)) or "none"
         does = "hold the newest answers" if ability == "current" else ability[:-1]

@@ -1,4 +1,4 @@
-"""A format as it is installed: its plugin's class, whose faults are told with the distribution that brings it."""
+"""An installed format: reports failures of its plugin's class with the distribution that brings it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 @frozen
 class InstalledFormat:
-    """Calls a format's own methods. What they raise beyond Skyband's errors is an EngineError that names it."""
+    """Calls a format's methods. Exceptions other than Skyband's become an EngineError that names the format."""
 
     info: FormatInfo
     name: str
-    """With its distribution, as errors say it."""
+    """With its distribution, for errors."""
     format: Format
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
@@ -40,7 +40,7 @@ class InstalledFormat:
             return GuardedRows(self.format.read(keys), self.name)
 
     def write(self, keys: TableKeys) -> BatchSink:
-        """As `Format.write`; where `keys.key` names columns, what it gives takes a log of changes."""
+        """As `Format.write`; where `keys.key` names columns, the sink takes a log of changes."""
         with _faults_of(self.name):
             sink = GuardedSink(self.format.write(keys), self.name, "streams" in self.info.can)
             return CurrentSink(sink, keys.key) if keys.key else sink
@@ -67,7 +67,7 @@ class InstalledFormat:
 
 
 _NEEDED = {"read": {"reads"}, "write": {"writes", "streams", "current"}}
-"""The methods of a format, and the abilities for which it has each."""
+"""The methods of a format, and the abilities that need each."""
 
 
 def _defines(cls: type[Format], method: str) -> bool:
@@ -75,17 +75,17 @@ def _defines(cls: type[Format], method: str) -> bool:
 
 
 def load(entry: Listed[FormatInfo]) -> InstalledFormat:
-    """The format that a plugin brings. Raises PluginError where its class is not there or is none."""
+    """Load a plugin's format. Raises PluginError where its class is missing or not a Format."""
     info, name = entry.info, f"format {entry.info.name} of {entry.distribution}"
     cls = load_class(info.factory, Format, name)
     undone = [name for name, abilities in _NEEDED.items() if abilities & {*info.can} and not _defines(cls, name)]
     if undone:
         message = f"has no {' and no '.join(undone)}, though its FormatInfo names {' and '.join(info.can)}"
-        raise PluginError(f"{name}: {info.factory} {message}: define it, or say less")
+        raise PluginError(f"{name}: {info.factory} {message}: define it, or declare less")
     try:
         return InstalledFormat(info, name, cls())
     except Exception as error:
-        raise PluginError(f"{name}: {info.factory} could not be made: {cause(error)}") from error
+        raise PluginError(f"{name}: {info.factory} could not be created: {cause(error)}") from error
 
 
 @contextmanager
@@ -100,27 +100,27 @@ def _faults_of(name: str) -> Iterator[None]:
 
 @define(eq=False)
 class GuardedSink(BatchSink):
-    """A format's sink, whose faults name the format and, of a stream, the micro-batch.
+    """A format's sink; errors name the format and, in a stream, the micro-batch.
 
-    A table that had a micro-batch and has it no more, since somebody dropped it or set it back, takes no other: what
-    came before would be missing, and nobody would see it.
+    If a table no longer has a micro-batch that it had, because it was dropped or rolled back, it takes no further ones:
+    the earlier answers would be missing unnoticed.
     """
 
     sink: BatchSink
     name: str
     is_numbered: bool
-    """Whether it says the number of each micro-batch that it has."""
+    """Whether it reports the number of each micro-batch that it has."""
     _numbers: dict[str, int] = field(factory=dict, init=False)
-    """The last micro-batch of each stream that the table has had."""
+    """The last micro-batch that the table has had, by stream."""
 
     def latest(self, stream: str) -> int | None:
         with _faults_of(self.name):
             number = self.sink.latest(stream)
         before = self._numbers.get(stream)
         if before is not None and (number is None or number < before):
-            has = "has none of this stream" if number is None else f"is at {number}"
-            message = f"{self.name}: the table had micro-batch {before} of this stream, and {has} now"
-            raise EngineError(f"{message}: bring it back, or begin anew with another table and checkpoint")
+            has = "has none of it" if number is None else f"is at {number}"
+            message = f"{self.name}: the table had micro-batch {before} of this stream, and now {has}"
+            raise EngineError(f"{message}: restore it, or start over with another table and checkpoint")
         if number is not None:
             self._numbers[stream] = number
         return number
@@ -155,7 +155,7 @@ class GuardedSink(BatchSink):
 
 @frozen(eq=False)
 class GuardedRows(TableRows):
-    """A format's rows, whose faults name the format."""
+    """A format's rows; errors name the format."""
 
     rows: TableRows
     name: str
@@ -195,7 +195,7 @@ class GuardedRows(TableRows):
 
 @frozen(eq=False)
 class GuardedPart(TablePart):
-    """A part of a format's rows, whose faults name the format."""
+    """A part of a format's rows; errors name the format."""
 
     part: TablePart
     name: str

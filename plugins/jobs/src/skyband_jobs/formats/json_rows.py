@@ -1,4 +1,4 @@
-"""Rows as JSON, a line each, as Spark writes them."""
+"""Rows as JSON, one a line, as Spark writes them."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ _NAMES = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def json_rows(rows: pa.Table) -> Iterator[str]:
-    """Each row as an object; bytes in base64, instants in ISO 8601, numbers that JSON has not as their names."""
+    """Each row as an object; bytes in base64, instants in ISO 8601, NaN and infinities by name."""
     for row in zip(*map(_values, rows.columns), strict=True):
         yield json.dumps(dict(zip(rows.column_names, row, strict=True)), default=_plain, ensure_ascii=False)
 
@@ -34,7 +34,7 @@ def _has_floats(kind: pa.DataType) -> bool:
 
 
 def json_value(value: Any) -> Any:
-    """A value with the names of the numbers in it that JSON has not."""
+    """A value with NaN and infinities replaced by their names."""
     if isinstance(value, float):
         return value if isfinite(value) else _NAMES[str(value)]
     if isinstance(value, dict):

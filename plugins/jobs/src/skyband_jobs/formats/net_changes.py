@@ -1,4 +1,4 @@
-"""What a log of changes does to a table in the end: which rows go, and which stand there instead."""
+"""The net effect of a log of changes on a table: the rows it removes, and the rows it puts."""
 
 from typing import TYPE_CHECKING
 
@@ -15,21 +15,21 @@ _CHANGE, _REMOVES = "change", ("left", "emptied")
 
 @frozen
 class NetChanges:
-    """The last change of each key in a log, as a table takes them: `gone` first, then `rows`.
+    """The last change of each key in a log, to apply to a table: `gone` first, then `rows`.
 
-    A row of `rows` takes the place of the one with its key, if there is any. No key is in both, and none twice.
+    A row of `rows` replaces the one with its key, if there is one. No key is in both, and none occurs twice.
     """
 
     key: tuple[str, ...]
-    """The columns that name a row, those of `by` among them; each may be null."""
+    """The columns that identify a row, including those of `by`; each may be null."""
     gone: "pa.Table"
-    """The keys of rows that are in no answer any more, in the columns of `key`. The table need not have them."""
+    """The keys of rows that are in no answer any more, as columns of `key`. The table need not have them."""
     rows: "pa.Table"
-    """Rows as the answers have them, without the column `change`."""
+    """Rows as in the answers, without the column `change`."""
 
     @classmethod
     def of(cls, log: "pa.Table", key: tuple[str, ...]) -> "NetChanges":
-        """Of a log as `answers = "changes"` gives it, its rows in any order but those of one moment. O(n log n)."""
+        """Build it from a log of `answers = "changes"`, ordered at least within each moment. O(n log n)."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -38,7 +38,7 @@ class NetChanges:
         return cls(key, last.filter(removes).select(list(key)), last.filter(pc.invert(removes)).drop_columns(_CHANGE))
 
     def others(self, table: "pa.Table") -> "pa.Table":
-        """The rows of a table whose keys are in neither, for formats that write a table anew. O(n log n)."""
+        """The rows of a table whose keys are in neither, for formats that rewrite a table. O(n log n)."""
         import pyarrow as pa
 
         if not len(table) or not len(self):
@@ -53,7 +53,7 @@ class NetChanges:
 
 
 def last_changes(log: "pa.Table", key: tuple[str, ...]) -> "pa.Table":
-    """The rows of a log that are the last of their key, in the order they have in it."""
+    """The rows of a log that are the last with their key, in log order."""
     import pyarrow as pa
 
     if len(log) == 0:
@@ -66,7 +66,7 @@ def last_changes(log: "pa.Table", key: tuple[str, ...]) -> "pa.Table":
 
 
 def _key_codes(table: "pa.Table", key: tuple[str, ...]) -> Int64:
-    """int64[n]: the same number where the keys are the same, null like null and no value, −0.0 like 0.0. O(n log n)."""
+    """int64[n]: equal numbers for equal keys; null equals null but no value, −0.0 equals 0.0. O(n log n)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -82,5 +82,5 @@ def _key_codes(table: "pa.Table", key: tuple[str, ...]) -> Int64:
 
 
 def without_change(schema: "pa.Schema") -> "pa.Schema":
-    """The columns of a log as a table of the newest answers has them."""
+    """The columns of a log, without the column `change`."""
     return schema.remove(schema.get_field_index(_CHANGE)) if _CHANGE in schema.names else schema

@@ -1,1 +1,1 @@
-"""Compiled loops of the readers of text: where records end, and values as JSON spells them."""
+"""Compiled loops of the text readers: where records end, and values as JSON spells them."""

@@ -1,12 +1,12 @@
 # mypy: disable-error-code="untyped-decorator"
-"""JSON spelt so that Arrow reads it as Spark does: any value where text is asked for, and "NaN" where a float is."""
+"""Respells JSON so that Arrow reads it as Spark does: any value where text is expected, "NaN" where a float is."""
 
 import numpy as np
 from skyband.arrays import Array
 from skyband.kernels.nested import kernel_njit, nested_njit
 
 OTHER, TEXT, FLOAT, OBJECT, LIST = range(5)
-"""What is asked for: a value that stays as it is; its text, whatever it is; a float; an object or a list with parts."""
+"""What is expected: a value that stays as it is; its text; a float; an object or a list with parts."""
 _QUOTE, _BACKSLASH, _COMMA, _COLON, _SPACE = 34, 92, 44, 58, 32
 _OPEN, _CLOSE, _OPEN_LIST, _CLOSE_LIST, _NULL = 123, 125, 91, 93, 110
 _NOWHERE = -1
@@ -14,7 +14,7 @@ _NOWHERE = -1
 
 @nested_njit
 def _after_text(text: Array, place: int) -> int:
-    """Where a text in quotes ends that begins there."""
+    """The end of a quoted text that starts here."""
     place += 1
     while place < len(text) and text[place] != _QUOTE:
         place += 2 if text[place] == _BACKSLASH else 1
@@ -23,7 +23,7 @@ def _after_text(text: Array, place: int) -> int:
 
 @nested_njit
 def _after_value(text: Array, place: int) -> int:
-    """Where any value ends that begins there."""
+    """The end of any value that starts here."""
     depth = 0
     while place < len(text):
         byte = text[place]
@@ -46,7 +46,7 @@ def _after_value(text: Array, place: int) -> int:
 
 @nested_njit
 def _float_named(text: Array, begin: int, end: int) -> int:
-    """1, -1 or 2 of a text that Spark takes for infinity, minus infinity or no number; 0 of others."""
+    """1, -1 or 2 for a text that Spark reads as infinity, minus infinity or NaN; 0 for others."""
     sign, letters = 1, begin
     if begin < end and (text[begin] == 43 or text[begin] == 45):
         sign, letters = 44 - text[begin], begin + 1
@@ -61,7 +61,7 @@ def _float_named(text: Array, begin: int, end: int) -> int:
 
 @nested_njit
 def _child(text: Array, begin: int, end: int, first: int, last: int, names: Array, ends: Array) -> int:
-    """Which of the nodes from `first` to before `last` has that name."""
+    """The node from `first` to before `last` that has this name."""
     for node in range(first, last):
         start = ends[node - 1] if node else 0
         if ends[node] - start == end - begin:
@@ -75,7 +75,7 @@ def _child(text: Array, begin: int, end: int, first: int, last: int, names: Arra
 
 @nested_njit
 def _quoted(text: Array, begin: int, end: int, out: Array, size: int) -> int:
-    """Write a part of text as one in quotes; returns where that ends."""
+    """Write part of the text in quotes; returns the end of the output."""
     out[size] = _QUOTE
     size += 1
     for at in range(begin, end):
@@ -90,7 +90,7 @@ def _quoted(text: Array, begin: int, end: int, out: Array, size: int) -> int:
 
 @nested_njit
 def _named(text: Array, begin: int, end: int, out: Array, size: int) -> int:
-    """Write a text in quotes as the float that it names, and others as they are; returns where that ends."""
+    """Write a quoted text as the float it names, others unchanged; returns the end of the output."""
     value = _float_named(text, begin + 1, end - 1)
     if value == 0:
         out[size : size + end - begin] = text[begin:end]
@@ -106,9 +106,9 @@ def _named(text: Array, begin: int, end: int, out: Array, size: int) -> int:
 
 @kernel_njit(nogil=True)
 def json_spelt(text: Array, kinds: Array, firsts: Array, lasts: Array, names: Array, ends: Array, out: Array) -> int:
-    """Write lines of JSON, each an object, as `json_lines` finds them; returns the bytes written, at most three each.
+    """Write lines of JSON objects, checked by `json_lines`; returns the bytes written, at most three for each read.
 
-    kinds: int64[nodes], of what is asked for; node 0 is the line. firsts, lasts: int64[nodes], its parts: the nodes of
+    kinds: int64[nodes], what is expected; node 0 is the line. firsts, lasts: int64[nodes], the parts: the nodes of
     an object by their names, or the one of a list. names, ends: the bytes of all names, and where each ends.
     """
     parents = np.zeros(1 << 10, np.int64)

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator"
-"""Where the records of CSV and JSON end, byte by byte: text is cut into blocks of whole ones, and told by its line."""
+"""Finds where records of CSV and JSON end, byte by byte, to cut text into blocks of whole records."""
 
 import numpy as np
 from skyband.arrays import Array
@@ -7,10 +7,10 @@ from skyband.kernels.nested import kernel_njit
 
 _BREAK, _RETURN, _BACKSLASH, _QUOTE = 10, 13, 92, 34
 MOST_NESTED = 1_000
-"""Levels of JSON within one another: Arrow's reader ends the process at some thousands."""
+"""Levels of nested JSON: Arrow's reader crashes the process at some thousands."""
 
 FINE, NO_OBJECT, SECOND_VALUE, GOES_ON, TOO_DEEP = range(5)
-"""What a line of JSON is: an object and no more; something else; more than one; cut by its end; too deep."""
+"""What a line of JSON is: one object; something else; several values; cut by its end; too deep."""
 
 
 @kernel_njit(nogil=True)
@@ -24,12 +24,11 @@ def csv_records(  # noqa: C901 - one loop over the states of a parser
     most: int,
     comments: Array,
 ) -> tuple[int, int, int]:
-    """The records of text that begins with one, at most `most` of them; blank lines are none, nor are those that begin
-    with `comment`.
+    """Find up to `most` records of text that starts with one; not blank lines, nor lines that start with `comment`.
 
-    Quotes open a value only as its first character, as Arrow's parser has it. `quote`, `escape` and `comment` are 256
-    where there is none. Unless a value `spans_lines`, the records end where one is broken by a line's end. Where the
-    first comments begin is written into `comments`, int64[as many as are asked for]. O(bytes).
+    Quotes open a value only as its first character, as in Arrow's parser. `quote`, `escape` and `comment` are 256
+    where there is none. Unless a value `spans_lines`, the records end where a line end breaks one. The places of the
+    first comments are written into `comments`, int64[as many as are wanted]. O(bytes).
 
     Returns
     -------
@@ -42,7 +41,7 @@ def csv_records(  # noqa: C901 - one loop over the states of a parser
         if mark < 256:
             is_mark[mark] = True
     place, end, records, opened, number = 0, 0, 0, -1, 0
-    fresh, blank = True, True  # at the beginning of a value, of a record
+    fresh, blank = True, True  # at the start of a value, of a record
     while place < len(text):
         byte = text[place]
         if byte == comment and fresh and blank:
@@ -87,9 +86,9 @@ def csv_records(  # noqa: C901 - one loop over the states of a parser
 
 @kernel_njit(nogil=True)
 def json_lines(text: Array) -> tuple[int, int]:
-    """(FINE, -1) where each line is one JSON object, or blank; else what the first other is and where. O(bytes).
+    """(FINE, -1) if each line is one JSON object or blank; else the kind and place of the first other. O(bytes).
 
-    What stands within an object is left to a parser.
+    The inside of an object is left to a parser.
     """
     depth, begin, is_read, place = 0, 0, False, 0
     while place < len(text):
@@ -121,15 +120,15 @@ def json_lines(text: Array) -> tuple[int, int]:
 
 @kernel_njit(nogil=True)
 def json_elements(text: Array, depth: int) -> tuple[int, int]:
-    """Put each element of an array into a line of its own: its commas become line breaks, other line breaks and its
-    brackets spaces. Text that is no array loses its line breaks. O(bytes).
+    """Put each element of an array on its own line: its commas become line breaks, other line breaks and its
+    brackets become spaces. Text that is not an array loses its line breaks. O(bytes).
 
-    depth: 1 where text begins within the array, after a comma; 0 where it begins as the file does.
+    depth: 1 where text starts inside the array, after a comma; 0 where it starts like the file.
 
     Returns
     -------
     tuple
-        where the last comma between elements ends, and how deep the end of text is within brackets or a string
+        where the last comma between elements ends, and how deep the end of text is inside brackets or a string
     """
     end, place, in_array = 0, 0, depth > 0
     while place < len(text):

@@ -1,1 +1,1 @@
-"""A job in this process: the engine, its run, and the sink it writes."""
+"""Jobs in this process: the engine, a run, and its sinks."""

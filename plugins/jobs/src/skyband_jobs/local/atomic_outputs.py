@@ -1,4 +1,4 @@
-"""Answers, bad rows and late rows of a run on the local engine: all are kept, or none."""
+"""Commits the answers, bad rows and late rows of a local run together, or none of them."""
 
 import pyarrow as pa
 from attrs import define
@@ -18,8 +18,8 @@ from skyband_jobs.running.progress import Progress, Totals
 def with_rows_aside(
     answers: Writer, job: Job, engine: JobEngine, run: Run, progress: Progress, totals: Totals
 ) -> Writer:
-    """The writer of the answers; where the job has places for bad or late rows, one that also writes those, and holds
-    them against the totals before it keeps anything."""
+    """The writer of the answers; where the job keeps bad or late rows, it also writes those, and compares their number
+    with the totals before it commits."""
     asides: list[_Aside] = []
     try:
         for name in PLACES:
@@ -45,14 +45,14 @@ def with_rows_aside(
 
 @define
 class _Aside:
-    """What writes rows of one kind."""
+    """Writes rows of one kind."""
 
     name: str
     _writer: Writer
     _any: bool
-    """Whether there is something to keep: where there was no such row, an empty file would say nothing."""
+    """Whether there is something to commit: without such rows an empty file would say nothing."""
     rows: int = 0
-    """Those that it took."""
+    """The number of rows it took."""
 
     def take(self, rows: pa.RecordBatch) -> None:
         with told_of(self.name):
@@ -61,7 +61,7 @@ class _Aside:
         self.rows += len(rows)
 
     def check(self, totals: Totals) -> None:
-        """Raise EngineError unless as many rows came here as were counted; a run cut short counts no more."""
+        """Raise EngineError unless as many rows were written as were counted; an interrupted run is not checked."""
         counted = totals.dropped.get(reasons.BAD, 0) if self.name == BAD else totals.rows_late
         if not totals.stopped:
             check_sum(counted, self.rows, f"{key_of(self.name)} took them")

@@ -1,4 +1,4 @@
-"""Jobs on an engine of this process: this machine's files."""
+"""Runs jobs on an engine of this process, over this machine's files."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -19,12 +19,12 @@ from skyband_jobs.local import sink_manifest as local_sink_manifest
 from skyband_jobs.running.progress import Progress, Totals
 
 WRITABLE = ("parquet", "csv", "json", "console")
-"""The formats that this engine writes itself; those of plugins besides."""
+"""The formats that this engine writes itself, in addition to those of plugins."""
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
 class LocalJobs(JobEngine):
-    """Runs jobs on an engine of this process, over files of this machine. A stream starts anew each time."""
+    """Runs jobs on an engine of this process, over files of this machine. A stream starts over in each run."""
 
     resumes: ClassVar[bool] = False
     in_process: ClassVar[bool] = True
@@ -38,7 +38,7 @@ class LocalJobs(JobEngine):
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
         problems = _unreadable(source)
         if source.format in ("csv", "json") and zone not in (None, *_UTC):
-            message = f"the local engine reads times that are written without a zone as UTC (got {zone!r})"
+            message = f"the local engine reads times without a zone as UTC (got {zone!r})"
             problems.append(Problem(ZONE_SETTING, f"{message}: write their zone, or use --engine spark"))
         return problems
 
@@ -46,7 +46,7 @@ class LocalJobs(JobEngine):
         able = dict.fromkeys([*names_of_formats("writes"), *names_of_formats(ability_of(sink))])
         problems = _unknown("sink", "writes", (*WRITABLE, *able), sink.format)
         if sink.path is not None and local_path(sink.path) is None:
-            problems.append(Problem("sink.path", f"the local engine writes to this machine (got {sink.path!r})"))
+            problems.append(Problem("sink.path", f"the local engine writes only to this machine (got {sink.path!r})"))
         return problems
 
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:
@@ -55,14 +55,16 @@ class LocalJobs(JobEngine):
 
     def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         if savepoint is not None:
-            raise ConfigError(Problem("--from", "the local engine starts a stream anew each time: use --engine spark"))
+            raise ConfigError(
+                Problem("--from", "the local engine starts streams from the beginning: use --engine spark")
+            )
         from skyband_jobs.local import run as run_local
 
         return run_local.run(job, self, self._engine, progress)
 
 
 def _unknown(table: str, does: str, formats: tuple[str, ...], format: str) -> list[Problem]:
-    """A format that is none of these, where nothing is known of what to install for it, which is told else."""
+    """A format that is not among these, unless a message elsewhere says what to install for it."""
     if format in formats or (format not in names_of_formats() and format_comes_with(format)):
         return []
     if format == SPARK_TABLE:
@@ -80,7 +82,7 @@ def _unreadable(source: Source) -> list[Problem]:
     if source.format not in reads:
         return problems
     if source.of_files and source.path is not None and file_path(source.path) is None:
-        problems.append(Problem("source.path", f"the local engine reads this machine's files (got {source.path!r})"))
+        problems.append(Problem("source.path", f"the local engine reads only local files (got {source.path!r})"))
     problems += _amounts(source)
     known_options = OPTIONS.get(source.format, ())
     problems += [
@@ -89,13 +91,13 @@ def _unreadable(source: Source) -> list[Problem]:
     ]
     for name in source.options if source.format in OPTIONS else ():
         if name.lower() not in map(str.lower, known_options) and not name.lower().startswith("max"):
-            message = f"the local engine does not know it; {suggest(name, known_options)}"
+            message = f"is unknown to the local engine; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))
     return problems
 
 
 def _amounts(source: Source) -> list[Problem]:
-    """What is wrong with the options that say how much a micro-batch takes: which rows are late depends on it."""
+    """Problems with the options that limit a micro-batch: they decide which rows are late."""
     problems = []
     for name, value in source.options.items() if source.of_files else ():
         if name.lower() == "maxfilespertrigger" and not (option_text(value).isdecimal() and int(value) > 0):

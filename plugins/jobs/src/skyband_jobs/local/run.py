@@ -1,4 +1,4 @@
-"""Runs a job in this process: the reference, and the way without Java."""
+"""Runs a job in this process: the reference, and the engine without Java."""
 
 from collections.abc import Iterator
 
@@ -26,10 +26,10 @@ from skyband_jobs.running.progress import Progress, Totals
 
 def run(job: CheckedJob, jobs: JobEngine, engine: InProcessEngine, progress: Progress) -> Totals:
     """Run a job to the end of its files, on an engine of this process. A stream's answers end at its watermark,
-    as on Spark; with `source.finish` they go on to the moment after its last row.
+    as on Spark; with `source.finish` they continue to the moment after its last row.
 
-    An interrupted stream keeps what it had answered; an interrupted batch leaves nothing. Raises ConfigError where
-    the sink holds answers already, InputError where a row breaks the query's contract.
+    An interrupted stream keeps its answers so far; an interrupted batch leaves nothing. Raises ConfigError where
+    the sink already has answers, InputError where a row breaks the query's contract.
     """
     totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
     local_run, steps = begin(job, engine, totals, progress)
@@ -63,7 +63,7 @@ def run(job: CheckedJob, jobs: JobEngine, engine: InProcessEngine, progress: Pro
 def begin(
     job: CheckedJob, engine: InProcessEngine, totals: Totals, progress: Progress
 ) -> tuple[Run, Iterator[pa.Table]]:
-    """A job's query about to run, and the answers it gives as they come, each step's in order; `totals` follows."""
+    """A job's query about to run, and an iterator over its answers, sorted within each step; it updates `totals`."""
     rows = _rows(job)
     begun = job.begin_on(engine)
     return begun, _answers(job, begun, _batches(rows, job, begun), totals, progress)
@@ -103,15 +103,15 @@ def _answers(
 
 @define
 class _FileOrder:
-    """Whether files come in the order of their rows' times."""
+    """Whether files arrive in the order of their rows' times."""
 
     _file: int = -1
     _newest: int = TIME_MIN
-    """Of the files before this one."""
+    """The newest time in the earlier files."""
     _newest_here: int = TIME_MIN
 
     def goes_back(self, file: int, rows: EventTimeProgress) -> bool:
-        """Whether these are the first rows of a file, and all from before the last row of the files read earlier."""
+        """Whether these are the first rows of a file, and all older than the newest row of the earlier files."""
         is_first, newest = file != self._file, max(rows.latest)
         if is_first:
             self._file, self._newest = file, max(self._newest, self._newest_here)
@@ -120,7 +120,7 @@ class _FileOrder:
 
 
 def _batches(rows: Files | Table, job: CheckedJob, run: Run) -> PlacedBatches:
-    """Text of files may come as a dictionary; rows of small files together where nothing is late after one of them."""
+    """Text may arrive dictionary-encoded; small files are joined where no row can be late after one of them."""
     columns, refuse = job.query.columns, None if job.query.bad_rows == FAIL else run.refuse
     if isinstance(rows, Files):
         return rows.batches(columns, dictionaries=True, together=not job.source.stream, refuse=refuse)
@@ -128,7 +128,7 @@ def _batches(rows: Files | Table, job: CheckedJob, run: Run) -> PlacedBatches:
 
 
 def _files_a_step(job: Job) -> int | None:
-    """How many files a stream takes before it answers, and calls rows late: `maxFilesPerTrigger`, as on Spark.
+    """The number of files that a stream takes before it answers: `maxFilesPerTrigger`, as on Spark.
 
     None: it answers after each batch of rows.
     """
@@ -154,9 +154,9 @@ def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
 
 
 def _rows(job: CheckedJob) -> Files | Table:
-    """The source as the check opened it. Raises ConfigError where there was nothing to open, and still is not."""
+    """The source as the check opened it, else opened now. Raises ConfigError where it cannot be opened."""
     with problems_within("source"):
         rows = job.rows or open_files(job.source)
     if rows is None:
-        raise ConfigError(Problem("source", "the local engine reads this machine's files; use --engine spark"))
+        raise ConfigError(Problem("source", "the local engine reads only this machine's files; use --engine spark"))
     return rows

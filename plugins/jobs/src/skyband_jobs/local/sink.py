@@ -1,4 +1,4 @@
-"""Where the local engine writes answers: a file in the sink's folder, complete or not there at all; or the console."""
+"""The sinks of the local engine: a file in the sink's folder, complete or absent, a table, or the console."""
 
 import sys
 from pathlib import Path
@@ -21,11 +21,11 @@ from skyband_jobs.running.progress import Progress
 from skyband_jobs.running.table_sink import is_free, sink_of, told_of_sink
 
 QUERY = "skyband.query"
-"""The entry of a Parquet file's metadata that names the query whose answers it holds."""
+"""The key in a Parquet file's metadata that names the query of its answers."""
 
 
 def open_writer(job: Job, engine: JobEngine, schema: pa.Schema, progress: Progress) -> Writer | None:
-    """The writer of a job's sink; None where answers are there already and `mode` says to leave them."""
+    """The writer of a job's sink; None where answers exist and `mode` says to keep them."""
     if job.sink.format == "console":
         return Console(job.query, progress, together=not job.source.stream)
     if job.sink.format in names_of_formats(ability_of(job.sink)):
@@ -33,9 +33,9 @@ def open_writer(job: Job, engine: JobEngine, schema: pa.Schema, progress: Progre
     check_free(job, engine)
     folder = local_path(job.sink.path or "")
     if folder is None:
-        raise ConfigError(Problem("sink.path", f"the local engine writes to this machine (got {job.sink.path!r})"))
+        raise ConfigError(Problem("sink.path", f"the local engine writes only to this machine (got {job.sink.path!r})"))
     if job.sink.mode == "ignore" and holds_something(folder):
-        progress.note(f'{folder} holds rows already and sink.mode is "ignore": nothing is written there')
+        progress.note(f'{folder} already has rows and sink.mode is "ignore": nothing is written')
         return None
     return PartFile(folder, job.sink, schema, progress)
 
@@ -46,12 +46,12 @@ def _table_writer(job: Job, progress: Progress) -> Writer | None:
         if is_free(job, sink):
             replaces = job.sink.mode == "overwrite"
             return _Newest(sink, replaces, job.sink.key) if isinstance(job.sink, KeyedSink) else _Table(sink, replaces)
-    progress.note(f'{place_of(job.sink)} holds rows already and sink.mode is "ignore": nothing is written there')
+    progress.note(f'{place_of(job.sink)} already has rows and sink.mode is "ignore": nothing is written')
     return None
 
 
 def check_free(job: Job, engine: JobEngine) -> None:
-    """Raise ConfigError where the sink holds answers that a run would mix with its own or silently not write."""
+    """Raise ConfigError where the sink has answers that a run would mix with its own or silently not write."""
     folder = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
     if folder is None:
         return
@@ -64,25 +64,25 @@ def check_free(job: Job, engine: JobEngine) -> None:
     elif job.sink.mode == "overwrite":
         _check_replaceable(folder, f".{job.sink.format}", engine)
     elif job.sink.mode in (None, "errorifexists") and holds_something(folder):
-        what = "the local engine starts a stream anew each time; " if job.source.stream else ""
+        what = "the local engine starts each stream from the beginning;  " if job.source.stream else ""
         choices = '"append"' if job.source.stream else '"overwrite" or "append"'
-        message = f"{str(folder)!r} exists already: {what}choose another path, or set sink.mode to {choices}"
+        message = f"{str(folder)!r} already exists: {what}choose another path, or set sink.mode to {choices}"
         raise ConfigError(Problem("sink.path", message))
 
 
 def _check_replaceable(folder: Path, suffix: str, engine: JobEngine) -> None:
-    """Raise ConfigError where overwriting would delete, or mix with new answers, what Skyband did not write."""
+    """Raise ConfigError where overwriting would delete files that Skyband did not write, or mix them with answers."""
     if not folder.is_dir():
         return
     others, what = engine.foreign_files(folder, suffix)
     if others:
         named = ", ".join(path.name for path in others[:3]) + (", …" if len(others) > 3 else "")
-        message = f"{str(folder)!r} holds files that {what} ({named}): move them away, or choose another path"
+        message = f"{str(folder)!r} has files that {what} ({named}): move them away, or choose another path"
         raise ConfigError(Problem("sink.path", message))
 
 
 class Console(Writer):
-    """Answers on stdout, all together as one table, or line by line as they come."""
+    """Writes answers to stdout: all as one table, or line by line as they arrive."""
 
     def __init__(self, query: Query, progress: Progress, together: bool, out: IO[str] | None = None) -> None:
         self._query = query
@@ -109,14 +109,14 @@ class Console(Writer):
 
 
 class _Table(Writer):
-    """All answers as one commit, when they are complete."""
+    """Writes all answers in one commit, when they are complete."""
 
     def __init__(self, sink: BatchSink, replaces: bool) -> None:
         self._sink, self._replaces = sink, replaces
         self._answers: list[pa.Table] = []
 
     def write(self, answers: pa.Table) -> None:
-        if len(answers) or not self._answers:  # the first says the columns
+        if len(answers) or not self._answers:  # the first has the columns
             self._answers.append(answers)
 
     def commit(self) -> None:
@@ -126,7 +126,7 @@ class _Table(Writer):
 
 
 class _Newest(_Table):
-    """The last change of each row, as one commit, when the answers are complete."""
+    """Writes the last change of each row in one commit, when the answers are complete."""
 
     _MANY = 100_000
 

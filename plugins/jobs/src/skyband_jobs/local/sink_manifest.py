@@ -1,6 +1,6 @@
-"""Which files of a sink's folder the local engine wrote, so that only those are ever replaced.
+"""Records which files of a sink's folder the local engine wrote, so that only those are ever replaced.
 
-Whoever notes something has the folder's turn (`folder_lock`), so that no other run's note is lost.
+A writer must hold the folder's lock (`folder_lock`), so that no other run's record is lost.
 """
 
 import hashlib
@@ -9,11 +9,11 @@ from pathlib import Path
 from skyband.new_files import replacing
 
 NAME = "_skyband.sha256"
-"""Lines as `sha256sum` writes and checks them. Readers of the folder pass over names that begin with an underscore."""
+"""Its lines are in the format of `sha256sum`. Readers of the folder ignore names that start with an underscore."""
 
 
 def own_files(folder: Path) -> list[Path]:
-    """The files that were written here and are as they were written. O(their bytes)."""
+    """The files that were written by this engine and have not changed. O(their bytes)."""
     manifest = _read(folder)
     names = {name for name, _ in manifest}
     here = [folder / name for name in sorted(names) if (folder / name).is_file()]
@@ -21,19 +21,19 @@ def own_files(folder: Path) -> list[Path]:
 
 
 def foreign_files(folder: Path, suffix: str) -> list[Path]:
-    """Files that would be read with the answers, and are not (or no more) as the local engine wrote them."""
+    """Files that would be read together with the answers, but were not written by the local engine or have changed."""
     own = set(own_files(folder))
     visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
     return sorted(path for path in visible if path.suffix == suffix and path not in own)
 
 
 def record(folder: Path, path: Path, name: str) -> None:
-    """Note, before `path` becomes the file `name` of the folder, that it is ours; what it replaces stays noted too."""
+    """Record `path` as ours before it becomes the file `name` of the folder; a file that it replaces stays recorded."""
     _write(folder, _read(folder) | {(name, _digest(path))})
 
 
 def forget_replaced(folder: Path, name: str) -> None:
-    """Drop what is noted of files that are there no more, and of earlier files of this name."""
+    """Drop records of files that no longer exist, and of earlier files with this name."""
     others = {(other, digest) for other, digest in _read(folder) if other != name and (folder / other).exists()}
     _write(folder, others | {(name, _digest(folder / name))})
 

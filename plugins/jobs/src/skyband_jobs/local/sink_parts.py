@@ -1,4 +1,4 @@
-"""A file of answers in a folder that other runs may write to as well: complete there, or not there at all."""
+"""A file of answers in a folder that other runs may also write to: complete, or absent."""
 
 import os
 import re
@@ -23,14 +23,14 @@ from skyband_jobs.running.folder_lock import try_lock, turn_in
 from skyband_jobs.running.progress import Progress
 
 STATES_TOGETHER = 1 << 20
-"""Bytes of states in a row group of Parquet."""
+"""Bytes of states in a Parquet row group."""
 
 _PARTIAL = re.compile(r"_part(-\d{5,})?\.\w+(\.[0-9a-f]{16})?\.partial|__?skyband\.sha256(\.[0-9a-f]{16})?\.partial")
-"""What a run writes to until its answers are complete, and leaves behind where it is killed."""
+"""Files that a run writes until its answers are complete, and leaves behind if it is killed."""
 
 
 def holds_something(folder: Path) -> bool:
-    """Whether there is anything in a folder but what runs that were killed, or still run, left unfinished."""
+    """Whether a folder has anything other than unfinished files of runs that were killed or are running."""
     if not folder.is_dir():
         return folder.exists()
     return any(not (_is_unfinished(path) or _notes_nothing(path)) for path in folder.iterdir())
@@ -45,10 +45,10 @@ def _notes_nothing(path: Path) -> bool:
 
 
 class PartFile(Writer):
-    """Answers in a file that only this process can name, until it takes the first number that is free.
+    """Writes answers to a file with a random name, and renames it to the first free number.
 
-    Runs that write to one folder take turns where they begin and end: none removes, replaces or leaves out of the
-    manifest what another wrote. `mode = "overwrite"` replaces what is there when its answers are complete.
+    Runs that write to one folder take turns when they start and end: none removes, replaces or leaves out of the
+    manifest what another wrote. `mode = "overwrite"` replaces the old answers once the new ones are complete.
     """
 
     def __init__(self, folder: Path, sink: Sink, schema: pa.Schema, progress: Progress) -> None:
@@ -60,7 +60,7 @@ class PartFile(Writer):
                 if busy and sink.mode in (None, "errorifexists"):
                     _refuse(folder, "is being written to by another run")
                 self._partial, self._file = new_file(folder, f"part.{sink.format}")
-                try_lock(self._file.fileno())  # tells other runs that this one lives
+                try_lock(self._file.fileno())  # shows other runs that this one is alive
             try:
                 self._write, self._close = _format_writer(self._file, sink, schema)
             except BaseException:
@@ -74,7 +74,7 @@ class PartFile(Writer):
                 self._write(answers)
 
     def commit(self) -> None:
-        """The new answers are there before any old ones go: a crash in between loses none."""
+        """Put the new answers in place before removing old ones: a crash in between loses none."""
         with _told_of(self._folder, self._sink):
             self._close()
             to_disk(self._file)
@@ -85,14 +85,14 @@ class PartFile(Writer):
         self._partial.unlink(missing_ok=True)
 
     def _is_wanted(self) -> bool:
-        """Whether the folder is as the mode asks, also after what other runs did since this one began."""
+        """Whether the mode still allows these answers, after what other runs have written since this one started."""
         if self._sink.mode in ("append", "overwrite") or not holds_something(self._folder):
             return True
         if self._sink.mode == "ignore":
-            message = 'holds rows of another run by now and sink.mode is "ignore": these were left out'
+            message = 'now has rows of another run and sink.mode is "ignore": these were left out'
             self._progress.note(f"{self._folder} {message}")
             return False
-        _refuse(self._folder, "holds rows of another run by now")
+        _refuse(self._folder, "now has rows of another run")
         return False
 
     def _take_place(self) -> None:
@@ -105,7 +105,7 @@ class PartFile(Writer):
         local_sink_manifest.forget_replaced(self._folder, name)
 
     def _named(self, replaced: set[str]) -> str:
-        """The name under which the answers are in the folder now: of the first number that nobody else has."""
+        """Rename the answers to the first free number in the folder; returns the name."""
         suffix = f".{self._sink.format}"
         names = {path.name for path in self._folder.iterdir()} - replaced
         number = 0
@@ -118,12 +118,12 @@ class PartFile(Writer):
             if name in replaced:
                 self._partial.replace(self._folder / name)
                 return name
-            with suppress(FileExistsError):  # somebody who takes no turns was quicker
+            with suppress(FileExistsError):  # a program that does not lock was faster
                 _link(self._partial, self._folder / name)
                 return name
 
     def abandon(self) -> None:
-        with suppress(OSError, pa.ArrowException):  # what is left open of a full disk is removed all the same
+        with suppress(OSError, pa.ArrowException):  # on a full disk, closing fails; the file is removed anyway
             self._close()
         with suppress(OSError):
             self._file.close()
@@ -132,15 +132,15 @@ class PartFile(Writer):
 
 @contextmanager
 def _told_of(folder: Path, sink: Sink) -> Iterator[None]:
-    """What the system, or the format, says against writing there, as the sink's problem."""
+    """Turn errors of the system or the format into problems of the sink."""
     try:
         yield
-    except pa.ArrowException as error:  # such as a type that Parquet has not
+    except pa.ArrowException as error:  # such as a type that Parquet lacks
         message = f"{sink.format} cannot hold these rows: {' '.join(str(error).split())}: choose another format"
         raise ConfigError(Problem("sink.format", message)) from error
     except OSError as error:
         message = (
-            f"{str(folder)!r} cannot be written: {error.strerror or error}: make room there or choose another path"
+            f"{str(folder)!r} cannot be written: {error.strerror or error}: free some space or choose another path"
         )
         raise ConfigError(Problem("sink.path", message)) from error
 
@@ -151,10 +151,10 @@ def _refuse(folder: Path, what: str) -> None:
 
 
 def _remove_unfinished(folder: Path) -> bool:
-    """Remove what runs that were killed left; whether another run writes there now."""
+    """Remove files of runs that were killed; returns whether another run is writing now."""
     busy = False
     for path in filter(_is_unfinished, list(folder.iterdir())):
-        with suppress(OSError):  # of another user, or gone: nobody reads it
+        with suppress(OSError):  # another user's, or gone: nothing reads it
             busy |= not _remove_unless_locked(path)
     return busy
 
@@ -171,7 +171,7 @@ def _remove_unless_locked(path: Path) -> bool:
 
 
 def _link(partial: Path, place: Path) -> None:
-    """Give a file its name, which must be free. Where there are no links, an empty file keeps the place meanwhile."""
+    """Give a file its name, which must be free. Without hard links, an empty file reserves the name first."""
     try:
         place.hardlink_to(partial)
     except FileExistsError:
@@ -182,7 +182,7 @@ def _link(partial: Path, place: Path) -> None:
 
 
 def _format_writer(file: BinaryIO, sink: Sink, schema: pa.Schema) -> Any:
-    """How to write answers to a new file, and how to end it; the file stays open."""
+    """Functions that write answers to a new file, and that finish it; the file stays open."""
     if sink.format == "json":
         return _json_writer(file)
     if sink.format == "csv":
@@ -198,7 +198,7 @@ def _format_writer(file: BinaryIO, sink: Sink, schema: pa.Schema) -> Any:
         return parquet_file.write_table, parquet_file.close
 
     def write(states: pa.Table) -> None:
-        """States of 100 KB each are asked a few at a time: who reads one row group reads little."""
+        """Keep row groups small: states have 100 KB each and are read a few at a time."""
         rows = len(states) * STATES_TOGETHER // max(states.nbytes, 1)
         parquet_file.write_table(states, max(rows, 1))
 
@@ -206,7 +206,7 @@ def _format_writer(file: BinaryIO, sink: Sink, schema: pa.Schema) -> Any:
 
 
 def write_table(rows: pa.Table, file: BinaryIO, sink: Sink) -> None:
-    """Write a whole file of a sink's format, which stays open."""
+    """Write a complete file of a sink's format; the file stays open."""
     write, close = _format_writer(file, sink, rows.schema)
     write(rows)
     close()

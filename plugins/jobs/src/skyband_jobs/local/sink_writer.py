@@ -1,4 +1,4 @@
-"""What takes the answers of a run on the local engine."""
+"""The base class of what writes a local run's answers."""
 
 from abc import ABC, abstractmethod
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 class Writer(ABC):
-    """Takes answers as they come. `commit` makes them visible, `abandon` leaves nothing."""
+    """Takes answers as they arrive. `commit` makes them visible, `abandon` removes them."""
 
     @abstractmethod
     def write(self, answers: pa.Table) -> None: ...

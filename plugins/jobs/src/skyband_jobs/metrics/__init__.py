@@ -1,1 +1,1 @@
-"""The figures of a run for Prometheus: an endpoint of this machine, or a file that node_exporter reads."""
+"""Metrics of a run for Prometheus: an endpoint on this machine, or a file for node_exporter."""

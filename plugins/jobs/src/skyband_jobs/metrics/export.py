@@ -1,4 +1,4 @@
-"""Gives the figures of a run to Prometheus while it runs."""
+"""Exports the metrics of a run to Prometheus while it runs."""
 
 import threading
 import time
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 _EVERY = 1.0
-"""Seconds between two writes of a file: nobody looks more often."""
+"""Seconds between two writes of a file."""
 
 
 @contextmanager
 def exported(job: Job, progress: Progress) -> Iterator[None]:
-    """Have the run that `progress` follows watched at the place of its `metrics`, if it has one.
+    """Export the run that `progress` follows to the place in its job's `metrics`, if set.
 
-    Raises ConfigError where the port is taken or the file cannot be written. What fails later is a warning.
+    Raises ConfigError where the port is taken or the file cannot be written. Later failures are warnings.
     """
     if job.metrics is None:
         yield
@@ -59,7 +59,7 @@ def _served(place: Endpoint, registry: "CollectorRegistry", progress: Progress) 
         server = LoopbackServer(place.host, place.port, make_wsgi_app(registry))
     except OSError as error:
         message = f"{place.host}:{place.port} cannot be listened on: {error.strerror or error}"
-        remedy = "choose another port, one for each stream, or stop what has it"
+        remedy = "choose another port, one for each stream, or stop what uses it"
         raise ConfigError(Problem(KEY, f"{message}; {remedy}")) from error
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -89,13 +89,13 @@ class _File:
             return
         try:
             self._write()
-        except OSError as error:  # a run does not end because nobody could be told how it goes
+        except OSError as error:  # lost metrics must not end a run
             self._has_failed = True
             message = f"warning: metrics: {str(self._path)!r} cannot be written: {error.strerror or error}"
-            self._progress.note(f"{message}; the run goes on without")
+            self._progress.note(f"{message}; the run continues without")
 
     def _write(self) -> None:
-        """Whole, or as it was: the library renames a new file."""
+        """Write the complete file, or keep the old one: the library renames a new file."""
         from prometheus_client import write_to_textfile
 
         write_to_textfile(str(self._path), self._registry)

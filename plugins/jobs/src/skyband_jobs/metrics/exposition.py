@@ -1,4 +1,4 @@
-"""The totals of a run as metrics with Prometheus' names and units."""
+"""A run's totals as metrics with Prometheus' names and units."""
 
 import time
 from collections.abc import Iterator
@@ -12,24 +12,24 @@ from skyband_jobs.job.model import Job
 from skyband_jobs.running.progress import Totals
 
 _COUNTERS = {
-    "rows": "rows read since the process began",
+    "rows": "rows read since the process started",
     "late_rows": "rows older than the watermark",
     "answers": "rows of answers",
     "micro_batches": "micro-batches that have ended",
 }
 _GAUGES = {
-    "watermark_seconds": "how far the answers have come, in seconds since 1970",
+    "watermark_seconds": "how far the answers have got, in seconds since 1970",
     "state_bytes": "bytes of state, all shards",
     "retained": "items that the backends hold",
     "groups": "groups that are alive",
-    "micro_batch_seconds": "how long the last micro-batch took, the waiting for it left out where the engine tells it",
-    "running": "1 while the run goes on, 0 in what it wrote last",
+    "micro_batch_seconds": "how long the last micro-batch took, without the wait for it if the engine reports that",
+    "running": "1 while the run continues, 0 in its last values",
 }
 
 
 @define(eq=False)
 class Exposition(Collector):
-    """The figures of one run, as they were told last."""
+    """The latest metrics of one run."""
 
     job: Job
     _labels: tuple[str, str] = field(init=False)
@@ -42,7 +42,7 @@ class Exposition(Collector):
         return self.job.name, self.job.query.kind
 
     def tell(self, totals: Totals, ended: bool) -> None:
-        """Take what a run has come to. O(1): nothing is written here."""
+        """Take a run's totals. O(1): nothing is written here."""
         now = time.monotonic()
         seconds = now - self._at if totals.batch_seconds is None else totals.batch_seconds
         mark = None if totals.watermark is None or totals.in_rows else totals.watermark / 1e6
@@ -54,14 +54,14 @@ class Exposition(Collector):
             "micro_batch_seconds": self._figures.get("micro_batch_seconds") if ended else seconds,
             "running": 0 if ended else 1,
         }  # fmt: skip
-        self._figures, self._dropped = figures, dict(totals.dropped)  # replaced whole, as another thread looks at them
+        self._figures, self._dropped = figures, dict(totals.dropped)  # replaced whole: another thread reads them
 
     def end(self) -> None:
-        """The run goes on no more, however it ended."""
+        """Mark the run as ended, however it ended."""
         self._figures = {**(self._figures or dict.fromkeys(_COUNTERS, 0)), "running": 0}
 
     def collect(self) -> Iterator[Any]:
-        """Called by the library for each answer or file."""
+        """Called by the library for each request or file."""
         figures = self._figures or {**dict.fromkeys(_COUNTERS, 0), "running": 1}
         labels = ["job", "kind"]
         kinds = ((_COUNTERS, CounterMetricFamily), (_GAUGES, GaugeMetricFamily))

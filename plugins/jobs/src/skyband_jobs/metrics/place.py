@@ -1,4 +1,4 @@
-"""Where a job's `metrics` go: a port of this machine's loopback, or a file."""
+"""The place of a job's `metrics`: a loopback port of this machine, or a file."""
 
 import ipaddress
 import os
@@ -17,14 +17,14 @@ _ADDRESS = re.compile(r"\[?(?P<host>[^\]/]*?)\]?:(?P<port>\d+)")
 
 @frozen
 class Endpoint:
-    """A port of the loopback; 0: any that is free."""
+    """A port of the loopback; 0: any free one."""
 
     host: str
     port: int
 
 
 def place_of(value: object, folder: Path) -> Endpoint | Path:
-    """What the key says; a file is relative to the job's folder. Raises ConfigError where it is neither."""
+    """Parse the key; a file is relative to the job's folder. Raises ConfigError where it is neither."""
     if not isinstance(value, str) or not value:
         raise _error(f'must be "127.0.0.1:9464" or a file such as "skyband.prom" (got {literal(value)})')
     address = _ADDRESS.fullmatch(value)
@@ -32,21 +32,21 @@ def place_of(value: object, folder: Path) -> Endpoint | Path:
         return _endpoint(address["host"], int(address["port"]), value)
     if not value.endswith(SUFFIX):
         message = f"must be HOST:PORT, such as 127.0.0.1:9464, or a file whose name ends in {SUFFIX}"
-        raise _error(f"{message}, as node_exporter takes no other (got {value!r})")
+        raise _error(f"{message}, as node_exporter requires (got {value!r})")
     return folder.absolute() / value
 
 
 def problems_of(value: object, folder: Path) -> list[Problem]:
-    """What is wrong with the key, as far as it can be known before a run."""
+    """Problems with the key that can be found before a run."""
     try:
         place = place_of(value, folder)
     except ConfigError as error:
         return list(error.problems)
     if isinstance(place, Path):
         if not place.parent.is_dir():
-            return [Problem(KEY, f"{str(place.parent)!r} is no folder: make it, or name another file")]
+            return [Problem(KEY, f"{str(place.parent)!r} is not a folder: create it, or name another file")]
         if place.is_dir() or not os.access(place.parent, os.W_OK):
-            return [Problem(KEY, f"{str(place)!r} cannot be written: name a file in a folder of your own")]
+            return [Problem(KEY, f"{str(place)!r} cannot be written: name a file in a folder that you can write to")]
     if find_spec("prometheus_client") is None:
         return [Problem(KEY, "needs prometheus-client: pip install 'skyband[metrics]'")]
     return []
@@ -58,10 +58,10 @@ def _endpoint(host: str, port: int, value: str) -> Endpoint:
     except ValueError:
         is_here = False
     if not is_here:
-        message = "figures are given to this machine alone, as anyone could ask: use 127.0.0.1"
-        raise _error(f"{message}, and a proxy or an agent beside it that knows who asks (got {value!r})")
+        message = "metrics are served to this machine only, because anyone could read them: use 127.0.0.1"
+        raise _error(f"{message}, and a proxy that authenticates its clients (got {value!r})")
     if port > 65535:
-        raise _error(f"a port is at most 65535 (got {value!r})")
+        raise _error(f"must have a port of at most 65535 (got {value!r})")
     return Endpoint(host, port)
 
 

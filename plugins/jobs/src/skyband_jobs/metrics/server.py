@@ -1,4 +1,4 @@
-"""A web server for figures of this machine: idle clients take no more than ten threads of it, and web pages nothing."""
+"""A web server for metrics on this machine: idle clients hold at most ten threads, and web pages get nothing."""
 
 import ipaddress
 import socket
@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 _AT_ONCE = 10
-"""Requests; further connections are closed."""
+"""Concurrent requests; further connections are closed."""
 _SECONDS = 10.0
-"""How long a connection lasts at most."""
+"""The longest time a connection lasts."""
 _REFUSAL = b"403: ask for 127.0.0.1 or localhost\n"
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -30,7 +30,7 @@ class LoopbackServer(WSGIServer):
         self.set_app(for_loopback_names(application))
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread, or close the connection where there are too many."""
+        """Answer in a thread, or close the connection if there are too many."""
         if not self._free.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -42,7 +42,7 @@ class LoopbackServer(WSGIServer):
         limit.start()
         try:
             self.finish_request(request, client_address)
-        except OSError:  # the client, or the limit, closed the connection: nobody waits for an answer
+        except OSError:  # the client, or the time limit, closed the connection
             return
         finally:
             limit.cancel()
@@ -52,11 +52,11 @@ class LoopbackServer(WSGIServer):
 
 class _QuietHandler(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """A run's output is its own."""
+        """Keep the run's output clean."""
 
 
 def for_loopback_names(application: Application) -> Application:
-    """An application that answers only who asks for this machine: a web page that binds its name to it asks by that."""
+    """Answer only requests for this machine by name: DNS rebinding makes a web page ask by its own name."""
 
     def checked(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         host = environ.get("HTTP_HOST")
@@ -69,7 +69,7 @@ def for_loopback_names(application: Application) -> Application:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a Host header, with or without a port, is a name of the loopback."""
+    """Whether a Host header, with or without a port, is a loopback name."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
@@ -80,5 +80,5 @@ def is_loopback(host: str) -> bool:
 def _hang_up(request: socket.socket) -> None:
     try:
         request.shutdown(socket.SHUT_RDWR)
-    except OSError:  # it ended just then
+    except OSError:  # it has just ended
         return

@@ -1,1 +1,1 @@
-"""A job while it runs, on any engine: its progress, what is written beside its answers, and its end."""
+"""A job's run, on any engine: its progress, bad and late rows, metrics, and its end."""

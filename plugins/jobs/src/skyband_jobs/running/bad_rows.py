@@ -1,4 +1,4 @@
-"""Where a job puts rows that are in no answer: `query.bad_rows` and `query.late_rows`, sinks beside the answers'."""
+"""The sinks for rows that are in no answer: `query.bad_rows` and `query.late_rows`."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,34 +24,34 @@ BAD, LATE = "bad_rows", "late_rows"
 PLACES = (BAD, LATE)
 """Keys of a query that may name a sink."""
 _SINKS = ("checkpoint", "mode", "trigger")
-"""Keys of the sink of the answers that hold for these too."""
+"""Keys of `[sink]` that also apply to these sinks."""
 
 
 def key_of(name: str) -> str:
-    """Such a key as messages name it."""
+    """The key's full name, for messages."""
     return f"query.{name}"
 
 
 def query_keys(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a job's query: rows that have a place of their own are counted."""
+    """The keys of a job's query, where rows that have a sink are counted."""
     return {**table, **{name: "count" for name in PLACES if isinstance(table.get(name), Mapping)}}
 
 
 def with_places(problem: Problem) -> Problem:
-    """What is wrong with a query, where it is one of these keys with what else a job takes: a place."""
+    """A problem with one of these keys, with a hint that a job may also name a place."""
     if problem.field not in PLACES:
         return problem
     place = f'{{ format = "json", path = "{problem.field.removesuffix("_rows")}" }}'
-    return evolve(problem, message=f"{problem.message}; a place is a table: {problem.field} = {place}")
+    return evolve(problem, message=f"{problem.message}; or set a place: {problem.field} = {place}")
 
 
 def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
-    """The place that a job's query names by this key; None where it names none. Raises ConfigError where it is none."""
+    """The sink that a job's query names by this key, or None. Raises ConfigError where it is malformed."""
     query = tables.get("query")
     table = query.get(name) if isinstance(query, Mapping) else None
     if not isinstance(table, Mapping):
         return None
-    problems = [Problem(key, "is as [sink] has it: drop it") for key in _SINKS if key in table]
+    problems = [Problem(key, "is taken from [sink]: drop it") for key in _SINKS if key in table]
     if problems:
         raise ConfigError(*problems)
     return build(Sink, table)
@@ -61,13 +61,13 @@ def problems_of(
     name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: JobEngine, query: "Query | None",
     schema: "pa.Schema | None", job_file: Path | None, second: str | None = None,
 ) -> list[Problem]:  # fmt: skip
-    """What is wrong with the place, beside its keys each for itself; `others`: sinks apart from it, by their keys.
+    """Problems with the place beyond its single keys; `others`: the job's other sinks, by key.
 
     second: the key of the query's second table, where the job has one.
     """
     key = key_of(name)
     if not aside.of_files and aside.format not in names_of_formats("writes"):
-        return [Problem(f"{key}.format", f"must be of files, or of a plugin's tables (got {aside.format!r})")]
+        return [Problem(f"{key}.format", f"must be a file format, or a plugin's tables (got {aside.format!r})")]
     problems = engine.sink_problems(evolve(aside, checkpoint="beside the answers'"), source.stream)
     if aside.of_files and aside.path is None:
         problems.append(Problem("sink.path", f"is required for {aside.format}: a folder for such rows"))
@@ -78,7 +78,7 @@ def problems_of(
     problems += overlaps(source, aside, job_file)
     for place, other in _paths(others):
         if aside.path is not None and clash(other, aside.path, aside.format) is not None:
-            message = f"{aside.path!r} is, holds or lies in {place}, {other!r}: choose a folder of its own"
+            message = f"{aside.path!r} is, holds or lies in {place}, {other!r}: choose another folder"
             problems.append(Problem("sink.path", message))
     if query is not None and schema is not None and set(query.columns) <= set(schema.names):
         problems += _column_problems(aside, query, schema)
@@ -100,33 +100,33 @@ def _column_problems(aside: Sink, query: "Query", schema: "pa.Schema") -> list[P
 
     clashing = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
     if clashing:
-        return [Problem("", f"the source has a column {clashing[0]!r}, as such rows have: give it another name")]
+        return [Problem("", f"the source has a column {clashing[0]!r}, which bad and late rows need: rename it")]
     return list(unwritable_in_csv(bad_rows_schema(query, schema))) if aside.format == "csv" else []
 
 
 def as_job(job: Job, name: str = BAD) -> Job:
-    """The job whose answers are such rows, for what opens and checks a sink."""
+    """The job with such rows as its answers, for code that opens and checks a sink."""
     sink = getattr(job, name)
     assert sink is not None
     return evolve(job, sink=evolve(sink, mode=job.sink.mode), bad_rows=None, late_rows=None)
 
 
 def unread(query: "Query") -> "RefuseUnreadable | None":
-    """What takes rows and files that cannot be read where the rows are only looked at; None where they end the run."""
+    """Ignores unreadable rows where rows are only inspected; None where they end the run."""
     from skyband.queries.query import FAIL
 
     return None if query.bad_rows == FAIL else lambda _: None
 
 
 def place(job: Job, name: str) -> str | None:
-    """Where they go, as a summary says it."""
+    """Where such rows go, for the summary."""
     sink = getattr(job, name)
     return None if sink is None else place_of(sink)
 
 
 @contextmanager
 def told_of(name: str = BAD) -> Iterator[None]:
-    """What is wrong with the sink, as the place's problem."""
+    """Turn problems of the sink into problems of this place."""
     try:
         yield
     except ConfigError as error:

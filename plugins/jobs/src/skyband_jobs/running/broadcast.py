@@ -1,4 +1,4 @@
-"""The second table of a job's query, a source beside `[source]`: `query.rules` of a query that takes rules."""
+"""The second table of a job's query, a source in addition to `[source]`, such as `query.rules`."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,29 +18,29 @@ if TYPE_CHECKING:
     from skyband.queries.query import Query
 
 _OF_THE_ROWS = ("finish", "idle_after")
-"""Keys of the source of the rows that hold for this one too."""
+"""Keys of `[source]` that also apply to this one."""
 
 
 def broadcast_key(table: Any) -> str | None:
-    """The key of a query's table that names its second source; None where its kind has none, or it names none."""
+    """The key of a query's table that names its second source; None where the kind or the job has none."""
     from skyband.queries import load_query
 
     try:
         key = load_query(table["kind"], table.get("distribution")).broadcast
     except (ConfigError, PluginError, KeyError, TypeError, AttributeError):
-        return None  # told as the query's own problem
+        return None  # reported as the query's own problem
     return key if key is not None and key in table else None
 
 
 def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source:
-    """The second source of a query; stream: whether the first is one. Raises ConfigError where it is none."""
+    """The second source of a query; stream: whether the first is one. Raises ConfigError where it is malformed."""
     value = table[key]
     if not isinstance(value, Mapping):
         example = '{ path = "rules/", format = "json" }'
         raise ConfigError(Problem("", f"must be a source, such as {key} = {example} (got {value!r:.80})"))
-    problems = [Problem(name, "is as [source] has it: drop it") for name in _OF_THE_ROWS if name in value]
+    problems = [Problem(name, "is taken from [source]: drop it") for name in _OF_THE_ROWS if name in value]
     if value.get("stream") is True and not stream:
-        problems.append(Problem("stream", "must be false, as in [source]: a batch reads all rows before it begins"))
+        problems.append(Problem("stream", "must be false, as in [source]: a batch reads all rows before it starts"))
     if problems:
         raise ConfigError(*problems)
     return build(Source, {"stream": stream, **value})
@@ -49,14 +49,14 @@ def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source
 def broadcast_problems(
     source: Source, query: "Query | None", engine: JobEngine, zone: str | None, schema: "pa.Schema | None"
 ) -> list[Problem]:
-    """What is wrong with the second source, and with the rows of one that is no stream; fields as seen from its key.
+    """Problems with the second source, and with its rows if it is not a stream; fields are relative to its key.
 
     schema: of the first source, where it could be read.
     """
     source = as_read(source, engine)
     whole = source if query is None else all_columns(source, query)
     if whole is not source and whole.format == source.format and not _is_empty(source):
-        whole = source  # what its files hold is looked at
+        whole = source  # look at what its files contain
     opened, problems = open_checked(whole, engine, zone)
     if problems or query is None or opened.schema is None:
         return of_second(problems)
@@ -70,20 +70,20 @@ def broadcast_problems(
 
 
 def of_second(problems: Iterable[Problem]) -> list[Problem]:
-    """Problems of a source, with fields as seen from it."""
+    """Problems of a source, with fields relative to it."""
     return [evolve(one, field=one.field.removeprefix("source").removeprefix(".")) for one in problems]
 
 
 def as_read(source: Source, engine: JobEngine) -> Source:
-    """A second source as an engine reads it: one that answers in this process reads it all before it begins."""
+    """A second source as an engine reads it: an engine of this process reads all of it at the start."""
     return evolve(source, stream=False) if engine.in_process else source
 
 
 def all_columns(source: Source, query: "Query") -> Source:
-    """JSON as its lines, which the query reads itself, so that a value of another type is a bad row on every engine.
+    """The second table with all its columns: JSON as lines, which the query parses itself, so that a value of another
+    type is a bad row on every engine.
 
-    Where a line is not a row as it stands, of JSON, which may lack a column in its first files, all that the second
-    table may have.
+    If a JSON line is not a row as it is, the schema has all columns, as the first files may lack one.
     """
     from skyband.groups.execution import execution_of
 
@@ -101,9 +101,7 @@ def all_columns(source: Source, query: "Query") -> Source:
 
 
 def rows_problems(query: "Query", rows: "pa.Table", schema: "pa.Schema | None") -> list[Problem]:
-    """Why a query cannot have this second table beside a source of this schema: its columns, and rows that would end
-    the run.
-    """
+    """Problems with this second table next to a source of this schema: its columns, and rows that would end the run."""
     from skyband.groups.execution import check_broadcast
     from skyband.queries.query import FAIL
 
@@ -122,12 +120,12 @@ def _is_empty(source: Source) -> bool:
 
 
 def read_broadcast(source: Source, query: "Query") -> "pa.Table":
-    """All its rows. Raises ConfigError where they cannot be read in this process."""
+    """All rows of the second table. Raises ConfigError where they cannot be read in this process."""
     import pyarrow as pa
 
     opened = open_files(all_columns(source, query))
     if opened is None:
-        message = "is read in this process: files of this machine, or a table of an installed format"
+        message = "is read in this process, so it must be files of this machine, or a table of an installed format"
         raise ConfigError(Problem("", f"{message} (got {source.format!r} at {source.path or source.table!r})"))
     batches = opened.batches(opened.schema.names, refuse=None)
     return pa.Table.from_batches(list(batches), schema=opened.schema)

@@ -1,4 +1,4 @@
-"""Says that kernels are being compiled: what a query's first run on a machine waits for, and no later one."""
+"""Reports that kernels are being compiled, which only a query's first run on a machine waits for."""
 
 import time
 from collections.abc import Iterator
@@ -10,11 +10,11 @@ from skyband_jobs.running.progress import Progress, Totals
 
 @contextmanager
 def announced(progress: Progress, totals: Totals) -> Iterator[None]:
-    """While numba compiles in this process, say so on `progress`; count its seconds in `totals.compiling`."""
+    """Report on `progress` while numba compiles in this process; add its seconds to `totals.compiling`."""
     from numba.core import event  # once a query's backends are there, which have loaded numba where they need it
 
     class Compiling(event.Listener):  # type: ignore[misc]
-        """Called as numba begins a function, and the functions within it, and as it ends them."""
+        """Called when numba starts and ends a function, and the functions within it."""
 
         depth, began = 0, 0.0
 

@@ -1,4 +1,4 @@
-"""Folders and files that one process at a time has: the system lets go of them however the process ends."""
+"""Locks on folders and files, which the system releases however a process ends."""
 
 import errno
 import os
@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EINVAL, errno.EBADF, errno.ENOSYS)
-"""What a file system without locks says; EBADF is NFS's, of what is open for reading only."""
+"""Errors of file systems without locks; EBADF is NFS's, for files that are open for reading only."""
 
 
 def try_lock(handle: int) -> bool | None:
-    """Lock an open file or folder for as long as it is open. False: another process has it; None: no locks here."""
-    if sys.platform == "win32":  # which has no such locks
+    """Lock an open file or folder until it is closed. False: another process holds it; None: locks are unsupported."""
+    if sys.platform == "win32":  # has no such locks
         return None
     import fcntl
 
@@ -30,7 +30,7 @@ def try_lock(handle: int) -> bool | None:
 
 @contextmanager
 def turn_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process is inside a folder's block; where there are no locks, do not."""
+    """Hold a folder's lock, after waiting for other processes; without locks, continue at once."""
     if sys.platform == "win32":
         yield
         return

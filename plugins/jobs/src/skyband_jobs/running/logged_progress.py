@@ -1,4 +1,4 @@
-"""How far a run has come, as records of `logging` with figures, for programs rather than people."""
+"""Reports a run's progress as `logging` records with metrics, for programs rather than people."""
 
 import io
 import logging
@@ -13,7 +13,7 @@ _WARNING = "warning: "
 
 
 class LoggedProgress(Progress):
-    """Logs what a run says to `skyband.run`: a record a micro-batch, at least, and one at its end."""
+    """Logs a run to `skyband.run`: at least one record a micro-batch, and one at the end."""
 
     def __init__(self) -> None:
         super().__init__(io.StringIO())
@@ -21,23 +21,23 @@ class LoggedProgress(Progress):
         self._logged = 0
 
     def note(self, text: str) -> None:
-        """A record of its own; a warning where it is one."""
+        """Log a record, with level WARNING for warnings."""
         level = logging.WARNING if text.startswith(_WARNING) else logging.INFO
         self._record(level, text.removeprefix(_WARNING), {})
 
-    def show(self, totals: Totals, always: bool = False) -> None:  # noqa: ARG002 - there is no line to draw again
-        """Figures are logged with micro-batches."""
+    def show(self, totals: Totals, always: bool = False) -> None:  # noqa: ARG002 - there is no line to redraw
+        """Do nothing: metrics are logged with micro-batches."""
         totals.seconds = self.seconds()
 
     def micro_batch(self, totals: Totals, always: bool = False) -> None:
-        """A record for each micro-batch of a stream; a batch has one at its end."""
+        """Log a record for each micro-batch of a stream; a batch has one at its end."""
         super().micro_batch(totals, always)
         if totals.micro_batches is not None and totals.micro_batches > self._logged:
             self._logged = totals.micro_batches
             self._record(logging.INFO, "micro-batch", figures(totals))
 
     def summary(self, totals: Totals, where: str) -> None:
-        """All figures of the run, and a warning for each thing that is likely wrong."""
+        """Log all metrics of the run, and a warning for each likely mistake."""
         totals.seconds = self.seconds()
         self._record(logging.INFO, "stopped" if totals.stopped else "done", {**figures(totals), "where": where})
         for warning in self.warnings(totals):
@@ -45,7 +45,7 @@ class LoggedProgress(Progress):
         self._tell(totals, ended=True)
 
     def waiting(self, text: str) -> None:
-        """Nothing: there are no figures."""
+        """Do nothing: there are no metrics yet."""
 
     def _record(self, level: int, message: str, fields: Mapping[str, Any]) -> None:
         self._log.log(level, message, extra={FIELDS: {**self.about, **fields}})

@@ -1,4 +1,4 @@
-"""Hands the figures of a run to plugins, which take them to where a company watches its jobs."""
+"""Passes the metrics of a run to plugins, which forward them to where a company monitors its jobs."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from skyband_jobs.job.model import Job
 from skyband_jobs.running.progress import Progress, Totals
 
 _OWN = ("in_rows", "recent_rate", "batch_seconds", "compiling")
-"""Of Totals, what is for its text alone."""
+"""Fields of Totals that are only for its text."""
 
 
 def hand_to_plugins(job: Job, progress: Progress) -> None:
     """Let every plugin with `skyband_metrics` listen to the run that `progress` follows.
 
-    One that fails is said to, and left alone for the rest of the run.
+    A plugin that fails is reported, and not called again in this run.
     """
     for plugin in installed().plugins:
         if plugin.manager is not None and plugin.manager.hook.skyband_metrics.get_hookimpls():
@@ -25,7 +25,7 @@ def hand_to_plugins(job: Job, progress: Progress) -> None:
 
 
 class _Listener:
-    """Calls a plugin's hook, until it fails."""
+    """Calls a plugin's hook until it fails."""
 
     def __init__(self, plugin: Plugin, job: Job, progress: Progress) -> None:
         self._plugin, self._job, self._progress = plugin, job, progress
@@ -34,12 +34,12 @@ class _Listener:
         assert self._plugin.manager is not None
         try:
             self._plugin.manager.hook.skyband_metrics(job=self._job, metrics=metrics_of(totals, ended))
-        except (Exception, SystemExit) as error:  # a run does not end because nobody could be told how it goes
+        except (Exception, SystemExit) as error:  # a failing plugin must not end a run
             self._progress.listeners.remove(self)
             message = f"warning: {self._plugin.distribution} could not take the run's metrics: {cause(error)}"
-            self._progress.note(f"{message}; it gets no more of this run")
+            self._progress.note(f"{message}; it is not called again in this run")
 
 
 def metrics_of(totals: Totals, ended: bool) -> dict[str, Any]:
-    """The figures of a run since it began, as plain values."""
+    """The metrics of a run since it started, as plain values."""
     return {name: value for name, value in asdict(totals).items() if name not in _OWN} | {"ended": ended}

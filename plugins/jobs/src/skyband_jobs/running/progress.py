@@ -1,4 +1,4 @@
-"""How far a run has come: a live line on a terminal, a plain line now and then elsewhere, a summary at the end."""
+"""Reports a run's progress: a live line on a terminal, otherwise a line now and then, and a summary at the end."""
 
 import sys
 import time
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _SECOND, _MINUTE = 1_000_000, 60_000_000
 EVERY_TERMINAL = 0.2
 EVERY_PLAIN = 5.0
-_KEEP_BAD_ROWS = 'query.bad_rows = { format = "json", path = "bad" } keeps rows and files with what is wrong'
+_KEEP_BAD_ROWS = 'query.bad_rows = { format = "json", path = "bad" } keeps them, with the reason'
 _LINES = "\n\t"
-"""What text of several lines may hold."""
+"""Control characters allowed in text of several lines."""
 
 
 @define
@@ -30,13 +30,13 @@ class Totals:
     rows_in: int = 0
     rows_late: int = 0
     late_by: int = 0
-    """What `delay` would have had to be for the latest of them, in microseconds or rows."""
+    """The `delay` that would have accepted the latest row, in microseconds or rows."""
     files_back: int = 0
-    """Of a stream's files, those that were read after one whose rows are newer."""
+    """The number of a stream's files that were read after one with newer rows."""
     dropped: dict[str, int] = field(factory=dict)
     """Rows left out, by reason."""
     answered_reasons: tuple[str, ...] = ()
-    """Those of the reasons whose rows are answered, with nulls."""
+    """The reasons whose rows are answered, with nulls."""
     answers: int = 0
     retained: int = 0
     groups: int = 0
@@ -46,29 +46,29 @@ class Totals:
     micro_batches: int | None = None
     seconds: float = 0.0
     compiling: float = 0.0
-    """Seconds of these that compiled kernels."""
+    """Seconds of these spent compiling kernels."""
     in_rows: bool = False
-    """Windows are counted in rows, so the watermark is a row's number."""
+    """Whether windows are counted in rows, so the watermark is a row's number."""
     recent_rate: float | None = None
-    """Rows a second of the last micro-batch; None where there are none."""
+    """Rows a second in the last micro-batch; None where unknown."""
     batch_seconds: float | None = None
-    """How long the last micro-batch took; None where the engine does not tell."""
+    """How long the last micro-batch took; None where the engine does not report it."""
     bad_rows_in: str | None = None
-    """The place of rows that the query cannot take, if they have one."""
+    """The place of rows that the query cannot take, if it is set."""
     late_rows_in: str | None = None
-    """The place of rows that came late, if they have one."""
+    """The place of late rows, if it is set."""
     stopped: bool = False
     """The run was interrupted, and stopped cleanly."""
     reader: str | None = None
-    """Who reads the files, where there is a choice."""
+    """What reads the files, where there is a choice."""
     may_be_empty: bool = False
-    """No answers are no surprise: a stream goes on from a checkpoint, or the sink holds answers already."""
+    """Whether having no answers is normal: a stream resumes from a checkpoint, or the sink already has answers."""
     where: str | None = None
-    """The condition that rows of the source meet before they count as rows in; None where all come in."""
+    """The source's `where` condition, which rows meet before they count as rows in; None: all rows count."""
 
     @classmethod
     def of(cls, job: "Job", **figures: Any) -> "Totals":
-        """Those of a run of this job that begins."""
+        """The totals of a new run of this job."""
         return cls(in_rows=job.query.rows, where=job.source.where, **figures)
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
@@ -84,7 +84,7 @@ class Totals:
 
 
 class Progress:
-    """Says on `out` (stderr) where a run stands."""
+    """Writes a run's progress to `out` (stderr)."""
 
     def __init__(self, out: IO[str] | None = None) -> None:
         self._out: IO[str] | None = sys.stderr if out is None else out
@@ -93,25 +93,25 @@ class Progress:
         self._last = ""
         self._line = False
         self.about: dict[str, str] = {}
-        """What run it is of, by name: its job and the kind of its query."""
+        """The run's job and the kind of its query, by name."""
         self.listeners: list[Callable[[Totals, bool], None]] = []
         """Called with the totals after each micro-batch, and at the end of the run."""
 
     def ready(self) -> None:
-        """The engine is up: rates count from now."""
+        """Mark the engine as started: rates count from now."""
         self._ready = time.monotonic()
 
     def seconds(self) -> float:
-        """Since the engine was ready."""
+        """Seconds since the engine was ready."""
         return time.monotonic() - self._ready
 
     def note(self, text: str) -> None:
-        """Say something that stays."""
+        """Write a line that stays."""
         self.wipe()
         self._write(f"{text_tables.visible(text, keep=_LINES)}\n")
 
     def show(self, totals: Totals, always: bool = False) -> None:
-        """Say where the run stands, unless it was said a moment ago; `always`: unless it is a terminal."""
+        """Write the run's progress, unless that was a moment ago; `always`: unless it is a terminal."""
         totals.seconds = self.seconds()
         if totals.micro_batches == 0:
             self.waiting(f"waiting for the first micro-batch, {totals.seconds:.0f} s")
@@ -119,20 +119,20 @@ class Progress:
             self._say(status(totals), key=str(totals.rows_in), always=always)
 
     def micro_batch(self, totals: Totals, always: bool = False) -> None:
-        """A micro-batch has ended, or a batch of rows was taken in: show it, and tell the listeners."""
+        """Show the progress after a micro-batch, or a batch of rows, and call the listeners."""
         self.show(totals, always)
         self._tell(totals, ended=False)
 
     def _tell(self, totals: Totals, ended: bool) -> None:
-        for listener in list(self.listeners):  # one that fails takes itself out
+        for listener in list(self.listeners):  # one that fails removes itself
             listener(totals, ended)
 
     def waiting(self, text: str) -> None:
-        """Say what is going on in a stretch without figures."""
+        """Show what is happening while there are no metrics."""
         self._say(text, key="waiting")
 
     def summary(self, totals: Totals, where: str) -> None:
-        """The last word of a run."""
+        """Write the summary of a run."""
         totals.seconds = self.seconds()
         self.wipe()
         for line in summary(totals, where, self._ready - self._started):
@@ -140,11 +140,11 @@ class Progress:
         self._tell(totals, ended=True)
 
     def warnings(self, totals: Totals) -> list[str]:
-        """What is likely wrong with the rows or the job, as `summary` ends with it."""
+        """Likely mistakes in the rows or the job, as at the end of `summary`."""
         return _warnings(totals)
 
     def _say(self, line: str, key: str, always: bool = False) -> None:
-        """A terminal's line is drawn again and again; elsewhere a line is written where something is new."""
+        """Redraw the line of a terminal; elsewhere write a line if something is new."""
         line = text_tables.visible(line)
         now = time.monotonic()
         if self._live and self._out is not None:
@@ -156,7 +156,7 @@ class Progress:
             self._last_report, self._last = now, key
 
     def wipe(self) -> None:
-        """Take the live line away, so that other output has the screen."""
+        """Clear the live line, so that other output has the screen."""
         if self._line:
             self._write("\r\x1b[2K")
             self._line = False
@@ -164,7 +164,7 @@ class Progress:
     def _write(self, text: str) -> None:
         if self._out is None:  # a program without a stderr
             return
-        with suppress(OSError):  # nobody can be told, which is no reason to end a run
+        with suppress(OSError):  # a closed stderr must not end a run
             self._out.write(redact(text))
             self._out.flush()
 
@@ -181,9 +181,9 @@ def status(totals: Totals) -> str:
 
 
 def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
-    """Lines: what came in, what was left out and why, what went out, what is held, how long it took.
+    """Lines: rows in, rows left out and why, answers, state, and time taken.
 
-    starting: the seconds until the engine was ready, which come on top of the run's own.
+    starting: the seconds until the engine was ready, which are not part of the run's own.
     """
     seconds = f"{totals.seconds - totals.compiling:.1f} s, {text_tables.count(totals.rate)} rows/s"
     if totals.micro_batches is not None:
@@ -228,35 +228,35 @@ def _by(totals: Totals) -> str:
         return ""
     if totals.files_back:
         files = _plural(totals.files_back, "file was", "files were")
-        message = f"{files} read after newer ones, in the order of their times of change"
-        return f"; {message}: give them such times in order, as cp -p keeps them, or leave out source.stream"
+        message = f"{files} read after newer ones, by their modification times"
+        return f"; {message}: put these in order (cp -p keeps them), or drop source.stream"
     unit = next((unit for unit in (60 * _MINUTE, _MINUTE) if totals.late_by >= 2 * unit), _SECOND)
-    return f'; delay = "{length_text(-(-totals.late_by // unit) * unit, False)}" would have taken them'
+    return f'; delay = "{length_text(-(-totals.late_by // unit) * unit, False)}" would have kept them'
 
 
 def _warnings(totals: Totals) -> list[str]:
-    """What is likely wrong with the rows or the job, where most rows or all were left out."""
+    """Likely mistakes in the rows or the job, where most or all rows were left out."""
     left_out = (count for reason, count in totals.dropped.items() if reason not in totals.answered_reasons)
     lost = totals.rows_late + sum(left_out)
     if totals.rows_in and totals.rows_late > totals.rows_in / 2:
-        message = "most rows came later than the watermark: one row may have a time far ahead of all others"
-        return [f'warning: {message}; ahead = "1 hour" leaves such rows out, and `delay` waits for late ones']
+        message = "most rows were older than the watermark: one row may have a time far ahead of the others"
+        return [f'warning: {message}; ahead = "1 hour" leaves out such a row, and `delay` waits for late ones']
     if totals.rows_in and lost == totals.rows_in and not totals.answers:
-        return ["warning: every row was left out, for the reasons above, so there are no answers"]
+        return ["warning: every row was left out for the reasons above, so there are no answers"]
     return [] if totals.answers or totals.may_be_empty or totals.stopped else [_no_answers(totals)]
 
 
 def _no_answers(totals: Totals) -> str:
     if not totals.rows_in:
         if totals.where is None:
-            return "warning: the source has no rows, so there are no answers: look at source.path"
-        message = "warning: no rows came in, so there are no answers: either the source has none, or none meets"
-        return f'{message} source.where = "{totals.where}"; a run without it tells which'
+            return "warning: the source has no rows, so there are no answers: check source.path"
+        message = "warning: no rows came in, so there are no answers: the source is empty, or no row meets"
+        return f'{message} source.where = "{totals.where}": run without it to see which'
     if totals.micro_batches is None:
-        message = "warning: there are no answers, though rows came in: none reached what [query] asks for"
-        return f"{message}; loosen its bounds, such as a threshold or a share, or look at source.where"
-    remedy = "source.finish = true answers the last ones at the end of a run"
-    return f"warning: there are no answers yet: no row came late enough to end a window; {remedy}"
+        message = "warning: there are no answers, although rows came in: none met the conditions of [query]"
+        return f"{message}; lower its thresholds, such as a share, or check source.where"
+    remedy = "source.finish = true answers the last windows at the end of a run"
+    return f"warning: there are no answers yet: no row is new enough to end a window; {remedy}"
 
 
 def _retained(totals: Totals) -> str:

@@ -1,4 +1,4 @@
-"""Runs a job file on an engine, and says how it went."""
+"""Runs a job file on an engine, and reports how it went."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,10 +27,10 @@ def run_job(
     progress: Progress | None = None,
     savepoint: Path | None = None,
 ) -> Totals:
-    """Read, check and run a job, its progress and summary on stderr; `savepoint`: what a new stream begins from.
+    """Read, check and run a job, with progress and summary on stderr; `savepoint`: where a new stream starts.
 
-    Raises JobError with every problem at once, EngineError where the engine cannot run or memory is used up,
-    InputError where a row cannot be taken.
+    Raises JobError with every problem at once, EngineError where the engine cannot run or memory is exhausted,
+    InputError where a row cannot be used.
     """
     host, reporter = engine_named(engine), progress or Progress()
     warning = too_little() if host.in_process else None
@@ -68,7 +68,7 @@ def run_checked(
 
 
 def _run(job: CheckedJob, host: JobEngine, reporter: Progress, savepoint: Path | None) -> Totals:
-    """Run it and sum it up, while its metrics are looked at."""
+    """Run it and write its summary, while its metrics are exported."""
     totals = host.run(job, reporter, savepoint)
     totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
     totals.answered_reasons = job.query.answered_reasons
@@ -83,7 +83,7 @@ def _where(job: Job) -> str:
 
 
 def _relative(path: str | None) -> str | None:
-    """A place on this machine as seen from here."""
+    """A place on this machine, relative to the current folder if it is inside."""
     if path is None or not Path(path).is_absolute():
         return path
     place = Path(path).resolve()
@@ -92,5 +92,5 @@ def _relative(path: str | None) -> str | None:
 
 def _after_stop(job: Job, engine: JobEngine) -> str:
     if engine.resumes and job.sink.checkpoint is not None:
-        return "stopped; run it again to go on from its checkpoint"
+        return "stopped; run it again to resume from its checkpoint"
     return "stopped"

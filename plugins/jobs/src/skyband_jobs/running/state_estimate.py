@@ -1,4 +1,4 @@
-"""What the state of a job's query will take, from how its first rows come and what a state of these keeps."""
+"""Estimates the size of a job's state from its first rows."""
 
 from collections.abc import Sequence
 from math import log2
@@ -22,7 +22,7 @@ _ROWS = 100_000
 
 
 def state_growth(job: CheckedJob) -> str | None:
-    """A sentence with what the state of a window "ever" takes after half of the first 100,000 rows, and after all.
+    """A sentence with the state's size for a window "ever", after half of the first 100,000 rows and after all.
 
     None where there is no such window, the source is elsewhere, or it has no rows. Raises InputError where a row cannot
     be read.
@@ -35,19 +35,19 @@ def state_growth(job: CheckedJob) -> str | None:
     rows = len(sample)
     sizes = [_state_after(job, sample.slice(0, count)) for count in (rows // 2, rows)]
     return (
-        f'with a window "ever" nothing is forgotten: its state takes {sizes[0]:,} bytes after the first {rows // 2:,} '
+        f'a window "ever" forgets nothing: its state takes {sizes[0]:,} bytes after the first {rows // 2:,} '
         f"rows, and {sizes[1]:,} after {rows:,}"
     )
 
 
 def endless_without_ahead(job: CheckedJob) -> list[str]:
-    """What to say of a stream whose groups answer for ever, and whose one row of a far time asks for all before it."""
+    """A warning for streams whose groups answer for ever: one row from the far future requests all moments before."""
     schedule = getattr(job.query, "schedule", None)
     if not job.source.stream or job.query.ahead is not None or not isinstance(schedule, Endless):
         return []
     return [
-        "groups answer at every moment for ever, so one row of a far year asks for all moments up to it: set "
-        'query.ahead = "1 day", or as far as clocks may be wrong, and rows further ahead are left out and counted'
+        "groups answer at every moment for ever, so one row from a far year requests all moments up to it: set "
+        'query.ahead = "1 day", or as far as clocks may be wrong; rows further ahead are then left out and counted'
     ]
 
 
@@ -73,16 +73,15 @@ def _first_rows(job: CheckedJob, columns: Sequence[str]) -> pa.Table | None:
 
 
 def _distinct(sample: pa.Table, names: tuple[str, ...]) -> int:
-    """How many groups by these columns its rows are in."""
+    """The number of groups by these columns."""
     return len(sample.group_by(list(names)).aggregate([])) if names else 1
 
 
 def state_estimate(job: CheckedJob) -> str | None:
-    """A sentence with the rows and bytes that the state will keep, as the first 100,000 rows let expect.
+    """A sentence with the rows and bytes that the state is expected to keep, from the first 100,000 rows.
 
-    None where the query does not tell and its state is not kept for windows that come as rules, the source is
-    elsewhere, or all these rows have one time. Each group is taken to have as many as another, and rows to go on at
-    their pace. Raises InputError where a row cannot be read.
+    None where the query gives no estimate and takes no rules, the source is elsewhere, or all these rows have one time.
+    It assumes groups of equal size and rows at a constant rate. Raises InputError where a row cannot be read.
     """
     query = job.query
     tells = query.expected_state(0.0, 1) is not None
@@ -101,10 +100,10 @@ def state_estimate(job: CheckedJob) -> str | None:
         unit, measured = "items", _measured(job, sample, span)
         retained, nbytes = measured.retained / groups, measured.nbytes
     of = f" in each of {groups:,} groups" if groups > 1 else ""
-    per = "" if groups == 1 else ", all together"
+    per = "" if groups == 1 else "in total"
     return (
-        f"its state will keep about {retained:,.0f} {unit}{of}, {nbytes:,.0f} bytes{per}, as its first "
-        f"{len(sample):,} rows come"
+        f"its state will keep about {retained:,.0f} {unit}{of}, {nbytes:,.0f} bytes{per}, judging by its first "
+        f"{len(sample):,} rows"
     )
 
 
@@ -133,8 +132,8 @@ class _Size:
 
 
 def _measured(job: CheckedJob, sample: pa.Table, span: int) -> _Size:
-    """What a state of these rows keeps, which span so many microseconds; grown to the longest window, where that is
-    longer, by as much as the second half of the rows made it grow (Heaps' law for what comes again and again).
+    """The state of these rows, which span this many microseconds; extrapolated to the longest window, if that is
+    longer, by the growth in the second half of the rows (Heaps' law for values that recur).
     """
     run, ordered = job.begin_here(), sample.sort_by(job.query.time)
     horizon = run.operator.execution.query.schedule.horizon
@@ -147,11 +146,11 @@ def _measured(job: CheckedJob, sample: pa.Table, span: int) -> _Size:
 
 
 def _taken_in(run: "LocalRun", rows: pa.Table) -> _Size:
-    """The state of a run once it has these rows, later than all before."""
+    """The state of a run after it has taken these rows, which are later than all before."""
     for batch in rows.combine_chunks().to_batches():
         latest = run.add(batch).newest
         if latest is not None:
             run.operator.advance(latest + 1)
     state = run.operator.snapshot()
-    run.operator.restore(state)  # in small groups rows may wait that are kept no longer once they are taken in
+    run.operator.restore(state)  # in small groups, restoring drops waiting rows that need not be kept
     return _Size(run.operator.take_metrics().retained, len(state))

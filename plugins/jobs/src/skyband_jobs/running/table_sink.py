@@ -1,4 +1,4 @@
-"""Answers into a table: a batch at once, a stream's micro-batches each once."""
+"""Writes answers to a table: a batch in one commit, each micro-batch of a stream once."""
 
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
@@ -21,9 +21,9 @@ def sink_of(sink: Sink) -> BatchSink:
 
 
 def is_free(job: Job, sink: BatchSink) -> bool:
-    """Whether a run that begins anew may write; False where `mode` says to leave what is there.
+    """Whether a new run may write; False where `mode` says to keep what is there.
 
-    Raises ConfigError where answers are there already and `mode` does not say what to do.
+    Raises ConfigError where answers exist and `mode` does not say what to do.
     """
     if job.sink.mode in ("append", "overwrite") or not sink.exists():
         return True
@@ -31,16 +31,16 @@ def is_free(job: Job, sink: BatchSink) -> bool:
         return False
     choices = '"append"' if job.source.stream else '"overwrite" or "append"'
     key, place = place_key(job.sink), place_of(job.sink)
-    message = f"{place!r} exists already: choose another {key}, or set sink.mode to {choices}"
+    message = f"{place!r} already exists: choose another {key}, or set sink.mode to {choices}"
     raise ConfigError(Problem(key, message))
 
 
 def check_columns(job_sink: Sink, answers: "pa.Schema") -> None:
-    """Raise ConfigError where the sink's table is there already, is to be written to, and has other columns."""
+    """Raise ConfigError where the sink's table exists, is to be written to, and has other columns."""
     if job_sink.mode != "ignore":
         sink_of(job_sink).check(answers)
 
 
 def told_of_sink() -> AbstractContextManager[None]:
-    """What is wrong with the table, as the sink's problem."""
+    """Turn problems of the table into problems of the sink."""
     return problems_within("sink")
