@@ -15,6 +15,7 @@ from skyband.errors import SkybandError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.queries import make_query
+from skyband.queries.output_modes import table_key
 
 SECOND = 1_000_000
 LONGEST, MOST = 12, 4
@@ -308,7 +309,7 @@ def tables_of(log: pa.Table, query: Any) -> list[tuple[int, dict[tuple, dict[str
     times = log["at"].cast(pa.int64()).to_pylist()
     for time, row in zip(times, log.drop_columns("at").to_pylist(), strict=True):
         assert not tables or time >= tables[-1][0], "the log goes back"
-        change, key = row.pop("change"), tuple(row[name] for name in query.table_key)
+        change, key = row.pop("change"), tuple(row[name] for name in table_key(query))
         if change == "emptied":
             one = tuple(row[name] for name in answer)
             emptied = [place for place, other in table.items() if tuple(other[name] for name in answer) == one]

@@ -252,11 +252,12 @@ def test_data_in_the_place_of_a_job(folder):
 
 def test_a_plugin_that_fails_is_named_and_the_others_answer(folder, monkeypatch):
     from skyband.queries import load_query
+    from skyband.queries.presentation import load_presentation
 
     def fails(cls, sample):
         raise RuntimeError("of its own")
 
-    monkeypatch.setattr(load_query("distinct-count"), "first_query", classmethod(fails))
+    monkeypatch.setattr(load_presentation(load_query("distinct-count")), "first_query", classmethod(fails))
     (folder.home / "log.csv").write_text(csv_text())
     job = first_job(folder, monkeypatch, "log.csv")
     assert tomllib.loads(job)["query"]["kind"] == "heavy-hitters"

@@ -9,6 +9,7 @@ import click
 import pyarrow.parquet as pq
 import pytest
 from skyband.queries import kinds, load_query
+from skyband.queries.presentation import load_presentation
 from skyband_compare.commands.plot import watch_answers
 from skyband_compare.plots.sinks import answers_at
 from skyband_specs.reference.example_jobs import job_example
@@ -59,7 +60,7 @@ def test_a_table_names_its_query_whose_own_chart_is_drawn(folder, monkeypatch):
     (folder.home / "acme_chart.py").write_text(OWN)
     monkeypatch.syspath_prepend(folder.home)
     assert folder.run("sink.path=there").exit_code == 0
-    monkeypatch.setattr(load_query("distinct-count"), "chart", "acme_chart:draw")
+    monkeypatch.setattr(load_presentation(load_query("distinct-count")), "chart", "acme_chart:draw")
     page = folder.home / "own.html"
     assert plot(folder, folder.home / "there", "-o", page).exit_code == 0
     assert "its own chart" in json.dumps(spec_of(page))

@@ -10,6 +10,8 @@ from skyband.engines import local
 from skyband.errors import PluginError
 from skyband.queries import examples_of, load_query, make_query
 from skyband.queries.error_attribution import BROUGHT_BY
+from skyband.queries.presentation import QueryPresentation, load_presentation, presentation_of
+from skyband.queries.query import Query
 from skyband.registry import installed
 from skyband_specs.scaffold.query_plugin.examples import EXAMPLES
 from skyband_specs.scaffold.query_plugin.query import MineQuery, SumsExecution, _Sums
@@ -75,6 +77,37 @@ def test_a_job_with_a_broken_query_is_refused_in_one_line(site, tmp_path):
         f"{job}: query: query 'acme-sum' of acme-query: acme_query:AcmeSum could not be imported: "
         "ModuleNotFoundError: No module named 'no_such_module'\n",
     )
+
+
+ACME_SUM = """
+    from skyband_specs.scaffold.query import MineQuery
+
+    class AcmeSum(MineQuery):
+        kind = "acme-sum"
+"""
+
+
+def test_a_presentation_is_loaded_when_it_is_needed_and_a_missing_one_is_named(acme, site, monkeypatch):
+    monkeypatch.delitem(sys.modules, "acme_query", raising=False)
+    acme(ACME_SUM, '1, presentation="acme_shown:Shown"')
+    cls = load_query("acme-sum")
+    with pytest.raises(PluginError, match="presentation of query 'acme-sum' of acme-query: acme_shown:Shown could not"):
+        load_presentation(cls)
+    site.module("acme_shown", "class Shown: pass")
+    with pytest.raises(PluginError, match="acme_shown:Shown is not a subclass of QueryPresentation"):
+        load_presentation(cls)
+
+
+def test_a_query_that_nothing_presents_is_compared_as_rows_and_drawn_as_its_columns_suggest():
+    shown = presentation_of(MineQuery("ts", value="size", window="1 minute", every="1 minute"))
+    assert type(shown) is QueryPresentation
+    assert (shown.chart, shown.compared_value, shown.expected_state(1.0, 1)) == (None, None, None)
+
+
+def test_a_query_has_at_most_45_public_members():
+    """What commands need is said by its presentation, and what answers it needs by its execution."""
+    public = [name for name in dir(Query) if not name.startswith("_")]
+    assert len(public) <= 45, public
 
 
 def test_a_kind_claimed_twice_is_listed_with_both_and_the_others_go_on(site):

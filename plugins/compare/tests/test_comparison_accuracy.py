@@ -113,7 +113,7 @@ def test_no_answers_at_all_are_right_where_there_are_none():
 
 def test_answers_of_a_kind_that_a_plugin_brings_are_held_against_each_other_whole():
     class Theirs:
-        kind, by, compared_columns, compared_value = "theirs", (), (), None
+        kind, by, compared_columns = "theirs", (), ()
 
     found = accuracy(Theirs, pairs([(1, "a", "b"), (2, "a", "c")]), pairs([(1, "a", "b"), (2, "a", "b")]))
     assert found.figures["precision"] == found.figures["recall"] == 0.5

@@ -16,6 +16,7 @@ import skyband_compare
 from skyband.engines import local
 from skyband.errors import ConfigError, EngineError, InputError, PluginError
 from skyband.queries import kinds, load_query, make_query
+from skyband.queries.presentation import load_presentation
 from skyband_compare.plots.downsampling import Series, shortened
 from skyband_compare.plots.panels import natural, unlike
 from skyband_compare.plots.saving import save, specification, svg
@@ -523,7 +524,7 @@ def test_a_query_says_how_its_answers_are_drawn(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", sorted(kinds()))
 def test_every_query_says_how_it_is_drawn(kind):
-    own = load_query(kind).chart.partition(":")
+    own = load_presentation(load_query(kind)).chart.partition(":")
     assert own[0] in ("bands", "ranks", "pairs") or callable(getattr(importlib.import_module(own[0]), own[2]))
 
 

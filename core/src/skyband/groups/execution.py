@@ -17,6 +17,7 @@ from skyband.groups.small_groups.host import SmallGroups
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.registry.module_import import check_class, load_class
+from skyband.states.state import State
 from skyband.windows.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -89,6 +90,25 @@ class Execution(ABC, Generic[Q]):
         """One answer from those of the shards at the same moments (`shard_fields`). Never where `one_shard` is set."""
         message = f"{self.query.kind} needs all rows in one place: use shards = 1 (got {answers})"
         raise ConfigError(Problem("shards", message))
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """The columns of a shard's answers without `by`: those of the result, and what `merge` needs besides."""
+        return self.query.answer_fields(schema)
+
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        """Why a stream of this query cannot begin with an emitted state, besides its backend and what it covers."""
+        return [Problem("kind", f"{self.query.kind} begins with no table of states: begin with history, of a batch")]
+
+    def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002
+        """The parameters of a role's backend in which emitted states may differ from what this query gives.
+
+        The backend of such a stream has this query's, and takes over a state made with others: its `load_state` does.
+        """
+        return ()
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:  # noqa: ARG002
+        """The keys in which this query may differ from `before`, whose savepoint it goes on from."""
+        return self.query.evolvable
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         """Why the states of two shards without `by` do not make one; None where `GroupProcessor.merge` does that."""

@@ -178,7 +178,7 @@ class GroupProcessor(ABC):
     def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:  # noqa: ARG002
         """Begin with an emitted state, every moment up to `at` being answered. Called on a fresh processor.
 
-        state: a State with which the query's `state_problems` finds nothing wrong. arrays: its snapshot's.
+        state: a State with which `Execution.state_problems` finds nothing wrong. arrays: its snapshot's.
         """
         raise PluginError(f"{type(self).__name__} cannot begin with a state")
 

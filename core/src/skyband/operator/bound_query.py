@@ -36,7 +36,7 @@ class BoundQuery:
     @cached_property
     def group_answers(self) -> pa.Schema:
         """Schema of what processors and small groups answer."""
-        return pa.schema((self.query.shard_fields if self.shared else self.query.answer_fields)(self.schema))
+        return pa.schema((self.execution.shard_fields if self.shared else self.query.answer_fields)(self.schema))
 
     @property
     def result_schema(self) -> pa.Schema:
@@ -46,7 +46,8 @@ class BoundQuery:
     @cached_property
     def whole_answers(self) -> pa.Schema:
         """Schema of what all groups answer, each row with the values of its group."""
-        return self.group_answers if self.shared else self.query.whole_schema(self.schema)
+        by = [] if self.shared else self.query.group_fields(self.schema)
+        return pa.schema([*by, *self.group_answers])
 
     def no_answers(self) -> pa.RecordBatch:
         """A batch of whole answers without rows."""

@@ -105,7 +105,7 @@ def _with_open_keys(blob: bytes, before: Query, operator: Operator) -> bytes:
         raise SnapshotError("the savepoint holds no operator of Skyband")
     here = fingerprint(operator.query, operator.bindings, operator.schema)
     changed = differences(recorded, here, defaults_of(operator.query))
-    free = {f"query.{key}" for key in operator.query.open_keys(before)}
+    free = {f"query.{key}" for key in execution_of(operator.query).open_keys(before)}
     refused = [
         f"{text}: {reason}" if (reason := _reason(name)) else text for name, text in changed.items() if name not in free
     ]

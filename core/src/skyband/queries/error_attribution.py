@@ -24,10 +24,10 @@ BROUGHT_BY: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 def of(query: "Query | type[Query]") -> str:
     """The query with its distribution."""
     cls = query if isinstance(query, type) else type(query)
-    return f"query {query.kind!r} of {_brought_by(cls)}"
+    return f"query {query.kind!r} of {distribution_of(cls)}"
 
 
-def _brought_by(cls: "type[Query]") -> str:
+def distribution_of(cls: "type[Query]") -> str:
     """The distribution of a plugin's query; its module where no installed plugin names it, as may be on an executor.
 
     On an executor of Spark a query comes as it is, and was not looked up there.

@@ -2,7 +2,7 @@
 them, or in a job a table of the newest."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -16,29 +16,7 @@ ALL, CHANGES, CURRENT = "all", "changes", "current"
 CHANGE = pa.field("change", pa.string())
 """The column of such a log, after `at`: entered, updated, left or emptied."""
 
-
-class HasOutput(Protocol):
-    """A query, as far as what it gives depends on it."""
-
-    kind: ClassVar[str]
-    answers: str
-    key: tuple[str, ...]
-    changed: tuple[str, ...]
-
-    @property
-    def rows(self) -> bool:
-        """Whether its windows are counted in rows."""
-
-    @property
-    def gives_states(self) -> bool:
-        """Whether its answers are states."""
-
-    @property
-    def table_key(self) -> tuple[str, ...]:
-        """The columns that name a row in a table of the newest answers."""
-
-
-AnyQuery = TypeVar("AnyQuery", bound=HasOutput)
+T = TypeVar("T")
 
 
 def answers_parameter() -> Any:
@@ -50,7 +28,7 @@ def answers_parameter() -> Any:
     )  # fmt: skip
 
 
-def output_problems(query: HasOutput, fields: Sequence[pa.Field]) -> list[Problem]:
+def output_problems(query: Any, fields: Sequence[pa.Field]) -> list[Problem]:
     """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
     names = [field.name for field in fields]
     if query.answers == ALL:
@@ -76,10 +54,15 @@ def output_problems(query: HasOutput, fields: Sequence[pa.Field]) -> list[Proble
     ]
 
 
-def for_a_program(query: AnyQuery) -> AnyQuery:
+def table_key(query: Any) -> tuple[str, ...]:
+    """The columns that name a row in a table of the newest answers: of all groups, and of all their windows."""
+    return tuple(dict.fromkeys([*query.by, *query.separate_answers, *query.key_columns]))
+
+
+def for_a_program(query: T) -> T:
     """The query, of a program that takes the answers itself. Raises ConfigError where they are a sink's to hold."""
-    if query.answers == CURRENT:
+    if getattr(query, "answers", ALL) == CURRENT:
         message = f'"{CURRENT}" is for a job, whose sink holds the newest answers'
-        remedy = f'take "{CHANGES}", and give them to skyband_jobs.formats.open_sink(…, key={[*query.table_key]})'
+        remedy = f'take "{CHANGES}", and give them to skyband_jobs.formats.open_sink(…, key={[*table_key(query)]})'
         raise ConfigError(Problem("answers", f"{message}: {remedy}"))
     return query

@@ -1,8 +1,8 @@
 """What a query is: it says which columns it reads, how they are encoded, and how one group's stream is answered."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define, frozen
@@ -15,7 +15,6 @@ from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import Named, checked, choice
 from skyband.errors import NO_COLUMN, TEXT_COLUMN, Problem
-from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.grouping_sets import (
     GROUPING,
     GroupingSets,
@@ -28,15 +27,14 @@ from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_
 from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
 from skyband.queries.zones_of_groups import zone_column_problems, zone_columns
 from skyband.roles import Backend
-from skyband.states.state import State
 from skyband.windows.window_parameters import zone_problems
 
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"
 """What becomes of a run by a row that the query cannot take: see `Query.bad_rows`."""
 
-FREE = ("bad_rows", "late_rows")
-"""Keys of every query that may be other than those a checkpoint or savepoint was made with: no state knows them."""
+FREE = ("bad_rows",)
+"""Keys of every query that may differ from those of a checkpoint or savepoint: no state knows them."""
 
 
 @frozen
@@ -90,30 +88,8 @@ class Query(Named, ABC):
     """Those of the `drop_reasons` whose rows are answered all the same, with nulls where a value of theirs would count.
     """
 
-    compared_by: ClassVar[tuple[str, ...]] = ()
-    """Columns of an answer, besides `by` and the moment, by which `skyband compare` pairs it with the exact one: all of
-    them where there are none."""
-
     separate_answers: ClassVar[tuple[str, ...]] = ()
     """Columns that tell apart the answers that a group is given at one moment, such as the window of each."""
-
-    compared_value: ClassVar[str | None] = None
-    """The column of numbers whose relative error is measured; None for the precision and recall of the pairs."""
-
-    compared_scale: ClassVar[Literal["each", "own", "mean"]] = "each"
-    """What an error is relative to: "each" exact value, but at least 1, as of counts; its "own",
-    however small, as of numbers of any unit; or, where one may be next to nothing, the "mean" of their sizes. Then each
-    row has an answer, and they are held against each other in turn."""
-
-    compared_totals: ClassVar[Mapping[str, str]] = {}
-    """Of such answers, figures that are a total beside the exact one's, each with the column that is added up."""
-
-    chart: ClassVar[str | None] = None
-    """How `skyband plot` draws its answers: "bands", lines with low and high; "ranks", a bump chart; "pairs", a table
-    and how many; or "package.module:function" of one's own, loaded on use. None: told by the columns."""
-
-    whole_columns: ClassVar[Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]]] = {}
-    """Columns of answers that estimate whole numbers, each with the function that rounds it for a reader."""
 
     time: str = column_name(
         help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
@@ -147,12 +123,6 @@ class Query(Named, ABC):
         help="what a row that cannot be taken does, such as one of an unlisted source: end the run, or be left out "
         "and counted; in a job also a place to write such rows to",
     )  # fmt: skip
-    late_rows: str = choice(
-        COUNT, default=COUNT, kw_only=True,
-        help="what becomes of a row that comes later than `delay` allows: it is left out and counted; in a job also a "
-        "place to write such rows to",
-    )  # fmt: skip
-
     answers: str = answers_parameter()
     key: tuple[str, ...] = column_names(
         help="of changes or a table of the newest, the columns that name a row of an answer; none: those of the query"
@@ -190,27 +160,15 @@ class Query(Named, ABC):
         bad = [] if self.bad_rows == FAIL else [BAD]
         return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *ahead, *bad, *self.drop_reasons)
 
-    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
-        """Answers for a person to read: an estimate of a whole number, in `whole_columns`, as the nearest one."""
-        for name, rounded in self.whole_columns.items():
-            place = answers.column_names.index(name)
-            answers = answers.set_column(place, name, rounded(answers.column(name)).cast(pa.int64()))
-        return answers
-
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        """`compared_by` as this query's answers have it."""
-        return self.compared_by
+        """The columns of an answer, besides `by` and the moment, that name it among others; none: all of them."""
+        return ()
 
     @property
     def key_columns(self) -> tuple[str, ...]:
         """The columns that, besides `by` and the moment, name a row of the answers."""
         return self.key or self.compared_columns
-
-    @property
-    def table_key(self) -> tuple[str, ...]:
-        """The columns that name a row in a table of the newest answers: of all groups, and of all their windows."""
-        return tuple(dict.fromkeys([*self.by, *self.separate_answers, *self.key_columns]))
 
     @property
     def promises(self) -> Mapping[str, str]:
@@ -288,43 +246,9 @@ class Query(Named, ABC):
     def backend_parameters(self, role: str) -> dict[str, Any]:
         """The parameters this query gives to the backend of a role, such as k and window."""
 
-    @classmethod
-    def first_query(cls, sample: SourceSample) -> FirstQuery | None:  # noqa: ARG003 - most need to be told more
-        """What of this kind could be asked of such a source, for `skyband check` of data without a job; None: nothing.
-
-        Every column it names must be one of the sample's.
-        """
-        return None
-
-    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:  # noqa: ARG002
-        """About how many rows the state of a group keeps, and bytes that of all take, for `skyband check`.
-
-        rate: rows of a group in a microsecond. None: it does not tell.
-        """
-        return None
-
     def unsupported_by(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
         """What this query asks of a backend that it cannot answer."""
         return []
-
-    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        """The columns of a shard's answers without `by`: those of the result, and what `merge` needs besides."""
-        return self.answer_fields(schema)
-
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
-        """Why a stream of this query cannot begin with an emitted state, besides its backend and what it covers."""
-        return [Problem("kind", f"{self.kind} begins with no table of states: begin with history, of a batch")]
-
-    def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002
-        """The parameters of a role's backend in which emitted states may differ from what this query gives.
-
-        The backend of such a stream has this query's, and takes over a state made with others: its `load_state` does.
-        """
-        return ()
-
-    def open_keys(self, before: "Query") -> tuple[str, ...]:  # noqa: ARG002
-        """The keys in which this query may differ from `before`, whose savepoint it goes on from."""
-        return self.evolvable
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         """Everything wrong with this query on a source with this schema."""
@@ -401,12 +325,8 @@ class Query(Named, ABC):
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the result: the grouping columns as they came, then the answer's, with `change` after `at`
         where what changed is given."""
-        whole = self.whole_schema(schema)
+        whole = pa.schema([*self.group_fields(schema), *self.answer_fields(schema)])
         return whole if self.answers == ALL else whole.insert(whole.get_field_index("at") + 1, CHANGE)
-
-    def whole_schema(self, schema: pa.Schema) -> pa.Schema:
-        """The schema of whole answers, whatever of them is given."""
-        return pa.schema([*self.group_fields(schema), *self.answer_fields(schema)])
 
     def group_fields(self, schema: pa.Schema) -> list[pa.Field]:
         """The grouping columns of answers, of a source with these columns.

@@ -88,6 +88,7 @@ class QueryInfo:
 
     examples: "package.module:NAME" of a `skyband.queries.example.QueryExample` or a tuple of them, imported only to
     verify or describe it; None where there is none, so that this query cannot be verified.
+    presentation: "package.module:Class" of its `skyband.queries.presentation.QueryPresentation`, imported by commands.
     """
 
     kind: str
@@ -95,11 +96,12 @@ class QueryInfo:
     summary: str
     api: int = FIRST_API
     examples: str | None = None
+    presentation: str | None = None
 
     def __attrs_post_init__(self) -> None:
         problems = [*_name_problems(self, names=("kind",), texts=("summary",)), *_api_problems(self)]
-        if self.examples is not None:
-            problems += _name_problems(self, names=(), texts=(), factory="examples")
+        for name in ("examples", "presentation"):
+            problems += _name_problems(self, names=(), texts=(), factory=name) if getattr(self, name) else []
         if problems:
             raise ConfigError(*problems)
 

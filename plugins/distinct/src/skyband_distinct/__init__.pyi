@@ -24,7 +24,6 @@ class DistinctCount(_DistinctCount):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
-        late_rows: str = ...,
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,

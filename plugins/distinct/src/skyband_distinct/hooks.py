@@ -79,6 +79,7 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_distinct.distinct_count.query:DistinctCount",
             "how many different items each window holds",
             examples="skyband_distinct.distinct_count.examples:EXAMPLES",
+            presentation="skyband_distinct.distinct_count.presentation:DistinctCountPresentation",
         ),
     ]
 

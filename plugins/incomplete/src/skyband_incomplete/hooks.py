@@ -54,5 +54,6 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_incomplete.top_k.query:TopK",
             "the best objects of each window, by values that arrive in separate streams",
             examples="skyband_incomplete.top_k.examples:EXAMPLES",
+            presentation="skyband_incomplete.top_k.presentation:TopKPresentation",
         ),
     ]

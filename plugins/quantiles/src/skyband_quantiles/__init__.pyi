@@ -26,7 +26,6 @@ class Quantiles(_Quantiles):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
-        late_rows: str = ...,
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,

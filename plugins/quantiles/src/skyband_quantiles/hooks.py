@@ -65,5 +65,6 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_quantiles.quantiles.query:Quantiles",
             "quantiles such as p50, p95 and p99 of each window, and the share of rows above a limit",
             examples="skyband_quantiles.quantiles.examples:EXAMPLES",
+            presentation="skyband_quantiles.quantiles.presentation:QuantilesPresentation",
         )
     ]

@@ -39,12 +39,14 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_setjoin.near_duplicates.query:NearDuplicates",
             "which earlier sets in the window each row is like, and which rows are the first of their kind",
             examples="skyband_setjoin.near_duplicates.examples:EXAMPLES",
+            presentation="skyband_setjoin.presentation:NearDuplicatesPresentation",
         ),
         QueryInfo(
             "top-k-pairs",
             "skyband_setjoin.top_k_pairs.query:TopKPairs",
             "the most similar pairs of sets in each window, within one stream or across two",
             examples="skyband_setjoin.top_k_pairs.examples:EXAMPLES",
+            presentation="skyband_setjoin.presentation:TopKPairsPresentation",
         ),
     ]
 

@@ -79,11 +79,13 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_totals.heavy_hitters.query:HeavyHitters",
             "the objects with the most rows, the largest sum or the most distinct values of each window",
             examples="skyband_totals.heavy_hitters.examples:EXAMPLES",
+            presentation="skyband_totals.presentation:HeavyHittersPresentation",
         ),
         QueryInfo(
             "row-features",
             "skyband_totals.row_features.query:RowFeatures",
             "for each row, how many rows, what sums and how many distinct values came just before it",
             examples="skyband_totals.row_features.examples:EXAMPLES",
+            presentation="skyband_totals.presentation:RowFeaturesPresentation",
         ),
     ]

@@ -61,11 +61,13 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_uncertain.uncertain_sum.query:UncertainSum",
             "the sum of the last tuples that exist, where they may not",
             examples="skyband_uncertain.uncertain_sum.examples:EXAMPLES",
+            presentation="skyband_uncertain.presentation:UncertainSumPresentation",
         ),
         QueryInfo(
             "uncertain-join",
             "skyband_uncertain.uncertain_join.query:UncertainJoin",
             "which uncertain tuples of one stream or two are near each other, and how probably",
             examples="skyband_uncertain.uncertain_join.examples:EXAMPLES",
+            presentation="skyband_uncertain.presentation:UncertainJoinPresentation",
         ),
     ]

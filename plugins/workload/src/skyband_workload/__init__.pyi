@@ -27,7 +27,6 @@ class TopKWorkload(_TopKWorkload):
         sources: Sequence[Any] | None = None,
         idle: str | Duration | None = None,
         bad_rows: str = ...,
-        late_rows: str = ...,
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,

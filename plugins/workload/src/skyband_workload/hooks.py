@@ -63,5 +63,6 @@ def skyband_queries() -> list[QueryInfo]:
             "skyband_workload.top_k_workload.query:TopKWorkload",
             "many top-k queries over one stream, each with a window, slide and k of its own",
             examples="skyband_workload.top_k_workload.examples:EXAMPLES",
+            presentation="skyband_workload.top_k_workload.presentation:TopKWorkloadPresentation",
         ),
     ]

@@ -47,6 +47,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.queries.time_columns": ("at_field", "moments", "microseconds", "is_null"),
     "skyband.groups.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
     "skyband.groups.top_k_merging": ("merge_top_k", "truncate"),
+    "skyband.queries.presentation": ("QueryPresentation",),
     "skyband.queries.first_query": ("SourceSample", "ColumnSample", "FirstQuery"),
     "skyband.windows.schedule": ("Schedule", "Regular", "EachRow"),
     "skyband.groups.small_groups.host": ("SmallGroups",),

@@ -79,13 +79,14 @@ def watch_answers(
 
 def _draw(answered: Any, path: Path, options: dict[str, Any], refresh: int | None = None) -> None:
     from skyband.queries import kinds, load_query
+    from skyband.queries.presentation import load_presentation
 
     from skyband_compare.plots import saving
     from skyband_compare.plots.drawing import plot
 
     by = options["by"] or answered.by
     title = answered.name if answered.kind is None else f"{answered.kind} of {answered.name}"
-    chart = load_query(answered.kind).chart if answered.kind in kinds() else None
+    chart = load_presentation(load_query(answered.kind)).chart if answered.kind in kinds() else None
     last, only = options["last"], options["only"]
     saving.save(plot(answered.read(), by=by, last=last, only=only, title=title, chart=chart), path, refresh)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from attrs import frozen
 from skyband.arrays import Array, Float64, Int64
+from skyband.queries.presentation import load_presentation
 from skyband.queries.query import Query
 
 Ids = tuple[Int64, Int64]
@@ -36,13 +37,14 @@ class Accuracy:
 
 def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
     """Hold answers against the exact ones. O(n log n) for n rows of answers."""
-    if query.compared_value is None:
+    presentation = load_presentation(type(query))
+    value = presentation.compared_value
+    if value is None:
         how = _sets(*query.compared_columns)
-    elif query.compared_scale == "mean":
-        how = _in_turn(query.compared_value, query.compared_totals)
+    elif presentation.compared_scale == "mean":
+        how = _in_turn(value, presentation.compared_totals)
     else:
-        least = 1.0 if query.compared_scale == "each" else 0.0
-        how = _values(query.compared_value, query.compared_columns, least)
+        how = _values(value, query.compared_columns, 1.0 if presentation.compared_scale == "each" else 0.0)
     return how(len(query.by), answers, exact)
 
 

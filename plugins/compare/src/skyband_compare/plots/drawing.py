@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 from skyband.errors import InputError, PluginError, suggest
 from skyband.queries import make_query
+from skyband.queries.presentation import load_presentation
 from skyband.queries.query import Query
 from skyband.registry.module_import import load
 
@@ -67,7 +68,8 @@ def plot(
     values_by_name = {name: [value] if isinstance(value, str) or not isinstance(value, Sequence) else list(value)
               for name, value in (only or {}).items()}  # fmt: skip
     answered, notes = chosen(answered, last, values_by_name)
-    return draw(alt, answered, above, notes, chart or (None if own_query is None else own_query.chart))
+    own_chart = None if own_query is None else load_presentation(type(own_query)).chart
+    return draw(alt, answered, above, notes, chart or own_chart)
 
 
 def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = (), chart: str | None = None) -> Any:

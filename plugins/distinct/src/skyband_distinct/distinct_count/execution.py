@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Float64, Int64, UInt64
+from skyband.config.literals import literal
+from skyband.errors import Problem
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.queries import emitted_states
+from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
+from skyband.states.state import State
+from skyband.windows.window_parameters import of_calendar
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED, before_that_double
 from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio
@@ -103,3 +108,36 @@ class DistinctCountExecution(Execution[DistinctCount]):
             previous, counts = (sums.column(name).to_numpy() for name in ("previous", "count"))
             sums = sums.append_column("ratio", with_ratio(previous, counts))
         return sums.select(answers.column_names)
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        terms = [pa.field(TERMS, pa.list_(pa.float64()))] if self.query.adds else []
+        return emitted_states.shard_fields([*self.query.answer_fields(schema), *terms], self.query.emit)
+
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        if self.query.against is not None:
+            message = "compares with earlier answers, which are in no state: begin without it, or with history"
+            return [Problem("against", message)]
+        keep = state.parameters.get("values") is not None
+        if keep == (self.query.value is not None):
+            return []
+        message = (
+            "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
+        )
+        return [Problem("value", f"{message} (got {literal(self.query.value)})")]
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
+        query = self.query
+        if query.against is not None or not isinstance(before, DistinctCount):
+            return query.evolvable  # with `against`, earlier answers are of the windows and ranges of that time
+        same = query.longest is None and _longest(query) == _longest(before)
+        # Values that are added up are within limits, those that ranges distinguish need not be.
+        ranges = ["ranges"] if before.adds == query.adds else []
+        return (*query.evolvable, *ranges, *(["windows"] if same else []))
+
+
+def _longest(query: DistinctCount) -> object:
+    """The longest window; all, where which is the longest changes with the calendar."""
+    if query.longest is not None or of_calendar(query.every, *query.windows):
+        return query.every, query.windows
+    return max(window.length for window in query.windows), query.rows

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import define
 from skyband.columns.hashing import THETA_SEED, hash_columns
 from skyband.columns.keyed_frames import plain_type
@@ -14,24 +13,21 @@ from skyband.columns.state_frame_checks import check_numbers, check_whole
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
 from skyband.config.durations import Duration, length_text
 from skyband.config.half_open_ranges import ValueRange, ranges_parameter
-from skyband.config.literals import literal
 from skyband.config.parameters import choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs, missing
-from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.query import Input, Query
+from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
 from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.rules.query_with_rules import QueryWithRules
-from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
 from skyband.windows.previous_windows import against_parameter, previous_problems, with_previous
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
 
 from skyband_distinct.distinct_count import value_sums
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
@@ -41,9 +37,6 @@ _THETA_TYPES = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,
     pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
 )  # fmt: skip
-
-_WHOLE = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
-_WHOLE_DIFFERENCES = dict(zip(ADDED, (pc.round, pc.round, pc.floor, pc.ceil), strict=True))
 
 
 @define(eq=True)
@@ -100,9 +93,6 @@ class DistinctCount(QueryWithRules):
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
     refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
     answered_by: ClassVar[str] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
-    chart: ClassVar[str | None] = "bands"
-    compared_by: ClassVar[tuple[str, ...]] = ("window",)
-    compared_value: ClassVar[str | None] = "count"
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = (
         "null item", "null value", value_sums.TOO_LARGE, value_sums.BELOW, value_sums.ABOVE,
@@ -158,14 +148,6 @@ class DistinctCount(QueryWithRules):
         if problems:
             raise ConfigError(*problems)
 
-    @classmethod
-    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
-        if not sample.labels:
-            return None
-        item, window = sample.labels[0], sample.window
-        keys = {"item": item, "windows": [window], "every": window}
-        return FirstQuery(f"how many different values of {item} there are in each window of {window}", keys)
-
     def _range_problems(self) -> list[Problem]:
         if self.value is None and self.ranges is not None:
             return [Problem("value", "is required with `ranges`: the column of numbers whose ranges they are")]
@@ -209,17 +191,12 @@ class DistinctCount(QueryWithRules):
         return schedule_of(self.every, windows, self.offset, self.empty)
 
     @property
-    def whole_columns(self) -> Mapping[str, Any]:  # type: ignore[override]
-        """Those of the answers: a difference between bounds is told as they are, outwards."""
-        return _WHOLE if self.against is None else {**_WHOLE, **_WHOLE_DIFFERENCES}
-
-    @property
     def ties(self) -> tuple[str, ...]:
         return ("key", *([] if self.value is None else ["value"])) if self.rows else ()
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return (*self.rule_columns, *self.compared_by, *(["range"] if self.ranges else []))
+        return (*self.rule_columns, "window", *(["range"] if self.ranges else []))
 
     def inputs(self) -> tuple[Input, ...]:
         value_input = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
@@ -267,10 +244,6 @@ class DistinctCount(QueryWithRules):
         labels = [pa.field(name, pa.string()) for name in self.labels]
         return [at_field(self, schema), *labels, *numbers]
 
-    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        terms = [pa.field(value_sums.TERMS, pa.list_(pa.float64()))] if self.adds else []
-        return emitted_states.shard_fields([*self.answer_fields(schema), *terms], self.emit)
-
     @property
     def labels(self) -> list[str]:
         """The columns of an answer that say what was counted, after its moment."""
@@ -294,9 +267,6 @@ class DistinctCount(QueryWithRules):
             return ("any-since",)
         return ("merge",) if self.gives_states else ()
 
-    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
-        return super().in_whole_numbers(answers) if self.emit is None else emitted_states.summarised(answers)
-
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         """Moments that are not the start of a pane, where the sketch lacks `any-since`; a hash of the sketch alone."""
         if self.hash is None and backend.parameters().get("hash") == THETA:
@@ -318,31 +288,3 @@ class DistinctCount(QueryWithRules):
             for name, length in [*self.lengths.items(), ("offset", self.offset)]
             if isinstance(length, CalendarLength) or length.length % grain
         ]
-
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
-        if self.against is not None:
-            message = "compares with earlier answers, which are in no state: begin without it, or with history"
-            return [Problem("against", message)]
-        keep = state.parameters.get("values") is not None
-        if keep == (self.value is not None):
-            return []
-        message = (
-            "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
-        )
-        return [Problem("value", f"{message} (got {literal(self.value)})")]
-
-    def open_keys(self, before: Query) -> tuple[str, ...]:
-        """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
-        if self.against is not None:  # earlier answers are of the windows and ranges that were
-            return self.evolvable
-        same = self.longest is None and isinstance(before, DistinctCount) and _longest(self) == _longest(before)
-        # Values that are added up are within limits, those that are told apart by ranges need not be.
-        ranges = ["ranges"] if isinstance(before, DistinctCount) and before.adds == self.adds else []
-        return (*self.evolvable, *ranges, *(["windows"] if same else []))
-
-
-def _longest(query: DistinctCount) -> object:
-    """The longest window; all, where which is the longest changes with the calendar."""
-    if query.longest is not None or of_calendar(query.every, *query.windows):
-        return query.every, query.windows
-    return max(window.length for window in query.windows), query.rows

@@ -106,8 +106,6 @@ class TopK(Query):
     kind: ClassVar[str] = "top-k"
     roles: ClassVar[tuple[str, ...]] = ("object-ranker",)
     answered_by: ClassVar[str] = "skyband_incomplete.top_k.execution:TopKExecution"
-    chart: ClassVar[str | None] = "ranks"
-    compared_by: ClassVar[tuple[str, ...]] = ("object",)
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
 
@@ -208,7 +206,7 @@ class TopK(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return several(self.object) or self.compared_by
+        return identity_names("object", self.object)
 
     @property
     def promises(self) -> Mapping[str, str]:

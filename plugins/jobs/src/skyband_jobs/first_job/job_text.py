@@ -218,12 +218,13 @@ class _Writer:
     def _queries(self, samples: "list[ColumnSample]") -> "tuple[list[tuple[str, str, Mapping[str, Any]]], list[str]]":
         """Kind, question and keys of each kind's first query; and a comment for each kind that fails."""
         from skyband.queries import kinds, load_query, make_query
+        from skyband.queries.presentation import load_presentation
         from skyband.registry.module_import import cause
 
         sample, queries, broken = self._sample(samples), list[tuple[str, str, Mapping[str, Any]]](), list[str]()
         for kind in sorted(kinds()):
             try:
-                first = load_query(kind).first_query(sample)
+                first = load_presentation(load_query(kind)).first_query(sample)
                 if first is None:
                     continue
                 delay = {} if self.times.in_rows else {"delay": sample.delay}

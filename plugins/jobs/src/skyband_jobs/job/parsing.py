@@ -167,9 +167,9 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
 
 def _for_query(sink: Sink, query: "Query | None") -> Sink:
     """The sink, with the key of the answers if it holds the newest ones."""
-    from skyband.queries.output_modes import CURRENT
+    from skyband.queries.output_modes import CURRENT, table_key
 
-    return KeyedSink.of(sink, query.table_key) if query is not None and query.answers == CURRENT else sink
+    return KeyedSink.of(sink, table_key(query)) if query is not None and query.answers == CURRENT else sink
 
 
 def _placed(metrics: str | None, folder: Path) -> str | None:
@@ -216,13 +216,13 @@ def _query(tables: Mapping[str, Any], folder: Path) -> Any:
 
     if "query" not in tables:
         raise ConfigError(Problem("", f"is required: a table [query] that says {TABLES['query']}"))
-    keys = bad_rows.query_keys(tables["query"])
-    problems: list[Problem] = []
+    keys, problems = bad_rows.query_keys(tables["query"])
     if isinstance(keys.get("kind"), str) and isinstance(keys.get("distribution"), str | None):
         cls = load_query(keys["kind"], keys.get("distribution"))
         keys |= {key: absolute(keys[key], folder) for key in cls.files if isinstance(keys.get(key), str)}
         keys = {key: value for key, value in keys.items() if key != cls.broadcast}
-        keys, problems = _without_misplaced(keys, cls, "kind", "distribution")
+        keys, misplaced = _without_misplaced(keys, cls, "kind", "distribution")
+        problems += misplaced
     query = _tried(problems, "", lambda: make_query(keys))
     if problems or query is None:
         raise ConfigError(*map(bad_rows.with_places, problems))

@@ -8,6 +8,7 @@ import pyarrow as pa
 from skyband import text_tables
 from skyband.errors import ConfigError, Problem
 from skyband.instants import python_values
+from skyband.queries.presentation import presentation_of
 from skyband.queries.query import Query
 
 from skyband_jobs.formats import BatchSink, names_of_formats
@@ -85,7 +86,7 @@ class Console(Writer):
     """Writes answers to stdout: all as one table, or line by line as they arrive."""
 
     def __init__(self, query: Query, progress: Progress, together: bool, out: IO[str] | None = None) -> None:
-        self._query = query
+        self._presentation = presentation_of(query)
         self._progress = progress
         self._together = together
         self._out = out
@@ -94,7 +95,7 @@ class Console(Writer):
     def write(self, answers: pa.Table) -> None:
         out = self._out or sys.stdout
         self._progress.wipe()
-        answers = self._query.in_whole_numbers(answers)
+        answers = self._presentation.readable(answers)
         rows = list(zip(*map(python_values, answers.columns), strict=True))
         if self._together:
             text_tables.table(answers.column_names, rows, out)

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
+from skyband.config.literals import literal
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, Problem
+from skyband.queries.query import COUNT
 
 from skyband_jobs.formats import names_of_formats
 from skyband_jobs.job.engine import JobEngine
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 BAD, LATE = "bad_rows", "late_rows"
 PLACES = (BAD, LATE)
-"""Keys of a query that may name a sink."""
+"""Keys of [query] that may name a sink."""
 _SINKS = ("checkpoint", "mode", "trigger")
 """Keys of `[sink]` that also apply to these sinks."""
 
@@ -32,9 +34,16 @@ def key_of(name: str) -> str:
     return f"query.{name}"
 
 
-def query_keys(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys of a job's query, where rows that have a sink are counted."""
-    return {**table, **{name: "count" for name in PLACES if isinstance(table.get(name), Mapping)}}
+def query_keys(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """The keys of a job's query without what is the job's, and what is wrong with that; rows with a place are counted.
+
+    `late_rows` is a job's alone: a query counts late rows always.
+    """
+    late = table.get(LATE, COUNT)
+    bad = {BAD: COUNT} if isinstance(table.get(BAD), Mapping) else {}
+    wrong = [] if late == COUNT or isinstance(late, Mapping) else [f'must be "{COUNT}" (got {literal(late)})']
+    keys = {name: value for name, value in table.items() if name != LATE}
+    return {**keys, **bad}, [Problem(LATE, message) for message in wrong]
 
 
 def with_places(problem: Problem) -> Problem:

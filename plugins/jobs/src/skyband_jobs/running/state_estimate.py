@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from attrs import frozen
 from skyband.config.calendar_lengths import is_ever
 from skyband.queries.grouping_sets import sets_of
+from skyband.queries.presentation import presentation_of
 from skyband.queries.time_columns import microseconds
 from skyband.windows.empty_windows import Endless
 
@@ -83,8 +84,8 @@ def state_estimate(job: CheckedJob) -> str | None:
     None where the query gives no estimate and takes no rules, the source is elsewhere, or all these rows have one time.
     It assumes groups of equal size and rows at a constant rate. Raises InputError where a row cannot be read.
     """
-    query = job.query
-    tells = query.expected_state(0.0, 1) is not None
+    query, presentation = job.query, presentation_of(job.query)
+    tells = presentation.expected_state(0.0, 1) is not None
     if job.rows is None or not (tells or _takes_rules(job)):
         return None
     sample = _first_rows(job, [query.time, *query.group_columns] if tells else query.columns)
@@ -93,7 +94,7 @@ def state_estimate(job: CheckedJob) -> str | None:
         return None
     groups = sum(_distinct(sample, names) for names in sets_of(query.by))
     if tells:
-        unit, expected = "rows", query.expected_state(len(sample) / span / groups, groups)
+        unit, expected = "rows", presentation.expected_state(len(sample) / span / groups, groups)
         assert expected is not None
         retained, nbytes = expected
     else:

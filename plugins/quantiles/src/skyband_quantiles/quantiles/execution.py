@@ -5,12 +5,16 @@ from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
 from skyband.columns.rows import Rows
+from skyband.errors import Problem
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.limits import most_entries
+from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
+from skyband.states.state import State
+from skyband.windows.window_parameters import of_calendar
 
 from skyband_quantiles.quantiles.emitted_states_processor import StatesProcessor
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
@@ -60,3 +64,22 @@ class QuantilesExecution(Execution[Quantiles]):
 
         kind = SmallNumbers if query.longest is None else SmallNumbersWithRules
         return kind(most, query, answers, labels_of(query), processor)
+
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+        return []
+
+    def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one role
+        """Borders and limits may be others: what is not known of old rows is within the bounds."""
+        return "longest", "every", "offset", "cuts"
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """What is asked may change, and windows below the longest, for which rows are kept."""
+        same = self.query.longest is None and isinstance(before, Quantiles) and _longest(self.query) == _longest(before)
+        return (*self.query.evolvable, "at", "above", *(["windows"] if same else []))
+
+
+def _longest(query: Quantiles) -> object:
+    """The longest window; all, where which is the longest changes with the calendar."""
+    if query.longest is not None or of_calendar(query.every, *query.windows):
+        return query.every, query.windows
+    return max(window.length for window in query.windows), query.rows

@@ -1,7 +1,7 @@
 """quantiles: the values that given shares of a window's rows are at or below, and the share of rows above a limit."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +14,14 @@ from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
-from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.query import Input, Query
+from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
 from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.rules.query_with_rules import QueryWithRules
-from skyband.states.state import State
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
 from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths
@@ -77,10 +75,6 @@ class Quantiles(QueryWithRules):
     kind: ClassVar[str] = "quantiles"
     answered_by: ClassVar[str] = "skyband_quantiles.quantiles.execution:QuantilesExecution"
     roles: ClassVar[tuple[str, ...]] = (ROLE,)
-    chart: ClassVar[str | None] = "skyband_quantiles.quantiles.drawing:draw"
-    compared_by: ClassVar[tuple[str, ...]] = ("window", "quantile")
-    compared_value: ClassVar[str | None] = "value"
-    compared_scale: ClassVar[Literal["each", "own", "mean"]] = "own"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null value",)
     refused_keys: ClassVar[Mapping[str, str]] = {
         "rules": SOURCE_OF_RULES,
@@ -128,14 +122,6 @@ class Quantiles(QueryWithRules):
             problems.append(Problem("at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"))
         if problems:
             raise ConfigError(*problems)
-
-    @classmethod
-    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
-        if not sample.numbers:
-            return None
-        value, window = sample.numbers[0], sample.window
-        keys = {"value": value, "at": [0.5, 0.95, 0.99], "windows": [window], "every": window}
-        return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", keys)
 
     @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -201,13 +187,6 @@ class Quantiles(QueryWithRules):
             return ("any-since",)
         return ("merge",) if self.gives_states else ()
 
-    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
-        if not self.gives_states:
-            return super().in_whole_numbers(answers)
-        texts = [f"{ROLE}, {len(state.as_buffer()):,} bytes" for state in answers.column("state")]
-        place = answers.column_names.index("state")
-        return answers.set_column(place, "state", pa.array(texts, pa.string()))
-
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(QuantileSketch, backend).gives_states:
             return []
@@ -215,22 +194,3 @@ class Quantiles(QueryWithRules):
         return [
             Problem("emit", f"does not go with {backend.role}/{backend.name}, {message} (got {literal(self.emit)})")
         ]
-
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
-        return []
-
-    def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one role
-        """Borders and limits may be others: what is not known of old rows is within the bounds."""
-        return "longest", "every", "offset", "cuts"
-
-    def open_keys(self, before: Query) -> tuple[str, ...]:
-        """What is asked may change, and windows below the longest, for which rows are kept."""
-        same = self.longest is None and isinstance(before, Quantiles) and _longest(self) == _longest(before)
-        return (*self.evolvable, "at", "above", *(["windows"] if same else []))
-
-
-def _longest(query: Quantiles) -> object:
-    """The longest window; all, where which is the longest changes with the calendar."""
-    if query.longest is not None or of_calendar(query.every, *query.windows):
-        return query.every, query.windows
-    return max(window.length for window in query.windows), query.rows

@@ -68,3 +68,6 @@ class NearDuplicatesExecution(Execution[NearDuplicates]):
             unmatched = (matched | new) if query.output == ROWS else matched
             unmatched &= rank < (len(place) if query.matches == ALL else int(query.matches))
         return answers.filter(pa.array(unmatched)).drop_columns([PLACE, MATCH_PLACE])
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.query.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]

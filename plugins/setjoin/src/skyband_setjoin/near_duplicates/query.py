@@ -21,7 +21,6 @@ from skyband.queries.composite_ids import (
     identity_names,
     several,
 )
-from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, is_name
@@ -92,8 +91,6 @@ class NearDuplicates(Query):
     kind: ClassVar[str] = "near-duplicates"
     roles: ClassVar[tuple[str, ...]] = ("set-matcher",)
     answered_by: ClassVar[str] = "skyband_setjoin.near_duplicates.execution:NearDuplicatesExecution"
-    chart: ClassVar[str | None] = "pairs"
-    compared_by: ClassVar[tuple[str, ...]] = ("id", "match")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
 
     id: Columns = identity(help="the column that names a row in the answers, or several that do together")
@@ -147,14 +144,6 @@ class NearDuplicates(Query):
             for name, answer_name in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
             if answer_name in reserved or answer_name in self.carry
         ]
-
-    @classmethod
-    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
-        if not sample.lists:
-            return None
-        name, tokens = (sample.names or [sample.time])[0], sample.lists[0]
-        keys = {"id": name, "tokens": tokens, "threshold": 0.8, "window": sample.window, "matches": 1}
-        return FirstQuery(f"which row's {tokens} are like those of an earlier one within {sample.window}", keys)
 
     @property
     def rows(self) -> bool:
@@ -230,6 +219,3 @@ class NearDuplicates(Query):
         if self.rows:
             return super().one_shard
         return 'keep = "first" decides of each row by all rows before it' if self.keep == FIRST else None
-
-    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]

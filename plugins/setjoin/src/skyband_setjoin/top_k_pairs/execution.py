@@ -64,3 +64,6 @@ class TopKPairsExecution(Execution[TopKPairs]):
         return top_k_merging.truncate(
             ranked, self.query.k, [name for name in answers.column_names if name not in PLACES]
         )
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.query.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]

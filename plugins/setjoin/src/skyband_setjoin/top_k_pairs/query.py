@@ -82,8 +82,6 @@ class TopKPairs(Query):
     kind: ClassVar[str] = "top-k-pairs"
     roles: ClassVar[tuple[str, ...]] = ("pair-ranker",)
     answered_by: ClassVar[str] = "skyband_setjoin.top_k_pairs.execution:TopKPairsExecution"
-    chart: ClassVar[str | None] = "pairs"
-    compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
 
     id: Columns = identity(help="the column that names a set in the answers, or several that do together")
@@ -174,6 +172,3 @@ class TopKPairs(Query):
     @property
     def one_shard(self) -> str | None:
         return super().one_shard if self.rows else None
-
-    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        return [*self.answer_fields(schema), *(pa.field(name, pa.binary()) for name in PLACES)]

@@ -72,7 +72,7 @@ class ShardedPlan:
     def answers(self) -> pa.Schema:
         """Schema of what an operator answers."""
         if self.merges:
-            return pa.schema(self.query.shard_fields(self.schema))
+            return pa.schema(execution_of(self.query).shard_fields(self.schema))
         return self.query.result_schema(self.schema)
 
     def operator(self, number: int | None = None) -> Operator:

@@ -10,6 +10,7 @@ from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import plain_type
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
+from skyband.groups.execution import execution_of
 from skyband.groups.processor import GroupProcessor, RegularProcessor
 from skyband.operator.operator import Operator
 from skyband.queries.query import Query
@@ -58,15 +59,17 @@ def _check_grouping(query: Query, table: StatesTable) -> None:
 
 
 def _check_states(operator: Operator, groups: Sequence[GroupState]) -> None:
-    query = operator.query
+    query, execution = operator.query, execution_of(operator.query)
     first = groups[0].state
-    problems = [problem.within("query") for problem in query.state_problems(first, operator.schema)]
+    problems = [problem.within("query") for problem in execution.state_problems(first, operator.schema)]
     if problems:
         raise ConfigError(*problems)
     for each in groups:
         problems = _backend_problems(query, operator.bindings, each.state)
         if each.state is not first:
-            problems += [problem.within("query") for problem in query.state_problems(each.state, operator.schema)]
+            problems += [
+                problem.within("query") for problem in execution_of(query).state_problems(each.state, operator.schema)
+            ]
         if problems:
             raise ConfigError(*problems)
 
@@ -84,7 +87,7 @@ def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: Stat
     problems = []
     for name, value in here.items():
         before = state.parameters.get(name)
-        if name not in query.open_parameters(role) and snapshot.text(before) != snapshot.text(value):
+        if name not in execution_of(query).open_parameters(role) and snapshot.text(before) != snapshot.text(value):
             place = f"query.{name}" if name in own_keys else f"backends.{role}.{name}"
             problems.append(
                 Problem(

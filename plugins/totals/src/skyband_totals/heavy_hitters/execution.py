@@ -4,17 +4,24 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 import pyarrow as pa
+from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
+from skyband.errors import Problem
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups import limits
 from skyband.groups.small_groups.limits import most_entries
 from skyband.queries import emitted_states
 from skyband.queries.composite_ids import several
+from skyband.queries.output_modes import ALL
+from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules, rules_of
+from skyband.states.state import State
+from skyband.windows.window_parameters import of_calendar
 
+from skyband_totals.heavy_hitters import answer_columns
 from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
 from skyband_totals.heavy_hitters.emitted_states_processor import StatesProcessor
 from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
@@ -93,6 +100,40 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
     def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
         return None if self.query.half_life is not None else super().unmerged(bindings)
+
+    def open_keys(self, before: Query) -> tuple[str, ...]:
+        """What answers say of the same totals may change: `rest`, and where all totals are looked at, how they rank."""
+        query = self.query
+        if not isinstance(before, HeavyHitters) or {query.answers, before.answers} != {ALL}:
+            return query.evolvable  # else the rows of the last answer are kept, which have other columns
+        compared = query.against is not None and before.against is not None
+        decayed = query.half_life is not None and before.half_life is not None
+        limits = ("k", "at_least") if compared or decayed else ()
+        return (*query.evolvable, "rest", *limits, *(("rank_by", "direction") if compared else ()))
+
+    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
+        query, problems = self.query, []
+        if query.half_life is not None:
+            message = "weighs rows by their times, which are in no state: begin without it, or with history"
+            problems.append(Problem("half_life", message))
+        if query.carry:
+            problems.append(Problem("carry", "is in no state: begin without it, or with history"))
+        if several(query.object):
+            problems.append(Problem("object", f"is one column in the states (got {', '.join(several(query.object))})"))
+        elif state.names is not None:
+            held, here = state.names.schema.field("name").type, plain_type(schema.field(str(query.object)).type)
+            if held != here:
+                problems.append(
+                    Problem("object", f"is {held} in the states, and {here} in the source: cast one of them")
+                )
+            if not of_calendar(query.every, *query.windows) and state.phase != query.offset.length % query.every.length:
+                problems.append(
+                    Problem("offset", f"must be that of the query that gave the states (got {query.offset})")
+                )
+        return problems
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return answer_columns.shard_fields(self.query, schema)
 
 
 def _most_entries_that_pay(query: HeavyHitters) -> int:

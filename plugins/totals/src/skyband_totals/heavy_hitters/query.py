@@ -6,7 +6,6 @@ from typing import Any, ClassVar, cast
 import pyarrow as pa
 from attrs import define
 from skyband.columns.ids import PLAIN, is_plain
-from skyband.columns.keyed_frames import plain_type
 from skyband.columns.numbers import is_number
 from skyband.config.calendar_lengths import SO_FAR, Length, lengths
 from skyband.config.durations import Duration
@@ -27,19 +26,16 @@ from skyband.queries.composite_ids import (
     identity_names,
     several,
 )
-from skyband.queries.first_query import FirstQuery, SourceSample
-from skyband.queries.output_modes import ALL
-from skyband.queries.query import Input, Query
+from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name
 from skyband.roles import Backend
 from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
 from skyband.rules.query_with_rules import QueryWithRules
-from skyband.states.state import State
 from skyband.windows.empty_windows import empty_parameter, empty_problems
 from skyband.windows.half_lives import half_life_parameter
 from skyband.windows.previous_windows import against_parameter, with_previous
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
 
 from skyband_totals.heavy_hitters import answer_columns, frame_columns
 from skyband_totals.heavy_hitters.answer_columns import COMPARED, PARTS
@@ -143,8 +139,6 @@ class HeavyHitters(QueryWithRules):
     _hashed_keys: ClassVar[tuple[str, ...]] = ("object", "value")
     roles: ClassVar[tuple[str, ...]] = ("total-ranker",)
     answered_by: ClassVar[str] = "skyband_totals.heavy_hitters.execution:HeavyHittersExecution"
-    chart: ClassVar[str | None] = "ranks"
-    compared_by: ClassVar[tuple[str, ...]] = ("window", "object")
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
         "rules": SOURCE_OF_RULES,
@@ -217,14 +211,6 @@ class HeavyHitters(QueryWithRules):
         reserved = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
         problems = name_problems("object", several(self.object), reserved)
         return problems + name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
-
-    @classmethod
-    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
-        if not sample.labels:
-            return None
-        label, window = sample.labels[0], sample.window
-        keys = {"object": label, "k": 10, "windows": [window], "every": window}
-        return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", keys)
 
     @property
     def promises(self) -> Mapping[str, str]:
@@ -319,9 +305,6 @@ class HeavyHitters(QueryWithRules):
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return answer_columns.answer_fields(self, schema)
 
-    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        return answer_columns.shard_fields(self, schema)
-
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         every, windows = ranker_lengths(self.every, self.spans, self.offset)
         k, at_least = self.k, self.at_least
@@ -349,9 +332,6 @@ class HeavyHitters(QueryWithRules):
     def needs(self) -> tuple[str, ...]:
         return ("merge",) if self.gives_states else ()
 
-    def in_whole_numbers(self, answers: pa.Table) -> pa.Table:
-        return emitted_states.summarised(answers) if self.gives_states else super().in_whole_numbers(answers)
-
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(TotalRanker, backend).gives_states:
             return []
@@ -361,36 +341,6 @@ class HeavyHitters(QueryWithRules):
         return [
             Problem("emit", f"does not go with {backend.role}/{backend.name}, {message} (got {literal(self.emit)})")
         ]
-
-    def open_keys(self, before: Query) -> tuple[str, ...]:
-        """What answers say of the same totals may change: `rest`, and where all totals are looked at, how they rank."""
-        if not isinstance(before, HeavyHitters) or {self.answers, before.answers} != {ALL}:
-            return self.evolvable  # else the rows of the last answer are kept, which have other columns
-        compared = self.against is not None and before.against is not None
-        decayed = self.half_life is not None and before.half_life is not None
-        limits = ("k", "at_least") if compared or decayed else ()
-        return (*self.evolvable, "rest", *limits, *(("rank_by", "direction") if compared else ()))
-
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
-        problems = []
-        if self.half_life is not None:
-            message = "weighs rows by their times, which are in no state: begin without it, or with history"
-            problems.append(Problem("half_life", message))
-        if self.carry:
-            problems.append(Problem("carry", "is in no state: begin without it, or with history"))
-        if several(self.object):
-            problems.append(Problem("object", f"is one column in the states (got {', '.join(several(self.object))})"))
-        elif state.names is not None:
-            held, here = state.names.schema.field("name").type, plain_type(schema.field(str(self.object)).type)
-            if held != here:
-                problems.append(
-                    Problem("object", f"is {held} in the states, and {here} in the source: cast one of them")
-                )
-            if not of_calendar(self.every, *self.windows) and state.phase != self.offset.length % self.every.length:
-                problems.append(
-                    Problem("offset", f"must be that of the query that gave the states (got {self.offset})")
-                )
-        return problems
 
 
 def _is_any(_: pa.DataType) -> bool:

@@ -38,7 +38,6 @@ NO_SUM = {
 """What is wrong with a value that cannot be added: MOST and its code in the place of its units say so."""
 NOTHING = 0
 """The hash that stands for null."""
-_ROW_BYTES = 8
 
 
 def sum_column(place: int) -> str:
@@ -83,7 +82,6 @@ class RowFeatures(Query):
     """
 
     kind: ClassVar[str] = "row-features"
-    chart: ClassVar[str | None] = "bands"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("distinct",)
     roles: ClassVar[tuple[str, ...]] = ()
     answered_by: ClassVar[str] = "skyband_totals.row_features.execution:RowFeaturesExecution"
@@ -186,8 +184,3 @@ class RowFeatures(Query):
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - it asks none
         return {}
-
-    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
-        """The rows of the longest window, with what each adds."""
-        rows = max(1.0, rate * self.span)
-        return rows, groups * rows * _ROW_BYTES * (1 + len(self.sums) + len(self.distinct))

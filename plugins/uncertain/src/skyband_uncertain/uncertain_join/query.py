@@ -88,8 +88,6 @@ class UncertainJoin(Query):
     kind: ClassVar[str] = "uncertain-join"
     roles: ClassVar[tuple[str, ...]] = ("window", "matcher")
     answered_by: ClassVar[str] = "skyband_uncertain.uncertain_join.execution:UncertainJoinExecution"
-    chart: ClassVar[str | None] = "pairs"
-    compared_by: ClassVar[tuple[str, ...]] = ("left", "right")
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
 
     id: Columns = identity(help="the column that names a tuple in the answers, or several that do together")

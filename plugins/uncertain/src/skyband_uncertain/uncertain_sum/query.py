@@ -1,7 +1,7 @@
 """uncertain-sum: the sum over a window of tuples that may not exist, after each arrival."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define
@@ -77,10 +77,6 @@ class UncertainSum(Query):
     roles: ClassVar[tuple[str, ...]] = ("window",)
     answered_by: ClassVar[str] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
-    chart: ClassVar[str | None] = "bands"
-    compared_value: ClassVar[str | None] = "sum"
-    compared_scale: ClassVar[Literal["each", "mean"]] = "mean"
-    compared_totals: ClassVar[Mapping[str, str]] = {"tuples kept": "kept"}
 
     values: str = column_name(help="the column of values: a number, or a list with one for each sample")
     probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")

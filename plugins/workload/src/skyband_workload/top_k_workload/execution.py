@@ -106,6 +106,10 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         most = np.array([query.k for query in query.queries])[place.to_numpy()]
         return top_k_merging.truncate(ranked, most, answers.column_names)
 
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        """With rules also the k of each answer, which only its shard knows."""
+        return [*self.query.answer_fields(schema), *([pa.field(RULE_K, pa.int64())] if self.query.takes_rules else [])]
+
 
 def _version(query: NamedQuery) -> Version:
     """A query as a rule that holds for ever."""

@@ -1,7 +1,6 @@
 """top-k-workload: many top-k queries over one stream, answered together."""
 
 from collections.abc import Mapping
-from math import log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,7 +31,6 @@ from skyband.queries.composite_ids import (
     several,
     to_keys,
 )
-from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
@@ -44,9 +42,6 @@ from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery
 
 EACH, BEST = "each", "best"
 """Whether each row is ranked by itself, or an object once, by its best row."""
-
-_BYTES_A_ROW = 32
-"""Of a row kept: its pane, score, object and arrival."""
 
 RULE_K = "k of the rule"
 """A column of the answers of shards, called as none of a source is."""
@@ -104,8 +99,6 @@ class TopKWorkload(Query):
     kind: ClassVar[str] = "top-k-workload"
     roles: ClassVar[tuple[str, ...]] = ("workload-ranker",)
     answered_by: ClassVar[str] = "skyband_workload.top_k_workload.execution:TopKWorkloadExecution"
-    chart: ClassVar[str | None] = "ranks"
-    compared_by: ClassVar[tuple[str, ...]] = ("query", "object")
     separate_answers: ClassVar[tuple[str, ...]] = ("query",)
     shard_by: ClassVar[str | None] = "key"
     evolvable: ClassVar[tuple[str, ...]] = ("queries",)
@@ -144,15 +137,6 @@ class TopKWorkload(Query):
         problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
         if problems:
             raise ConfigError(*problems)
-
-    @classmethod
-    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
-        if not sample.labels or not sample.numbers:
-            return None
-        label, score, window = sample.labels[0], sample.numbers[0], sample.window
-        highest = {"name": "highest", "window": window, "slide": window, "k": 10}
-        keys = {"object": label, "score": score, "queries": [highest]}
-        return FirstQuery(f"the ten rows with the highest {score} in each window of {window}", keys)
 
     def _check_limits(self) -> None:
         """Raise ConfigError where `longest` and `most` do not go with each other, or with the queries."""
@@ -193,7 +177,7 @@ class TopKWorkload(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return ("query", *columns_of(self.object)) if several(self.object) else self.compared_by
+        return ("query", *identity_names("object", self.object))
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -231,10 +215,6 @@ class TopKWorkload(Query):
         check_named(frame)
         check_numbers(frame, "score", at_least=-np.inf)
 
-    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        """With rules also the k of each answer, which only its shard knows."""
-        return [*self.answer_fields(schema), *([pa.field(RULE_K, pa.int64())] if self.takes_rules else [])]
-
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
         ranked = [*identity_fields("object", self.object, schema), pa.field("score", pa.float64())]
@@ -254,14 +234,6 @@ class TopKWorkload(Query):
         if self.longest is not None and self.most is not None:
             lengths, once = (TopKQuery(self.longest.length, 1, self.most),), {**once, "on_demand": True}
         return {"queries": lengths, "by": "rows" if self.rows else "time", **once}
-
-    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
-        """With `longest` and `most`: k (1 + ln(N / k)) of the N rows of the longest window, of scores in any order."""
-        if self.longest is None or self.most is None:
-            return None
-        rows = max(rate * self.longest.length, 1.0)
-        retained = min(rows, self.most * (1 + log(max(rows / self.most, 1.0))))
-        return retained, groups * retained * _BYTES_A_ROW
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         problems = []

@@ -1,0 +1,73 @@
+"""Presentation of a query: how commands compare, draw and show its answers, and suggest a first query of its kind."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+
+import pyarrow as pa
+
+from skyband.queries.error_attribution import distribution_of, of
+from skyband.queries.query import Query
+from skyband.registry import installed
+from skyband.registry.module_import import load_class
+
+if TYPE_CHECKING:
+    from skyband.queries.first_query import FirstQuery, SourceSample
+
+Q = TypeVar("Q", bound=Query)
+
+
+class QueryPresentation(Generic[Q]):
+    """What `skyband compare`, `plot` and `check` know about a kind of query. `QueryInfo.presentation` names its class.
+
+    A query without one has this class: its answers are compared as sets of rows, and drawn as their columns suggest.
+    """
+
+    compared_value: ClassVar[str | None] = None
+    """The column of numbers whose relative error is measured; None for the precision and recall of the rows."""
+
+    compared_scale: ClassVar[Literal["each", "own", "mean"]] = "each"
+    """What an error is relative to. "each": the exact value, but at least 1, as of counts. "own": the exact value,
+    however small, as of numbers of any unit. "mean": the mean size of the values, where one may be near zero; each row
+    then has an answer, and answers are compared in their order."""
+
+    compared_totals: ClassVar[Mapping[str, str]] = {}
+    """With the scale "mean", further figures: ratios of totals, each with the column that is added up."""
+
+    chart: ClassVar[str | None] = None
+    """How `skyband plot` draws its answers: "bands", lines with low and high; "ranks", a bump chart; "pairs", a table
+    and a count; or "package.module:function", loaded on use. None: as the columns suggest."""
+
+    def __init__(self, query: Q) -> None:
+        self.query = query
+
+    def readable(self, answers: pa.Table) -> pa.Table:
+        """Answers for a person to read, such as estimates of whole numbers as the nearest one."""
+        return answers
+
+    @classmethod
+    def first_query(cls, sample: "SourceSample") -> "FirstQuery | None":  # noqa: ARG003 - most need to know more
+        """A query of this kind that such a source suggests, for `skyband check` of data without a job; None: nothing.
+
+        Every column it names must be one of the sample's.
+        """
+        return None
+
+    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:  # noqa: ARG002
+        """About how many rows the state of a group keeps, and bytes that of all take, for `skyband check`.
+
+        rate: rows of a group in a microsecond. None: unknown.
+        """
+        return None
+
+
+def load_presentation(query: type[Query]) -> type[QueryPresentation[Any]]:
+    """The presentation of a class of queries. Raises PluginError where the class it names is missing or another."""
+    distribution = distribution_of(query)
+    listing = (entry for entry in installed().query_listing() if entry.distribution == distribution)
+    place = next((entry.info.presentation for entry in listing if entry.info.kind == query.kind), None)
+    return QueryPresentation if place is None else load_class(place, QueryPresentation, f"presentation of {of(query)}")
+
+
+def presentation_of(query: Query) -> QueryPresentation[Any]:
+    """The presentation of a query. Raises PluginError as `load_presentation`."""
+    return load_presentation(type(query))(query)

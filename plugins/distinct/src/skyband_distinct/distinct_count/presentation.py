@@ -1,0 +1,37 @@
+"""How distinct-count's answers are compared, drawn and shown."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from skyband.queries import emitted_states
+from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.presentation import QueryPresentation
+
+from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.query import DistinctCount
+
+_WHOLE = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
+_WHOLE_DIFFERENCES = dict(zip(ADDED, (pc.round, pc.round, pc.floor, pc.ceil), strict=True))
+
+
+class DistinctCountPresentation(QueryPresentation[DistinctCount]):
+    """Counts, each with its bounds."""
+
+    chart = "bands"
+    compared_value = "count"
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.labels:
+            return None
+        item, window = sample.labels[0], sample.window
+        keys = {"item": item, "windows": [window], "every": window}
+        return FirstQuery(f"how many different values of {item} there are in each window of {window}", keys)
+
+    def readable(self, answers: pa.Table) -> pa.Table:
+        """Whole numbers: the nearest to an estimate; of a difference between bounds as they are shown, outwards."""
+        if self.query.emit is not None:
+            return emitted_states.summarised(answers)
+        for name, rounded in (_WHOLE if self.query.against is None else {**_WHOLE, **_WHOLE_DIFFERENCES}).items():
+            place = answers.column_names.index(name)
+            answers = answers.set_column(place, name, rounded(answers.column(name)).cast(pa.int64()))
+        return answers

@@ -1,0 +1,31 @@
+"""How quantiles's answers are compared, drawn and shown."""
+
+import pyarrow as pa
+from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.presentation import QueryPresentation
+
+from skyband_quantiles.quantiles.query import ROLE, Quantiles
+
+
+class QuantilesPresentation(QueryPresentation[Quantiles]):
+    """Numbers of any unit, each with its bounds."""
+
+    chart = "skyband_quantiles.quantiles.drawing:draw"
+    compared_value = "value"
+    compared_scale = "own"
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.numbers:
+            return None
+        value, window = sample.numbers[0], sample.window
+        keys = {"value": value, "at": [0.5, 0.95, 0.99], "windows": [window], "every": window}
+        return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", keys)
+
+    def readable(self, answers: pa.Table) -> pa.Table:
+        """Of states their sizes."""
+        if not self.query.gives_states:
+            return answers
+        texts = [f"{ROLE}, {len(state.as_buffer()):,} bytes" for state in answers.column("state")]
+        place = answers.column_names.index("state")
+        return answers.set_column(place, "state", pa.array(texts, pa.string()))

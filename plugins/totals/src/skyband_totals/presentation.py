@@ -1,0 +1,40 @@
+"""How totals are drawn and shown, and what a first query and a state of them are."""
+
+import pyarrow as pa
+from skyband.queries import emitted_states
+from skyband.queries.first_query import FirstQuery, SourceSample
+from skyband.queries.presentation import QueryPresentation
+
+from skyband_totals.heavy_hitters.query import HeavyHitters
+from skyband_totals.row_features.query import RowFeatures
+
+_ROW_BYTES = 8
+
+
+class HeavyHittersPresentation(QueryPresentation[HeavyHitters]):
+    """Objects and their ranks."""
+
+    chart = "ranks"
+
+    @classmethod
+    def first_query(cls, sample: SourceSample) -> FirstQuery | None:
+        if not sample.labels:
+            return None
+        label, window = sample.labels[0], sample.window
+        keys = {"object": label, "k": 10, "windows": [window], "every": window}
+        return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", keys)
+
+    def readable(self, answers: pa.Table) -> pa.Table:
+        """Of states their sizes."""
+        return emitted_states.summarised(answers) if self.query.gives_states else answers
+
+
+class RowFeaturesPresentation(QueryPresentation[RowFeatures]):
+    """Numbers of each row."""
+
+    chart = "bands"
+
+    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
+        """The rows of the longest window, with what each adds."""
+        rows = max(1.0, rate * self.query.span)
+        return rows, groups * rows * _ROW_BYTES * (1 + len(self.query.sums) + len(self.query.distinct))
