@@ -12,7 +12,7 @@ from skyband.registry import installed
 def test_each_kind_is_listed_with_its_roles_and_who_brings_it(folder, kind):
     entry = next(one for one in json.loads(folder.call("queries", "--json").stdout)["queries"] if one["kind"] == kind)
     assert entry["roles"] == list(load_query(kind).roles)
-    assert entry["distribution"] == installed().query(kind).distribution
+    assert entry["distribution"] == installed().queries.named(kind).distribution
     assert entry["problem"] is None
     row = next(line.split() for line in folder.call("queries").stdout.splitlines() if line.split()[0] == kind)
     assert row[-1] == "ok"

@@ -13,7 +13,7 @@ from skyband.registry import installed
 from small_group_queries import at_most
 
 LONGEST = "2 minutes"
-KINDS = [entry.info.kind for entry in installed().query_listing()]
+KINDS = [entry.info.kind for entry in installed().queries.listing]
 CASES = [
     pytest.param(kind, example, id=f"{kind}-{number}")
     for kind in KINDS

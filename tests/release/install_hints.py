@@ -36,9 +36,9 @@ def _brought() -> Iterator[tuple[str, str]]:
     registry = installed()
     for entry in registry.listing():
         yield entry.info.key, entry.distribution
-    for entry in (*registry.role_listing(), *registry.query_listing()):
+    for entry in (*registry.role_listing, *registry.queries.listing):
         yield entry.info.key.rpartition("/")[2], entry.distribution
-    for entry in (*registry.format_listing(), *registry.engine_listing()):
+    for entry in (*registry.formats.listing, *registry.engines.listing):
         yield entry.info.key, entry.distribution
     for plugin in registry.plugins:
         commands = click.Group()

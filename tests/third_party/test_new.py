@@ -228,7 +228,7 @@ def test_a_plugins_role_without_a_template_begins_with_the_methods_of_its_interf
         written = vars(made)[method]
         assert get_type_hints(written.fget if isinstance(written, property) else written), "its types are imported"
     project = tomllib.loads(files["pyproject.toml"])["project"]
-    home = next(entry.distribution for entry in installed().role_listing() if entry.info.name == role)
+    home = next(entry.distribution for entry in installed().role_listing if entry.info.name == role)
     assert home in [Requirement(one).name for one in project["dependencies"]]
     assert "once its methods are written" in files["README.md"]
 

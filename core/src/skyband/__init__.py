@@ -92,7 +92,7 @@ def _module_of_engine(name: str) -> str:
     from skyband.registry.install_hints import engine_comes_with
     from skyband.registry.registry import installed
 
-    for entry in installed().engine_listing():
+    for entry in installed().engines.listing:
         if entry.info.module is not None and entry.info.name.replace("-", "_") == name and entry.problem is None:
             return entry.info.module
     raise AttributeError(f"module 'skyband' has no attribute {name!r}{engine_comes_with(name)}")

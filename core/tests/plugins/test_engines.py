@@ -38,12 +38,12 @@ def test_the_reference_is_there_whatever_else_is_installed():
 
 def test_an_unknown_engine_is_refused_with_the_nearest(three):
     with pytest.raises(ConfigError, match="engine: unknown 'lokal'; did you mean 'local'"):
-        three.engine("lokal")
+        three.engines.named("lokal")
 
 
 def test_an_engine_that_is_not_installed_says_what_brings_it(three):
     with pytest.raises(ConfigError, match="unknown 'spark'; it comes with skyband-spark: pip install skyband-spark"):
-        three.engine("spark")
+        three.engines.named("spark")
 
 
 def test_an_engine_claimed_twice_names_both(three):

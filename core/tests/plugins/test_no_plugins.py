@@ -62,7 +62,7 @@ def test_help_says_where_the_command_to_begin_with_comes_from(site):
 
 
 def test_where_every_query_comes_from_is_known():
-    homes = {one.info.kind: one.distribution for one in installed().query_listing()}
+    homes = {one.info.kind: one.distribution for one in installed().queries.listing}
     assert {kind: comes_with(kind).rpartition(" ")[2] for kind in homes} == homes
 
 

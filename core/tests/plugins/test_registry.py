@@ -239,8 +239,8 @@ def test_a_distribution_that_brings_nothing_of_a_name_is_told_under_the_key_that
     registry = Registry(discover())
     for call, field in (
         (lambda: registry.bind("sketch", "exact", "nobody"), "sketch"),
-        (lambda: registry.query("distinct-count", "nobody"), "distribution"),
-        (lambda: registry.format("delta", "nobody"), "distribution"),
+        (lambda: registry.queries.named("distinct-count", "nobody"), "distribution"),
+        (lambda: registry.formats.named("delta", "nobody"), "distribution"),
     ):
         with pytest.raises(ConfigError, match="is not in nobody; it is in skyband-") as caught:
             call()

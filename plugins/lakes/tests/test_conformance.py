@@ -22,7 +22,7 @@ def test_conformance(format, check):
     lacking = LIBRARIES[format].missing()
     if lacking is not None:
         pytest.skip(f"{format} {lacking}")
-    info = installed().format(format).info
+    info = installed().formats.named(format).info
     report = verify_format_subject(FormatSubject(info.key, info.factory, info.trial, info.can), checks=[check])
     assert report.ok, report.text()
 

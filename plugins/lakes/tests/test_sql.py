@@ -411,7 +411,7 @@ def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
 def test_a_format_that_holds_no_newest_answers_is_told_with_those_that_do(tmp_path, monkeypatch):
     from skyband_jobs.formats import formats
 
-    (sql,) = (one for one in formats.installed().format_listing() if one.info.name == "sql")
+    (sql,) = (one for one in formats.installed().formats.listing if one.info.name == "sql")
     adds = evolve(sql, info=evolve(sql.info, can=("writes", "streams")))
     monkeypatch.setattr(
         formats, "format_named", lambda *_: InstalledFormat(adds.info, "format sql of acme", SqlFormat())

@@ -53,7 +53,7 @@ def _describe_engine(name: str, distribution: str | None, as_json: bool) -> None
     from skyband.registry import installed
 
     engine = installed().load_engine(name, distribution)
-    entry = installed().engine(name, distribution)
+    entry = installed().engines.named(name, distribution)
     text = read_docstring(type(engine)).text
     if as_json:
         described = {"engine": entry.info.key, "summary": entry.info.summary, "description": text}

@@ -12,7 +12,7 @@ def describe_query(kind: str, distribution: str | None, as_json: bool) -> None:
     from skyband.queries import load_query
     from skyband.registry import installed
 
-    entry = installed().query(kind, distribution)
+    entry = installed().queries.named(kind, distribution)
     cls = load_query(kind, distribution)
     keys, columns = parameters_of(cls), _columns(kind, distribution)
     if as_json:

@@ -13,7 +13,7 @@ def command(as_json: bool) -> None:
     from skyband import text_tables
     from skyband.registry import installed
 
-    entries = [(entry, _status(entry)) for entry in installed().engine_listing()]
+    entries = [(entry, _status(entry)) for entry in installed().engines.listing]
     if as_json:
         click.echo(json.dumps({"engines": [_plain(*entry) for entry in entries]}, indent=2))
         return

@@ -51,14 +51,14 @@ class EngineName(click.types.StringParamType):
         from skyband.registry import installed
 
         try:
-            return installed().engine(str(value)).info.name  # raises PluginError if two distributions bring this name
+            return installed().engines.named(str(value)).info.name  # raises PluginError if two bring this name
         except ConfigError as error:
             self.fail(", ".join(problem.message for problem in error.problems), param, ctx)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
         from skyband.registry import installed
 
-        names = dict.fromkeys(entry.info.name for entry in installed().engine_listing())
+        names = dict.fromkeys(entry.info.name for entry in installed().engines.listing)
         return f"[{'|'.join(names)}]"
 
 
@@ -86,7 +86,7 @@ def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str)
     prefix, slash, kind = value.partition("/")
     if prefix == ENGINE_KEY and slash:
         return _installed_one(ctx, parameter, prefix, kind)
-    query_kinds = {entry.info.kind for entry in installed().query_listing()}
+    query_kinds = {entry.info.kind for entry in installed().queries.listing}
     if not slash and prefix in query_kinds:
         raise click.BadParameter(f"must be query/KIND (got {value!r}); did you mean query/{value}?", ctx, parameter)
     if prefix != QUERY:
@@ -112,7 +112,7 @@ def _installed_one(ctx: click.Context, parameter: click.Parameter, sort: str, na
     from skyband.registry import installed
 
     try:
-        installed().format(name) if sort == FORMAT else installed().engine(name)
+        (installed().formats if sort == FORMAT else installed().engines).named(name)
     except ConfigError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     except PluginError:

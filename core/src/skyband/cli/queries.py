@@ -16,7 +16,7 @@ def command(as_json: bool) -> None:
     from skyband import text_tables
     from skyband.registry import installed
 
-    listing = [(entry, *_roles_and_status(entry)) for entry in installed().query_listing()]
+    listing = [(entry, *_roles_and_status(entry)) for entry in installed().queries.listing]
     if as_json:
         click.echo(json.dumps({"queries": [_plain(*entry) for entry in listing]}, indent=2))
         return

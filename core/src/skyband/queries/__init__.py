@@ -24,7 +24,7 @@ _EACH_ROW = re.compile(r"(as it comes|always|row|((for )?(each|every)|per) (row|
 
 def kinds() -> dict[str, QueryInfo]:
     """The kinds of query that can be asked, those that plugins bring among them."""
-    return {entry.info.kind: entry.info for entry in installed().query_listing() if entry.problem is None}
+    return installed().queries.usable
 
 
 def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
@@ -32,7 +32,7 @@ def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
 
     Raises ConfigError where it is unknown, PluginError where its plugin is broken or it is claimed twice.
     """
-    entry = installed().query(kind, distribution)
+    entry = installed().queries.named(kind, distribution)
     return _load_class(entry.info, entry.distribution)
 
 
@@ -56,7 +56,7 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     """
     from skyband.queries.example import QueryExample
 
-    entry = installed().query(kind, distribution)
+    entry = installed().queries.named(kind, distribution)
     if entry.info.examples is None:
         return ()
     whose = f"query {kind!r} of {entry.distribution}"

@@ -33,7 +33,7 @@ def distribution_of(cls: "type[Query]") -> str:
     On an executor of Spark a query comes as it is, and was not looked up there.
     """
     place = f"{cls.__module__}:{cls.__qualname__}"
-    named = [entry.distribution for entry in installed().query_listing() if entry.info.factory == place]
+    named = [entry.distribution for entry in installed().queries.listing if entry.info.factory == place]
     return BROUGHT_BY.get(cls) or next(iter(named), cls.__module__)
 
 

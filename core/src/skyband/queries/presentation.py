@@ -63,7 +63,7 @@ class QueryPresentation(Generic[Q]):
 def load_presentation(query: type[Query]) -> type[QueryPresentation[Any]]:
     """The presentation of a class of queries. Raises PluginError where the class it names is missing or another."""
     distribution = distribution_of(query)
-    listing = (entry for entry in installed().query_listing() if entry.distribution == distribution)
+    listing = (entry for entry in installed().queries.listing if entry.distribution == distribution)
     place = next((entry.info.presentation for entry in listing if entry.info.kind == query.kind), None)
     return QueryPresentation if place is None else load_class(place, QueryPresentation, f"presentation of {of(query)}")
 

@@ -1,13 +1,15 @@
 """Who claims a name: the plugins that bring one backend, query or role, and why a claim cannot be used."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from skyband.errors import ConfigError, PluginError, Problem
+from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry.discovery import OURS, RESTRICT, Plugin
-from skyband.registry.info import Info, RoleInfo
+from skyband.registry.info import Info, RoleInfo, api_problem
+from skyband.registry.install_hints import comes_with
 
 T = TypeVar("T", bound=Info)
 
@@ -22,52 +24,72 @@ class Listed(Generic[T]):
     problem: str | None = None
 
 
-def listed(
-    plugins: Iterable[Plugin], infos: Callable[[Plugin], Sequence[T]], unusable: Callable[[T, str], str | None]
-) -> list[Listed[T]]:
-    """What these plugins bring, by key and distribution, each with the reason why it cannot be used, if any.
+def outdated(info: Info, distribution: str) -> str | None:
+    """Why the API that something was written for cannot be used; None where it can."""
+    return None if distribution == OURS else api_problem(info.api, distribution)
 
-    Two distributions that claim one name harm that name alone. `unusable` is given what is brought and by which
-    distribution.
+
+class Catalogue(Generic[T]):
+    """All that the plugins bring of one sort, each with the reason why it cannot be used, if any.
+
+    Two distributions that claim one name harm that name alone.
     """
-    claims: dict[str, list[Plugin]] = {}
-    brought = [(plugin, info) for plugin in plugins for info in infos(plugin)]
-    for plugin, info in brought:
-        claims.setdefault(info.key, []).append(plugin)
-    entries = [
-        Listed(
-            info,
-            plugin.distribution,
-            plugin.version,
-            _twice(info, claims[info.key]) or unusable(info, plugin.distribution),
+
+    def __init__(
+        self,
+        brought: Iterable[tuple[Plugin, T]],
+        field: str = "distribution",
+        hint: Callable[[str], str] = comes_with,
+        unusable: Callable[[T, str], str | None] = outdated,
+    ) -> None:
+        """`field`: the key of a job that names one. `hint` says what to install for a name that is unknown here."""
+        self._field, self._hint, self._unusable = field, hint, unusable
+        claims: dict[str, list[Plugin]] = {}
+        pairs = list(brought)
+        for plugin, info in pairs:
+            claims.setdefault(info.key, []).append(plugin)
+        entries = (
+            Listed(info, of.distribution, of.version, _twice(info, claims[info.key]) or unusable(info, of.distribution))
+            for of, info in pairs
         )
-        for plugin, info in brought
-    ]
-    return sorted(entries, key=lambda entry: (entry.info.key, entry.distribution))
+        self.listing = sorted(entries, key=lambda entry: (entry.info.key, entry.distribution))
+        """By key and distribution."""
+
+    @cached_property
+    def usable(self) -> dict[str, T]:
+        """What can be used, by name."""
+        return {name_of(entry.info): entry.info for entry in self.listing if entry.problem is None}
+
+    def named(self, name: str, distribution: str | None = None) -> Listed[T]:
+        """The entry that a name means. Raises ConfigError for an unknown one, PluginError as `pick`."""
+        entries = [entry for entry in self.listing if name_of(entry.info) == name]
+        if not entries:
+            names = list(dict.fromkeys(name_of(entry.info) for entry in self.listing))
+            hint = self._hint(name) or (f"; {suggest(name, names)}" if names else "")
+            raise ConfigError(Problem(self._field, f"unknown {name!r}{hint}"))
+        return self.pick(entries, "distribution", name, distribution)
+
+    def pick(self, entries: Sequence[Listed[T]], field: str, name: str, distribution: str | None) -> Listed[T]:
+        """The one of these claims (at least one) to a name that is meant.
+
+        Raises PluginError where none can be used or it is claimed twice, ConfigError where `distribution` has none.
+        """
+        usable = [entry for entry in entries if not self._unusable(entry.info, entry.distribution)]
+        if not usable:
+            raise PluginError(f"{entries[0].info.key}: {self._unusable(entries[0].info, entries[0].distribution)}")
+        if distribution is not None:
+            usable = [entry for entry in usable if entry.distribution == distribution]
+        if not usable:
+            brought = ", ".join(entry.distribution for entry in entries)
+            raise ConfigError(Problem(field, f"{name} is not in {distribution}; it is in {brought}"))
+        if len(usable) > 1:
+            raise PluginError(f"{usable[0].info.key}: {usable[0].problem}")
+        return usable[0]
 
 
-def pick(
-    entries: Sequence[Listed[T]],
-    field: str,
-    name: str,
-    distribution: str | None,
-    unusable: Callable[[T, str], str | None],
-) -> Listed[T]:
-    """The one of these claims (at least one) to a name that is meant.
-
-    Raises PluginError where none can be used or it is claimed twice, ConfigError where `distribution` has none.
-    """
-    usable = [entry for entry in entries if not unusable(entry.info, entry.distribution)]
-    if not usable:
-        raise PluginError(f"{entries[0].info.key}: {unusable(entries[0].info, entries[0].distribution)}")
-    if distribution is not None:
-        usable = [entry for entry in usable if entry.distribution == distribution]
-    if not usable:
-        brought = ", ".join(entry.distribution for entry in entries)
-        raise ConfigError(Problem(field, f"{name} is not in {distribution}; it is in {brought}"))
-    if len(usable) > 1:
-        raise PluginError(f"{usable[0].info.key}: {usable[0].problem}")
-    return usable[0]
+def name_of(info: Info) -> str:
+    """The last part of a key: `k-skb` of `sketch/k-skb`."""
+    return info.key.rpartition("/")[2]
 
 
 def _twice(info: Info, claimed_by: Sequence[Plugin]) -> str | None:

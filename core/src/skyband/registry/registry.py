@@ -1,8 +1,8 @@
 """The registry: what the installed plugins bring, and which of it a name means."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import evolve
 
@@ -11,12 +11,10 @@ from skyband.errors import ConfigError, PluginError, Problem, suggest
 from skyband.registry.backend_loading import load_backend, load_engine, load_interface, named
 from skyband.registry.binding import Binding
 from skyband.registry.discovery import OURS, Plugin, absent, core, discover
-from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, Info, QueryInfo, RoleInfo, api_problem
+from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
 from skyband.registry.install_hints import comes_with, engine_comes_with, format_comes_with
-from skyband.registry.name_claims import Listed, listed, pick
+from skyband.registry.name_claims import Catalogue, Listed, outdated
 from skyband.roles import Backend
-
-T = TypeVar("T", bound=Info)
 
 
 class Registry:
@@ -28,66 +26,56 @@ class Registry:
         self.absent = tuple(absent)
         """What is wrong with the names of plugins that the user asked for."""
 
-    def listing(self, role: str | None = None) -> list[Listed[BackendInfo]]:
-        """Every backend of the plugins that load, with the reason beside each that cannot be used."""
-        return [entry for entry in self._backends if role is None or entry.info.role == role]
+    def _brought(self, sort: str) -> list[tuple[Plugin, Any]]:
+        return [(plugin, info) for plugin in self.plugins for info in getattr(plugin, sort)]
 
     @cached_property
-    def _backends(self) -> list[Listed[BackendInfo]]:
-        return listed(self.plugins, lambda plugin: plugin.backends, self._unusable)
+    def _backends(self) -> Catalogue[BackendInfo]:
+        return Catalogue(self._brought("backends"), unusable=self._unusable)
 
+    @cached_property
+    def queries(self) -> Catalogue[QueryInfo]:
+        """Every kind of query of the plugins that load."""
+        return Catalogue(self._brought("queries"), "kind")
+
+    @cached_property
+    def formats(self) -> Catalogue[FormatInfo]:
+        """Every format of the plugins that load."""
+        return Catalogue(self._brought("formats"), "format", format_comes_with)
+
+    @cached_property
+    def engines(self) -> Catalogue[EngineInfo]:
+        """Every engine of the plugins that load."""
+        return Catalogue(self._brought("engines"), "engine", engine_comes_with)
+
+    @cached_property
     def role_listing(self) -> list[Listed[RoleInfo]]:
         """Every role of the plugins that load, with the reason beside each that cannot be used; core's first."""
-        entries = listed(self.plugins, lambda plugin: plugin.roles, _outdated)
-        order = [info for plugin in self.plugins for info in plugin.roles]
-        return sorted(entries, key=lambda entry: (entry.distribution != OURS, order.index(entry.info)))
+        brought = self._brought("roles")
+        order = [info for _, info in brought]
+        return sorted(Catalogue(brought).listing, key=lambda one: (one.distribution != OURS, order.index(one.info)))
 
-    def query_listing(self) -> list[Listed[QueryInfo]]:
-        """Every kind of query of the plugins that load, with the reason beside each that cannot be used."""
-        return listed(self.plugins, lambda plugin: plugin.queries, _outdated)
-
-    def format_listing(self) -> list[Listed[FormatInfo]]:
-        """Every format of the plugins that load, with the reason beside each that cannot be used."""
-        return listed(self.plugins, lambda plugin: plugin.formats, _outdated)
-
-    def engine_listing(self) -> list[Listed[EngineInfo]]:
-        """Every engine of the plugins that load, with the reason beside each that cannot be used."""
-        return listed(self.plugins, lambda plugin: plugin.engines, _outdated)
+    def listing(self, role: str | None = None) -> list[Listed[BackendInfo]]:
+        """Every backend of the plugins that load, with the reason beside each that cannot be used."""
+        return [entry for entry in self._backends.listing if role is None or entry.info.role == role]
 
     @cached_property
     def roles(self) -> dict[str, RoleInfo]:
         """The roles that can be chosen, by name; core's first."""
-        return {entry.info.name: entry.info for entry in self.role_listing() if entry.problem is None}
+        return {entry.info.name: entry.info for entry in self.role_listing if entry.problem is None}
 
     def role(self, name: str) -> RoleInfo:
         """Raises ConfigError for a name that is no role, PluginError for a role that cannot be used."""
         if name in self.roles:
             return self.roles[name]
-        for entry in self.role_listing():
+        for entry in self.role_listing:
             if entry.info.name == name:
                 raise PluginError(f"role {name} of {entry.distribution}: {entry.problem}")
         raise ConfigError(Problem("role", f"unknown {name!r}; {suggest(name, self.roles)}{comes_with(name)}"))
 
-    def query(self, kind: str, distribution: str | None = None) -> Listed[QueryInfo]:
-        """Who brings a kind of query. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
-        return _named("kind", kind, distribution, self.query_listing(), comes_with)
-
-    def format(self, name: str, distribution: str | None = None) -> Listed[FormatInfo]:
-        """Who brings a format. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
-        return _named("format", name, distribution, self.format_listing(), format_comes_with)
-
-    def engine(self, name: str, distribution: str | None = None) -> Listed[EngineInfo]:
-        """Who brings an engine. Raises ConfigError for an unknown one, PluginError for one claimed twice."""
-        listing = self.engine_listing()
-        entries = [entry for entry in listing if entry.info.name == name]
-        if not entries:
-            hint = engine_comes_with(name) or f"; {suggest(name, [entry.info.name for entry in listing])}"
-            raise ConfigError(Problem("engine", f"unknown {name!r}{hint}"))
-        return pick(entries, "engine", name, distribution, _outdated)
-
     def load_engine(self, name: str, distribution: str | None = None) -> Any:
-        """An engine, made. Raises as `engine`, and PluginError where its class cannot be imported or made."""
-        entry = self.engine(name, distribution)
+        """An engine, made. Raises ConfigError where it is unknown, PluginError where its class cannot be made."""
+        entry = self.engines.named(name, distribution)
         return load_engine(entry.info, entry.distribution)
 
     def backends(self, role: str | None = None) -> list[BackendInfo]:
@@ -103,7 +91,7 @@ class Registry:
         entries = [entry for entry in self.listing(role) if entry.info.name == name]
         if not entries:
             raise ConfigError(Problem(role, self._unknown(role, name)))
-        entry = pick(entries, role, name, distribution, self._unusable)
+        entry = self._backends.pick(entries, role, name, distribution)
         info = self.role(role)
         brought_by = self._brought_by(info)
         return Binding(entry.info, entry.distribution, entry.version, parameters, info.interface, brought_by)
@@ -119,7 +107,7 @@ class Registry:
 
     def _brought_by(self, info: BackendInfo | RoleInfo) -> str:
         """Whose a backend or role is, where it is installed here."""
-        listing: Any = self.role_listing() if isinstance(info, RoleInfo) else self.listing(info.role)
+        listing: Any = self.role_listing if isinstance(info, RoleInfo) else self.listing(info.role)
         return " and ".join(entry.distribution for entry in listing if entry.info == info)
 
     def named(self, info: BackendInfo | RoleInfo) -> str:
@@ -129,7 +117,7 @@ class Registry:
     def _unusable(self, info: BackendInfo, distribution: str) -> str | None:
         if info.role not in self.roles:
             return self._without_role(info.role)
-        return _outdated(info, distribution)
+        return outdated(info, distribution)
 
     def _without_role(self, name: str) -> str:
         try:
@@ -152,22 +140,6 @@ class Registry:
         broken = [f"{plugin.distribution} ({plugin.problem})" for plugin in self.plugins if plugin.problem]
         message += f"; plugins that did not load: {', '.join(broken)}" if broken else ""
         return "; ".join([message, *self.absent])
-
-
-def _named(
-    field: str, name: str, distribution: str | None, listing: list[Listed[T]], hint: Callable[[str], str]
-) -> Listed[T]:
-    """The one of a listing that a name means. Raises ConfigError for an unknown one, PluginError as `pick`."""
-    entries = [entry for entry in listing if entry.info.key.rpartition("/")[2] == name]
-    if not entries:
-        names = list(dict.fromkeys(entry.info.key.rpartition("/")[2] for entry in listing))
-        near = f"; {suggest(name, names)}" if names else ""
-        raise ConfigError(Problem(field, f"unknown {name!r}{near}{hint(name)}"))
-    return pick(entries, "distribution", name, distribution, _outdated)
-
-
-def _outdated(info: Info, distribution: str) -> str | None:
-    return None if distribution == OURS else api_problem(info.api, distribution)
 
 
 @cache

@@ -3,7 +3,6 @@
 import re
 import shlex
 import unicodedata
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -99,12 +98,13 @@ def _owner(kind: str, role: str | None, name: str) -> str | None:
         return None if context.command.get_command(context, name) is None else "an installed distribution"
     if name in {"format": ENGINE_FORMATS, "role": (QUERY, FORMAT, ENGINE_KEY)}.get(kind, ()):
         return "Skyband itself"
-    listings: dict[str, Callable[[], list[Any]]] = {
-        "query": registry.query_listing, "format": registry.format_listing, "role": registry.role_listing,
-        "backend": lambda: registry.listing(role),
-    }  # fmt: skip
-    entries = listings[kind]() if kind in listings else []
-    clash = next((one for one in entries if one.info.key.rpartition("/")[2] == name), None)
+    listings: dict[str, list[Any]] = {
+        "query": registry.queries.listing,
+        "format": registry.formats.listing,
+        "role": registry.role_listing,
+        "backend": registry.listing(role),
+    }
+    clash = next((one for one in listings.get(kind, []) if one.info.key.rpartition("/")[2] == name), None)
     return None if clash is None else f"{clash.distribution} {clash.version}"
 
 

@@ -23,7 +23,7 @@ def verify_engine(name: str, progress: Progress | None = None, distribution: str
     Raises ConfigError or PluginError where there is no such engine, or nothing tries it.
     """
     installed().load_engine(name, distribution)
-    info = installed().engine(name, distribution).info
+    info = installed().engines.named(name, distribution).info
     return verify_engine_subject(EngineSubject(info.key, info.factory, info.trial), progress)
 
 

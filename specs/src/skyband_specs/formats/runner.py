@@ -21,7 +21,7 @@ def verify_format(name: str, progress: Progress | None = None, distribution: str
 
     Raises ConfigError or PluginError where there is no such format, or its plugin gives no trial.
     """
-    info = installed().format(name, distribution).info
+    info = installed().formats.named(name, distribution).info
     if info.trial is None:
         message = f"format/{name} gives nothing to try it with: its plugin names a class in FormatInfo(trial=…)"
         raise ConfigError(Problem("format", message))

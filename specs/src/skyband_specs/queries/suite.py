@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.function not in (test_query_conformance, test_query_documentation):
         return
     distribution = getattr(metafunc.module, "DISTRIBUTION", None)
-    entries = [entry for entry in installed().query_listing() if distribution in (None, entry.distribution)]
+    entries = [entry for entry in installed().queries.listing if distribution in (None, entry.distribution)]
     if distribution is not None and not entries:
         raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: no such plugin is installed, or it brings no query")
     if metafunc.function is test_query_documentation:

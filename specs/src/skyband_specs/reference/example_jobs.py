@@ -14,7 +14,7 @@ from skyband_jobs.files.spark_ddl import parse_ddl
 
 def job_example(kind: str) -> JobExample | None:
     """The job shown for a kind of query, the one called JOB in the module of its examples; None where there is none."""
-    named = installed().query(kind).info.examples
+    named = installed().queries.named(kind).info.examples
     if named is None:
         return None
     module = import_module(named.partition(":")[0])

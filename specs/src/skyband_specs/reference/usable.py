@@ -33,11 +33,11 @@ def faults() -> list[str]:
     """Why other plugins, roles, backends and queries have no page, each with its distribution."""
     registry = installed()
     problems = [f"{plugin.distribution}: {plugin.problem}" for plugin in registry.plugins if plugin.problem]
-    for role in registry.role_listing():
+    for role in registry.role_listing:
         problems += _told(f"role {role.info.name}", role, role.problem or _fault(interface_of, role.info.name))
     for entry in registry.listing():
         problems += _told(entry.info.key, entry, _backend_fault(entry))
-    for query in registry.query_listing():
+    for query in registry.queries.listing:
         problems += _told(query.info.key, query, query.problem or _query_fault(query.info.kind))
     return problems
 

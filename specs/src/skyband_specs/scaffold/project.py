@@ -131,7 +131,7 @@ def render(role: str, name: str) -> dict[str, str]:
 
 def _brought_by(role: str) -> tuple[str, ...]:
     """The distribution that brings a role, as a further dependency; nothing for core's."""
-    entry = next(entry for entry in installed().role_listing() if entry.info.name == role)
+    entry = next(entry for entry in installed().role_listing if entry.info.name == role)
     return () if entry.distribution == OURS else (f"{entry.distribution}>={entry.version}",)
 
 

@@ -16,7 +16,7 @@ def command(as_json: bool) -> None:
     from skyband import text_tables
     from skyband.registry import installed
 
-    entries = [(entry, _status(entry)) for entry in installed().format_listing()]
+    entries = [(entry, _status(entry)) for entry in installed().formats.listing]
     if as_json:
         click.echo(json.dumps({"formats": [_plain(*one) for one in entries]}, indent=2))
         return

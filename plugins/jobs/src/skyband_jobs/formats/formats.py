@@ -18,7 +18,7 @@ from skyband_jobs.formats.table_rows import TableRows
 
 def names_of_formats(can: str | None = None) -> tuple[str, ...]:
     """The names of formats that plugins bring; with `can`, only those that can "reads", "writes" or "streams"."""
-    entries = installed().format_listing()
+    entries = installed().formats.listing
     return tuple(dict.fromkeys(entry.info.name for entry in entries if can is None or can in entry.info.can))
 
 
@@ -32,7 +32,7 @@ def format_named(name: str, distribution: str | None = None) -> InstalledFormat 
 
 @cache
 def _loaded(name: str, distribution: str | None) -> InstalledFormat:
-    return load(installed().format(name, distribution))
+    return load(installed().formats.named(name, distribution))
 
 
 def format_at(path: Path) -> str | None:
@@ -40,7 +40,7 @@ def format_at(path: Path) -> str | None:
 
     Raises ConfigError where it has a format that is not installed.
     """
-    for entry in installed().format_listing():
+    for entry in installed().formats.listing:
         with suppress(PluginError, EngineError):  # a format that fails must not affect others
             if entry.problem is None and "reads" in entry.info.can and load(entry).is_at(path):
                 return entry.info.name

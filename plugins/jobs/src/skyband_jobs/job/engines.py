@@ -10,7 +10,7 @@ from skyband_jobs.local.engine import LocalJobs
 
 def engine_names() -> list[str]:
     """The installed engines that are usable."""
-    return [entry.info.name for entry in installed().engine_listing() if entry.problem is None]
+    return list(installed().engines.usable)
 
 
 def engine_named(name: str) -> JobEngine:
@@ -20,5 +20,5 @@ def engine_named(name: str) -> JobEngine:
         return engine
     if isinstance(engine, InProcessEngine):
         return LocalJobs(engine)
-    whose = installed().engine(name).distribution
+    whose = installed().engines.named(name).distribution
     raise PluginError(f"engine/{name} of {whose} is neither a JobEngine nor an InProcessEngine: it cannot run jobs")

@@ -68,6 +68,6 @@ def _of_the_query(plan: ShardedPlan) -> dict[str, tuple[str, str]]:
     package = type(plan.query).__module__.partition(".")[0]
     return {
         entry.distribution: (entry.version, package)
-        for entry in installed().query_listing()
+        for entry in installed().queries.listing
         if entry.info.kind == plan.query.kind and entry.info.factory.partition(".")[0] == package
     }
