@@ -94,6 +94,7 @@ def test_no_circle_of_files():
 
 ENGINES_AND_JOBS = {
     "skyband": set(),
+    "skyband_jit": set(),
     "skyband_expressions": {"skyband"},
     "skyband_jobs": {"skyband", "skyband_expressions"},
     "skyband_spark": {"skyband", "skyband_expressions", "skyband_jobs"},

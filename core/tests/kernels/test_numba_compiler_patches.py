@@ -1,4 +1,4 @@
-"""With a numba newer than was tested, or without a class that is built upon, kernels are compiled by numba alone."""
+"""Kernels are compiled by numba alone without skyband-jit, and where numba is not one that it fits."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ log.setLevel(logging.INFO)
 log.propagate = False
 log.addHandler(logging.StreamHandler(sys.stdout))
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
-from skyband.kernels.numba_compiler_patches import compiles_sooner
+import skyband.kernels.nested as nested
 
 @nested_njit(error_model="numpy")
 def share(values, whole):
@@ -27,8 +27,9 @@ def total(values):
 def shares(values):
     return share(values, total(values))
 
-print(compiles_sooner(), total(np.arange(4.0)), shares(np.array([1.0, 3.0])), type(shares).__module__)
+print(nested._SOONER is not None, total(np.arange(4.0)), shares(np.array([1.0, 3.0])), type(shares).__module__)
 """
+WITHOUT = 'sys.modules["skyband_jit"] = None'
 NEWER = 'numba.__version__ = "0.999.1"'
 VANISHED = "import numba.core.typed_passes\ndel numba.core.typed_passes.NativeLowering"
 OTHER_CACHE = "import numba.core.caching as caching\ndel caching.IndexDataCacheFile._load_data"
@@ -52,11 +53,22 @@ def test_kernels_are_compiled_by_numba_alone_where_its_compiler_is_not_the_teste
     assert [why in notice for notice in notices] == [True], "said once"
 
 
+def test_kernels_are_compiled_by_numba_alone_without_skyband_jit(tmp_path):
+    (answers,) = run(f"{WITHOUT}\n{ANSWERS}", tmp_path)
+    assert answers.startswith("False 6.0 0.25")
+
+
+def test_kernels_that_were_kept_with_skyband_jit_are_compiled_again_without_it(tmp_path):
+    """What is kept on disk names its classes."""
+    for change, sooner in (("", "True"), (WITHOUT, "False"), ("", "True")):
+        assert run(f"{change}\n{ANSWERS}", tmp_path)[-1].startswith(f"{sooner} 6.0 0.25")
+
+
 def test_nothing_is_kept_on_disk_where_numba_would_not_renew_it(tmp_path):
     """A kernel that calls one of another file would be answered by an older one of these."""
     *notices, answers = run(f"{NEWER}\n{OTHER_CACHE}\n{ANSWERS}", tmp_path)
     assert answers.startswith("False 6.0 0.25")
-    assert "no kernel is kept on disk" in notices[0]
+    assert any("no kernel is kept on disk" in notice for notice in notices)
     assert not any(tmp_path.rglob("*.nb?"))
 
 

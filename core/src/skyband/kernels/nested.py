@@ -4,21 +4,23 @@ numba makes of every function one that Python can call: with wrappers, machine c
 kernel of sixty functions only the one that Python calls needs them. The others are handed to those that call them, and
 optimized there. What they call of numba, such as `np.empty`, is nested like them.
 
-With a numba that is newer than those tested, all three are `numba.njit`: kernels take longer to compile, and answer the
-same.
+That is done by skyband-jit. Where it is not installed, or numba is newer than it was tested with, all three are
+`numba.njit`: kernels take longer to compile, and answer the same.
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numba
 from numba.core import config
 
-from skyband.kernels.numba_compiler_patches import compiles_sooner, keeps_with_care
+from skyband.kernels.numba_compiler_patches import keeps_with_care
 
-_SOONER = compiles_sooner()
-if _SOONER:
-    from skyband.kernels.numba_compiler_patches import nested_functions
+_SOONER: Any = import_module("skyband_jit").compiler() if find_spec("skyband_jit") else None
+"""What compiles them so; None: `numba.njit` alone. It imports nothing of core, and is found by name on a Spark worker,
+where looking for an entry point would take longer than the call."""
 
 
 def kernel_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -26,8 +28,8 @@ def kernel_njit(function: Callable[..., Any] | None = None, **options: Any) -> A
 
     Takes numba's options, as `nested_njit` does.
     """
-    if _SOONER:
-        return nested_functions.kernel(function, options)
+    if _SOONER is not None:
+        return _SOONER.kernel(function, options)
     return numba.njit(function, cache=keeps_with_care(), **options)
 
 
@@ -45,7 +47,7 @@ def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool 
         return lambda function: nested_njit(function, vectorized=vectorized, **options)
     if config.DISABLE_JIT:
         return function
-    return nested_functions.nested(function, vectorized, options) if _SOONER else numba.njit(function, **options)
+    return numba.njit(function, **options) if _SOONER is None else _SOONER.nested(function, vectorized, options)
 
 
 def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -57,6 +59,6 @@ def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> A
         return lambda function: shared_njit(function, **options)
     if config.DISABLE_JIT:
         return function
-    if _SOONER:
-        return nested_functions.shared(function, options)
+    if _SOONER is not None:
+        return _SOONER.shared(function, options)
     return numba.njit(function, cache=keeps_with_care(), **options)

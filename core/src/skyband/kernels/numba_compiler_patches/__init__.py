@@ -1,40 +1,18 @@
-"""All that Skyband changes in numba's private classes, and up to which release of numba it does so.
+"""Fixes of numba: of how it keeps compiled kernels on disk, and of signals that arrive while one runs.
 
-Kernels compile sooner (`nested_functions`, `repeated_work`, `reference_counts`): that is built on numba's compiler as
-it is in the releases that were tested, and beyond them kernels are compiled by `numba.njit` alone, which takes longer
-and answers the same. Kernels are kept on disk with care (`without_cache`, `cache_invalidation`) and compiled by one
-process at a time (`compiling_once`): that wraps six functions, and is left out only where one of them is missing.
-Kernels are safe from signals (`signal_safe_returns`): that replaces how two kinds of values are made, likewise.
+Kernels are kept on disk with care (`without_cache`, `cache_invalidation`) and compiled by one process at a time
+(`compiling_once`): that wraps six functions, and is left out only where one of them is missing. Kernels are safe from
+signals (`signal_safe_returns`): that replaces how two kinds of values are made, likewise.
 
-Nothing is changed before everything is there that it needs: a numba without it is as good as a later one.
+Nothing is changed before everything is there that it needs. What compiles kernels sooner is skyband-jit.
 """
 
 import inspect
 import logging
 from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numba
-
-NEWEST_TESTED = (0, 68)
-"""The newest numba that these are tested with. Beyond it kernels are compiled by `numba.njit` alone."""
-
-
-@cache
-def compiles_sooner() -> bool:
-    """Whether numba is one that compiles as `nested_functions` has it; the first call has numba do so."""
-    if _release() > NEWEST_TESTED:
-        _notice(f"newer than {'.'.join(map(str, NEWEST_TESTED))}, the last that Skyband was tested with")
-        return False
-    try:
-        parts = [import_module(f"{__name__}.{part}") for part in ("repeated_work", "nested_functions")]
-    except (ImportError, AttributeError, TypeError) as error:
-        _notice(f"not as it was ({error})")
-        return False
-    for part in parts:
-        part.install()
-    return True
 
 
 @cache
@@ -76,15 +54,9 @@ def _look_at_caching(kept: Any, file: Any, dispatcher: Any) -> None:
         raise ImportError("its cache takes other arguments")
 
 
-def _release() -> tuple[int, ...]:
-    """numba's version, of which a release changes the second number."""
-    return tuple(int(part) if part.isdecimal() else 0 for part in numba.__version__.split(".")[:2])
-
-
 @cache
 def _notice(why: str) -> None:
-    text = "numba %s is %s: kernels are compiled without Skyband's changes to it, which takes longer"
-    logging.getLogger("skyband").info(text, numba.__version__, why)
+    logging.getLogger("skyband").info("numba %s is %s", numba.__version__, why)
 
 
 keeps_with_care()

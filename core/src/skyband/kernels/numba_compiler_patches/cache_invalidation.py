@@ -1,7 +1,8 @@
 """numba keeps compiled kernels on disk and renews one when its own file changes, not when a kernel that it calls does.
 
 A plugin whose kernels call those of another distribution would go on with the old ones after an upgrade of that, and
-fail where what was kept names a module that has moved since.
+fail where what was kept names a module that has moved since. See https://github.com/numba/numba/issues/1833 (a changed
+callee) and https://github.com/numba/numba/issues/10434 (a file that cannot be read).
 """
 
 import inspect

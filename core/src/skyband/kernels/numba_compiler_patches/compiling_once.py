@@ -1,7 +1,7 @@
 """Processes that need the same kernel at the same time: one compiles and keeps it, the others wait and read it.
 
 Without this each compiles its own, for seconds on a core. And two that keep a kernel for different types at once may
-leave an index in which one's name leads to the other's code.
+leave an index in which one's name leads to the other's code. https://github.com/numba/numba/issues/4807 is such a race.
 
 A process that has the turn of one kernel waits for no other, so that none wait for one another; the system takes the
 turn back from a process that ends. Where files cannot be locked, or not written, each process compiles its own.

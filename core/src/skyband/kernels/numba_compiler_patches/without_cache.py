@@ -3,6 +3,7 @@
 In a container whose files may not be written to, with no home, numba refuses to make a kernel at all; a folder that is
 full, or somebody else's, fails the call for which it has just compiled one. Neither is a reason not to answer.
 Kernels that another user has compiled into a folder that is set, or beside the code, are read all the same.
+See https://github.com/numba/numba/issues/4908.
 """
 
 import logging

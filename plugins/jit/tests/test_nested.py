@@ -14,8 +14,8 @@ from numba.core.errors import TypingError
 from numba.core.runtime import _nrt_python, rtsys
 from numba.extending import overload
 from skyband.kernels.nested import kernel_njit, nested_njit, shared_njit
-from skyband.kernels.numba_compiler_patches import nested_functions
-from skyband.kernels.numba_compiler_patches.repeated_work import LeanFlags
+from skyband_jit import nested_functions
+from skyband_jit.repeated_work import LeanFlags
 
 
 @nested_njit

@@ -23,8 +23,8 @@ from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
-from skyband.kernels.numba_compiler_patches.reference_counts import ReferenceCounts, only_borrows
-from skyband.kernels.numba_compiler_patches.repeated_work import LeanFlags, are_lean
+from skyband_jit.reference_counts import ReferenceCounts, only_borrows
+from skyband_jit.repeated_work import LeanFlags, are_lean
 
 types: Any = numba_types
 """What mypy knows of it lacks half of its classes."""
