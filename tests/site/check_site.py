@@ -13,6 +13,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from skyband_specs.reference.author_api import author_page
+
 CORE = Path(__file__).parents[2] / "core"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WIDTHS = (390, 1280)
@@ -23,7 +25,8 @@ def main(folder: Path) -> None:
     """Raise AssertionError or CalledProcessError at the first thing that is not as it should be."""
     site = build(folder)
     pages = {path.relative_to(site).as_posix(): Page(path) for path in sorted(site.rglob("*.html"))}
-    written = {path.relative_to(CORE / "docs").with_suffix(".html").as_posix() for path in CORE.glob("docs/**/*.md")}
+    docs = site.parent / "source" / "docs"
+    written = {path.relative_to(docs).with_suffix(".html").as_posix() for path in docs.rglob("*.md")}
     assert pages.keys() == written | {"404.html"}, pages.keys() ^ written
     for name, page in pages.items():
         if name != "404.html":
@@ -31,7 +34,7 @@ def main(folder: Path) -> None:
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is not None:
         look(browser, site, sorted(written), 'sandbox="allow-same-origin"')
-        look(browser, site, ["index.html", "matrix.html"], "")
+        look(browser, site, ["index.html", "reference/matrix.html"], "")
         search(browser, site, "likelihood", "pcsa-ml")
     seen = f"and looked at with {Path(browser).name}" if browser else "without a browser to look at them"
     print(f"{len(written)} pages are fine, {seen}: {site / 'index.html'}")  # noqa: T201
@@ -43,6 +46,7 @@ def build(folder: Path) -> Path:
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(CORE / "docs", source / "docs")
     shutil.copy(CORE / "zensical.toml", source)
+    (source / "docs" / "reference" / "authors.md").write_text(author_page(), "utf-8")  # too long to keep in git
     subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "--clean"], cwd=source, check=True)
     shutil.rmtree(folder / "site", ignore_errors=True)
     (source / "site").rename(folder / "site")
