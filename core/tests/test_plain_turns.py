@@ -8,7 +8,7 @@ from skyband.groups import plain_turns as module
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.plain_turns import plain_turns
-from skyband.groups.processor import WindowedProcessor
+from skyband.groups.windowed_processor import WindowedProcessor
 from skyband.windows.empty_windows import EndlessRegular
 from skyband.windows.schedule import Regular, Schedule
 

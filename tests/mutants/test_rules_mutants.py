@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from skyband.errors import SkybandError
 from skyband.rules import json_rules, longest_window, rule_rows, rules_in_force
-from skyband.rules.rules_in_force import Rules, _InForce, _Table
+from skyband.rules.rule_moments import InForce
+from skyband.rules.rules_in_force import Rules, _Table
 
 PROPERTIES = Path(__file__).parents[2] / "core" / "tests" / "test_rules_in_force.py"
 MOMENTS, STATE = "moments_and_ends_are_those_of_the_definition", "a_state_has_just_the_versions_with_moments_to_come"
@@ -18,20 +19,20 @@ DEFAULTS = "slides_phases_and_ks_that_rules_do_not_say_are_those_of_the_query"
 TYPES, LONGEST = "a_key_of_another_type_is_a_bad_row_that_says_how_to_write_it", "what_goes_with_longest"
 MUTANTS = {
     "a rule answers at the moment from which it holds": (
-        _InForce, "first_after", "least + 1 + (self.phase - least - 1)", "least + (self.phase - least)", MOMENTS,
+        InForce, "first_after", "least + 1 + (self.phase - least - 1)", "least + (self.phase - least)", MOMENTS,
     ),
-    "a rule does not answer at its end": (_InForce, "first_after", "first <= self.end", "first < self.end", MOMENTS),
+    "a rule does not answer at its end": (InForce, "first_after", "first <= self.end", "first < self.end", MOMENTS),
     "a rule answers before it begins": (
-        _InForce, "first_after", "np.maximum(time, self.begin)", "np.maximum(time, self.begin - 1)", MOMENTS,
+        InForce, "first_after", "np.maximum(time, self.begin)", "np.maximum(time, self.begin - 1)", MOMENTS,
     ),
     "the last moment of a span is left to the next": (
-        _InForce, "due", "// self.slide + 1, 0)", "// self.slide, 0)", MOMENTS,
+        InForce, "due", "// self.slide + 1, 0)", "// self.slide, 0)", MOMENTS,
     ),
     "a span goes beyond the end of a rule": (
-        _InForce, "due", "np.minimum(self.end, end)", "np.maximum(first, end)", MOMENTS,
+        InForce, "due", "np.minimum(self.end, end)", "np.maximum(first, end)", MOMENTS,
     ),
-    "moments come by rule, not by time": (_InForce, "moments", "np.lexsort((place, at))", "np.argsort(place)", MOMENTS),
-    "a window is a microsecond shorter": (_InForce, "moments", "at - self.window[place]", "at - self.window[place] + 1",
+    "moments come by rule, not by time": (InForce, "moments", "np.lexsort((place, at))", "np.argsort(place)", MOMENTS),
+    "a window is a microsecond shorter": (InForce, "moments", "at - self.window[place]", "at - self.window[place] + 1",
                                           MOMENTS),
     "a rule of one group is asked of all": (_Table, "of_group", "return self.common", "return self.every", MOMENTS),
     "a group has the rules of its own alone": (
@@ -46,7 +47,7 @@ MUTANTS = {
         _Table, "next_due", "holds &= ~self.own[place] | (self.group[place] == groups[walking])", "", MOMENTS,
     ),
     "a name that is to come has come": (
-        _Table, "next_due", 'np.searchsorted(begins, time, "right")', 'np.searchsorted(begins, time + 1, "right")',
+        _Table, "_version", "np.searchsorted(begins, times, side)", "np.searchsorted(begins, times + 1, side)",
         MOMENTS,
     ),
     "the next moment is the one of before": (Rules, "pass_to", "self._next <= self._answered", "False", MOMENTS),

@@ -9,7 +9,7 @@ from skyband.arrays import Array, Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
-from skyband.groups.processor import DueMomentsProcessor
+from skyband.groups.windowed_processor import DueMomentsProcessor
 from skyband.windows.schedule import Schedule
 
 

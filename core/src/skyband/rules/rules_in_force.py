@@ -1,12 +1,13 @@
 """Rules: what is asked of all groups comes, changes and goes while it runs, each with the moments that it holds for."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import asdict, evolve, field, frozen
+from attrs import evolve, field, frozen
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns.arrow_normalization import no_rows
@@ -17,6 +18,7 @@ from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.rules.rule_groups import GROUP_TYPE, group_keys, group_problem
+from skyband.rules.rule_moments import NO_MOMENTS, InForce, Moments
 from skyband.rules.rule_rows import Limits, Version, read_rules, row_schema
 from skyband.state_validation import StateReader
 
@@ -26,90 +28,15 @@ _GROUPS = pa.schema([pa.field("group", GROUP_TYPE)])
 _MOST = 2**62
 
 
-class Moments(NamedTuple):
-    """Answers due, in order of (at, rule): int64[m] each. `rule` is a place in `Rules.names`."""
-
-    at: Int64
-    rule: Int64
-    since: Int64
-    k: Int64
-
-    def with_rows(self, times: Int64) -> Iterator[tuple[int, int, range]]:
-        """(start, stop, places) of the rows at `times` before each moment since the last, and the answers due then.
-
-        The last ones are the rows after all moments, with nothing due.
-        """
-        at, first = np.unique(self.at, return_index=True)
-        begins, stops, start = [*first.tolist(), len(self.at)], np.searchsorted(times, at).tolist(), 0
-        for begin, end, stop in zip(begins, begins[1:], stops, strict=False):
-            yield start, stop, range(begin, end)
-            start = stop
-        yield start, len(times), range(0)
-
-    def row(self, place: int) -> tuple[int, int, int, int]:
-        """at, rule, since and k of the answer at a place."""
-        return tuple(int(column[place]) for column in self)  # type: ignore[return-value]
-
-
-@frozen(eq=False)
-class _InForce:
-    """Versions that have moments to come, as arrays in order of rule: each answers later than `begin`, up to `end`."""
-
-    rule: Int64
-    """The place of each in `Rules.names`."""
-    window: Int64
-    slide: Int64
-    k: Int64
-    phase: Int64
-    begin: Int64
-    end: Int64
-
-    def first_after(self, time: int | Int64) -> Int64:
-        """int64[v]: the first moment of each later than `time`, one or int64[v]; TIME_MAX where there is none."""
-        least = np.maximum(time, self.begin)
-        reachable = least < TIME_MAX - self.slide
-        least = np.where(reachable, least, 0)
-        first = least + 1 + (self.phase - least - 1) % self.slide
-        return np.where(reachable & (first <= self.end), first, TIME_MAX)
-
-    @property
-    def rate(self) -> float:
-        """Moments in a unit of time, at most."""
-        return float((1 / self.slide).sum())
-
-    def pick(self, places: Int64) -> "_InForce":
-        """Those at these places, ascending."""
-        return evolve(self, **{name: column[places] for name, column in asdict(self, recurse=False).items()})
-
-    def moments(self, begin: int, end: int) -> Moments:
-        """The answers due later than `begin`, up to `end`."""
-        at, place = self.due(begin, end)
-        order = np.lexsort((place, at))
-        at, place = at[order], place[order]
-        return Moments(at, self.rule[place], at - self.window[place], self.k[place])
-
-    def due(self, begin: int | Int64, end: int | Int64) -> tuple[Int64, Int64]:
-        """int64[m] each: when answers are due later than `begin`, up to `end`, and the place of each among these.
-
-        begin, end: one for all, or int64[v]. By place, then time.
-        """
-        first = self.first_after(begin)
-        last = np.minimum(self.end, end)
-        counts = np.where(first <= last, (last - np.where(first <= last, first, last)) // self.slide + 1, 0)
-        place = np.repeat(np.arange(len(counts)), counts)
-        number = np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return first[place] + number * self.slide[place], place
-
-
 @frozen(eq=False)
 class _Table:
     """The versions in force, those for all groups apart from those for one."""
 
     names: pa.Array
     windows: pa.Array
-    every: _InForce
+    every: InForce
     """All of them."""
-    common: _InForce
+    common: InForce
     group: UInt64
     """uint64[v]: the group that each is for, where it is for one."""
     own: Array
@@ -118,7 +45,7 @@ class _Table:
     """Of each group with rules of its own where these are."""
     since: int
     """There are all versions with moments later than this."""
-    _of_groups: dict[int, _InForce] = field(factory=dict, init=False)
+    _of_groups: dict[int, InForce] = field(factory=dict, init=False)
 
     @classmethod
     def of(cls, versions: Sequence[tuple[Version, int]], by: pa.Schema, since: int) -> "_Table":
@@ -128,7 +55,7 @@ class _Table:
             for name in ("window", "slide", "k", "phase", "after")
         }
         begins, ends = numbers.pop("after"), np.array([end for _, end in versions], np.int64)
-        every = _InForce(np.arange(len(versions)), **numbers, begin=begins, end=ends)
+        every = InForce(np.arange(len(versions)), **numbers, begin=begins, end=ends)
         windows = pa.array([length_text(length, False) for length in numbers["window"].tolist()], pa.string())
         own = np.array([one.group is not None for one, _ in versions], bool)
         group = np.zeros(len(versions), np.uint64)
@@ -140,7 +67,7 @@ class _Table:
         names = pa.array([one.name for one, _ in versions], pa.string())
         return cls(names, windows, every, every.pick(np.flatnonzero(~own)), group, own, by_group, since)
 
-    def of_group(self, group: int | None) -> _InForce:
+    def of_group(self, group: int | None) -> InForce:
         """What is in force in a group; None: in one that no rule names."""
         if group is None or group not in self.places:
             return self.common
@@ -149,19 +76,34 @@ class _Table:
             self._of_groups[group] = self.every.pick(np.sort(both))
         return self._of_groups[group]
 
+    @cached_property
+    def _versions(self) -> tuple[pa.Array, Int64, Int64]:
+        """The names, when versions begin, and of each version its name and begin as one number, ascending."""
+        coded, begins = self.names.dictionary_encode(), np.unique(self.every.begin)
+        code = coded.indices.to_numpy().astype(np.int64)
+        return coded.dictionary, begins, code * len(begins) + np.searchsorted(begins, self.every.begin)
+
+    def _codes(self, names: pa.Array) -> Int64:
+        """int64[n]: a number for each name, -1 for one of no version."""
+        return pc.index_in(names, value_set=self._versions[0]).fill_null(-1).to_numpy().astype(np.int64)
+
+    def _version(self, code: Int64, times: Int64, side: Literal["left", "right"]) -> tuple[Int64, Array]:
+        """int64[n], the last version of each name that begins before a time, with "right" also at it; and bool[n],
+        whether there is one. O(n log v).
+        """
+        _, begins, versions = self._versions
+        last = code * len(begins) + np.searchsorted(begins, times, side) - 1
+        place = np.searchsorted(versions, last, "right") - 1
+        return place, (place >= 0) & (versions[place] >= code * len(begins))
+
     def next_due(self, names: pa.Array, groups: UInt64, times: Int64) -> Int64:
         """As `BroadcastState.next_due`, of names that are strings. O(n log v) for each version that follows another."""
-        times = np.maximum(times, self.since)
-        every, coded = self.every, self.names.dictionary_encode()
-        code, begins = coded.indices.to_numpy().astype(np.int64), np.unique(every.begin)
-        order = code * len(begins) + np.searchsorted(begins, every.begin)  # ascending, as a name's versions are
-        asked = pc.index_in(names, value_set=coded.dictionary).fill_null(-1).to_numpy().astype(np.int64)
-        due, walking = times + 1, np.arange(len(times))
-        while len(walking) and len(code):
-            time, name = times[walking], asked[walking]
-            last = name * len(begins) + np.searchsorted(begins, time, "right") - 1
-            place = np.searchsorted(order, last, "right") - 1
-            holds = (place >= 0) & (code[place] == name) & (every.end[place] > time)
+        times, every, asked = np.maximum(times, self.since), self.every, self._codes(names)
+        due, walking = times + 1, np.arange(len(times) if len(self.names) else 0)
+        while len(walking):
+            time = times[walking]
+            place, holds = self._version(asked[walking], time, "right")
+            holds &= every.end[place] > time
             holds &= ~self.own[place] | (self.group[place] == groups[walking])
             walking, place, time = walking[holds], place[holds], time[holds]
             first = time + 1 + (every.phase[place] - time - 1) % every.slide[place]
@@ -173,16 +115,10 @@ class _Table:
 
     def slides_of(self, names: pa.Array, at: Int64) -> Int64:
         """int64[n]: the slide of the version of each name that answers at a moment; 0 where none does. O(n log v)."""
-        every, coded = self.every, self.names.dictionary_encode()
-        if not len(coded):
+        if not len(self.names):
             return np.zeros(len(at), np.int64)
-        code, begins = coded.indices.to_numpy().astype(np.int64), np.unique(every.begin)
-        order = code * len(begins) + np.searchsorted(begins, every.begin)  # ascending, as a name's versions are
-        asked = pc.index_in(names, value_set=coded.dictionary).fill_null(-1).to_numpy().astype(np.int64)
-        last = asked * len(begins) + np.searchsorted(begins, at, "left") - 1
-        place = np.searchsorted(order, last, "right") - 1
-        holds = (place >= 0) & (code[place] == asked) & (every.end[place] >= at)
-        return np.where(holds, every.slide[place], 0)
+        place, holds = self._version(self._codes(names), at, "left")
+        return np.where(holds & (self.every.end[place] >= at), self.every.slide[place], 0)
 
 
 class Rules(BroadcastState):
@@ -204,7 +140,7 @@ class Rules(BroadcastState):
         self._in_force: _Table | None = None
         self._next: int | None = None
         self._span: tuple[int, int] | None = None
-        self._due = _NOTHING
+        self._due = NO_MOMENTS
 
     @property
     def schema(self) -> pa.Schema:
@@ -378,10 +314,6 @@ class Rules(BroadcastState):
             both = [*((one, TIME_MAX) for one in self._fixed), *_with_ends(remaining.values())]
             self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by, self._needed)
         return self._in_force
-
-
-_NONE = np.empty(0, np.int64)
-_NOTHING = Moments(_NONE, _NONE, _NONE, _NONE)
 
 
 def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits: Limits) -> Rules:

@@ -11,9 +11,10 @@ from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.broadcast_state import BroadcastState
-from skyband.groups.processor import ScheduledProcessor
+from skyband.groups.windowed_processor import ScheduledProcessor
+from skyband.rules.rule_moments import Moments
 from skyband.rules.rule_rows import Limits
-from skyband.rules.rules_in_force import Moments, Rules
+from skyband.rules.rules_in_force import Rules
 
 _NO_LIMITS = Limits(0)
 

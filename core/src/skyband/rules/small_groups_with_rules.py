@@ -9,8 +9,9 @@ from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.small_groups.passes import DueMoments, PassInput
 from skyband.groups.small_groups.sessions import Sessions
 from skyband.groups.small_groups.table import SmallGroupTable
+from skyband.rules.rule_moments import Moments
 from skyband.rules.rule_rows import Limits
-from skyband.rules.rules_in_force import Moments, Rules
+from skyband.rules.rules_in_force import Rules
 from skyband.windows import schedule
 
 _AT_ONCE = 1 << 20

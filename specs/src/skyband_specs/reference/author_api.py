@@ -42,7 +42,8 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     ),
     "skyband.groups.execution": ("Execution",),
     "skyband.groups.broadcast_state": ("BroadcastState",),
-    "skyband.groups.processor": ("GroupProcessor", "WindowedProcessor"),
+    "skyband.groups.processor": ("GroupProcessor",),
+    "skyband.groups.windowed_processor": ("WindowedProcessor",),
     "skyband.groups.answer_columns": ("AnswerColumns", "RawAnswers"),
     "skyband.queries.time_columns": ("at_field", "moments", "microseconds", "is_null"),
     "skyband.groups.state_arrays": ("with_prefix", "without_prefix", "frame_to_array", "frame_from_array"),
@@ -103,7 +104,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.groups.plain_turns",
         "skyband.groups.small_groups.entries", "skyband.groups.small_groups.passes",
         "skyband.groups.small_groups.kernels", "skyband.groups.small_groups.per_row",
-        "skyband.rules.rules_processor", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",
+        "skyband.rules.rules_processor", "skyband.rules.rule_moments", "skyband.rules.rule_rows", "skyband.rules.rules_in_force",
         "skyband.rules.small_groups_with_rules",
     ),
     "what families share: kernels and roles": (

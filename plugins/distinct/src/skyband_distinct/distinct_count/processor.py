@@ -14,7 +14,8 @@ from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
-from skyband.groups.processor import GroupProcessor, WindowedProcessor
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.windowed_processor import WindowedProcessor
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage

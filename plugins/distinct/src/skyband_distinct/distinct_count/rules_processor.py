@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import ProcessorAnswers
-from skyband.rules.rules_in_force import Moments
+from skyband.rules.rule_moments import Moments
 from skyband.rules.rules_processor import AnsweringRules
 
 from skyband_distinct.distinct_count.processor import CountingProcessor

@@ -2,7 +2,7 @@
 
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
-from skyband.rules.rules_in_force import Moments
+from skyband.rules.rule_moments import Moments
 from skyband.rules.rules_processor import AnsweringRules
 
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, answer_columns

@@ -11,7 +11,8 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, Problem
 from skyband.groups.execution import execution_of
-from skyband.groups.processor import GroupProcessor, RegularProcessor
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.windowed_processor import RegularProcessor
 from skyband.operator.operator import Operator
 from skyband.queries.query import Query
 from skyband.registry import Binding

@@ -16,7 +16,7 @@ from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
-from skyband.groups.processor import ScheduledProcessor
+from skyband.groups.windowed_processor import ScheduledProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
 from skyband.registry import Binding

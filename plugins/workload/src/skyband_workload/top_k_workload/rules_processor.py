@@ -4,7 +4,7 @@ import numpy as np
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import AnswerColumns
-from skyband.rules.rules_in_force import Moments
+from skyband.rules.rule_moments import Moments
 from skyband.rules.rules_processor import AnsweringRules
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor

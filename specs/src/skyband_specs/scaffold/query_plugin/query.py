@@ -12,7 +12,8 @@ from skyband.columns.rows import Rows
 from skyband.config.durations import Duration, duration
 from skyband.errors import ConfigError, Problem
 from skyband.groups.execution import Execution
-from skyband.groups.processor import GroupProcessor, WindowedProcessor
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.windowed_processor import WindowedProcessor
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field, moments
