@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Rows of many groups, each group's together: in a fifth of the time that a stable sort by group takes.
 
 The first call on a machine compiles for a second, the first of a process loads that in some milliseconds.

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The k smallest of a run of hashes, O(1) expected each: what the k-skyband sweep asks at every step.
 
 Hashes are spread evenly, so their high bits already sort them: a table of buckets in the order of the hashes, a

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The k-skyband in (score, expiry): the one structure from which every shared ranker answers.
 
 An item *dominates* another iff it ranks before it and expires no earlier; on equal expiry ranking before is

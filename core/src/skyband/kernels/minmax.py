@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The smallest and the largest of a column in one compiled pass: numpy's `min` and `max` read it twice."""
 
 from typing import Any

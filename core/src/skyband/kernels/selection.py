@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Compiled selection and search: the best k of many without sorting them, and where values stand among sorted ones."""
 
 from typing import Any

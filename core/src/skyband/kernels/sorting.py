@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """A sort of few or many whole numbers for compiled code, quick to compile."""
 
 import numpy as np

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Sums of float64 that do not depend on the order of what is added up, in compiled code.
 
 Numbers are added up without rounding, as few numbers that do not overlap (Shewchuk 1997, as Python's `math.fsum`), and

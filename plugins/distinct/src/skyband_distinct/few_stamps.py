@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The stamps of a table that few keys have reached: a hash table of its filled cells instead of all of them."""
 
 from typing import Any

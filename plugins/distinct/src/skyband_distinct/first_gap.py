@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The estimate of Flajolet and Martin: 2 to the mean first gap."""
 
 from typing import Any

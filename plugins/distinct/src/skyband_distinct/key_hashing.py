@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """How a sketch turns a key and its seed into random bits, the same on every machine.
 
 Keys arrive hashed (`skyband.columns.hashing`), but each sketch mixes them once more: sketches of different seeds must

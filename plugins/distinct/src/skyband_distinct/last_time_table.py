@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """A hash table from key to last time, in compiled code: int64[slots, 2], a key's bits and its last time.
 
 Where keys have values it is int64[slots, 3], with the bits of a key's last value (`latest_values.to_bits`).

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Reads a table of filled cells, compiled: how many of each level are filled, and the likeliest count behind them."""
 
 from typing import Any

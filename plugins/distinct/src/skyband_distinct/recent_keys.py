@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The most recent distinct keys, which make small counts exact (the list L of the paper's Algorithm 1).
 
 Unlike the paper's, the list takes times in any order, costs a table look-up only for rows young enough to enter,

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The cells of a stamp table as a bitmap: what the table of a few thousand keys tells, without a table."""
 
 from collections.abc import Callable

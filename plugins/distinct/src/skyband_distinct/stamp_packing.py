@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Stamps as a state has them: the filled cells as bits, and each age in as few bytes as the oldest needs."""
 
 from typing import Any

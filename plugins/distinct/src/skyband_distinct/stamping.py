@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """How keys stamp a table.
 
 The three ways to stamp take `room`, int64[LEVELS, arrays], of which the first `levels` levels are in use and hold

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The k-skyband of (time, hash) pairs in one walk from the youngest to the oldest."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Orders a batch by time."""
 
 from typing import Any

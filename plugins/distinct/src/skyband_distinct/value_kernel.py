@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Finds the values of the pairs that a sweep has kept, in compiled code."""
 
 from typing import Any

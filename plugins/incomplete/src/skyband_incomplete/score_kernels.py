@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """How the values of an object's streams come to its score, in compiled code."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The k-th smallest of some numbers without sorting them, in compiled code."""
 
 from math import isfinite

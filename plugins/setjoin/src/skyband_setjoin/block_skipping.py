@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """Stretches of long lists that are passed over at once, in compiled code: what is known of 64 entries together.
 
 A list is walked from its youngest set to its oldest, and what a pair has to beat rises on the way. So where the most

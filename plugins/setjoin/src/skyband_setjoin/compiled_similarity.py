@@ -57,7 +57,7 @@ class _Compiled(types.WrapperAddressProtocol):  # type: ignore[misc]
         return _SIGNATURE
 
 
-@typeof_impl.register(_Compiled)  # type: ignore[untyped-decorator]
+@typeof_impl.register(_Compiled)
 def _type_of(_given: _Compiled, _context: Any) -> Any:
     return _TYPE
 

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The loop of the two rankers without an index, in compiled code: each set meets the whole window."""
 
 from abc import abstractmethod

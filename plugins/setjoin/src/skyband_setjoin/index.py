@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The inverted index, in compiled code: from a token to the sets in the window that have it, oldest first.
 
 An open-addressing table (linear probing, deletion by shifting back) leads from (token, side) to a list; lists

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The window's sets and the lists of their tokens together: expire and insert in both, and find one's way about."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The sets in the window, in compiled code: two power-of-two rings, one of sets and one of their tokens."""
 
 from typing import Any, NamedTuple

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The similarity of two sets from their overlap and sizes, in compiled code.
 
 It is computed here and nowhere else, so that all backends get the same float, to the last bit.

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """What passes over small groups of sets do with tokens, in compiled code."""
 
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The skyband lower bound over set numbers, in compiled code: what a pair has to beat, from its older set alone.
 
 A pair ends with its older set, and lists are walked in order of set numbers. So the rank in E that leads to the

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The answer of a stock that has not been flushed, in compiled code: a flush moves the whole stock, which may be large.
 
 Where all pairs are tied it holds k of each set of the window, and an answer needs k.

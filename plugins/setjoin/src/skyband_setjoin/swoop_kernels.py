@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """SWOOP's loop in compiled code: for each set of a batch expire, probe the lists, verify, insert.
 
 A new set s meets the sets of the window through the lists of its tokens. What it meets first in the i-th list

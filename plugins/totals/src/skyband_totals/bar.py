@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """What finds the best k of a window without a look at every object: a bar, and the candidates at or above it.
 
 For each window there is a bar, a total and an object, and a set C of every object that is not after the bar in the

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The best k of a window, found among its candidates, and where these come from: rises, the stock, scans; see `bar`."""
 
 from typing import Any

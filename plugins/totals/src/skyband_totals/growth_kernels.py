@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """More room within a kernel: what `pane_log`, `candidates` and `written_answers` lay out with numpy, by loops.
 
 Slices and places in arrays would take numba two seconds more to compile.

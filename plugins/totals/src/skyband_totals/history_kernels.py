@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """A history of rows from which the totals since any moment can be told, within a bound that is certain.
 
 The youngest rows are kept as they are. What is older is in nodes, each a summary of consecutive rows; a moment that

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Totals of distinct values, exactly: every (object, value) pair with its last pane.
 
 A pair is in a window iff its last pane is. So the first time it comes in a pane, it is logged, and counts for each

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """A hash table of (object, value) pairs: int64[slots, 3], the hash of a pair, its last pane, the slot of its object.
 
 Linear probing, at most half full. Slots go only when the table is made anew.

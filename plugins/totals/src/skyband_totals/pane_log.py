@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The log of closed panes: what each added to which slot, so that a pane can be taken out of a window again.
 
 One log serves all windows. Entries are numbered from 0 for ever and stand in a ring that grows by quarters; panes are a

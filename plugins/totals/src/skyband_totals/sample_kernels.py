@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """A sample of pairs or rows from which the totals since any moment can be estimated: the k-skyband of (time, score).
 
 A score is a random number: the hash of an (object, value) pair, a number drawn for a row, or one drawn and divided by

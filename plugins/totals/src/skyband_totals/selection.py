@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The largest of many totals, in compiled loops: which one is the n-th, and the best few in order."""
 
 from typing import Any

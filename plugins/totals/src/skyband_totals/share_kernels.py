@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """`shares.least_units` in compiled code: 57 bits of a share times 63 of a grand total, in four words of 32 each."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """A hash table of objects: one slot holds all that is known of one, in one line of the cache for up to five windows.
 
 hot: int64[slots, columns], aligned to 64 bytes. A slot's columns:

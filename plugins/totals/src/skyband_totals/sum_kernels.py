@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Totals by rows and by weight, exactly: a row costs one slot, a pane one log entry an object, a moment a few."""
 
 from typing import Any, NamedTuple

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """What the totals of a `sum_kernels.Ledger` do without taking memory: rows, ends of panes and answers, one by one.
 
 What takes no memory counts no references to arrays, of which a ledger has eight: where an answer follows each row

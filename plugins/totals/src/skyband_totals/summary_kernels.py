@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Misra-Gries summaries of consecutive rows: made of sorted rows, united, and reduced to what may be heavy.
 
 A summary has a weight w, an error and lows, some of its objects with a lower bound of their total each, under one law:

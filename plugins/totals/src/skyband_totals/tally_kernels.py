@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Adds up, object by object, what the nodes and rows of a history tell of the totals since a moment."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Weights in whole units: sums of whole numbers can be taken apart again, those of floats cannot.
 
 The rule: a weight counts as the whole number of units nearest to it, if it is that multiple of the unit but for the

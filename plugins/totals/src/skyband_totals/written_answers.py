@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Answers of many moments and windows, written one after the other while the rows pass."""
 
 from typing import Any, NamedTuple

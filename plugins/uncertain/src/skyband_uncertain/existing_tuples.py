@@ -1,5 +1,4 @@
 """How many of independent tuples exist, counted from the youngest: the band of a Poisson-binomial distribution."""
-# mypy: disable-error-code="untyped-decorator"
 
 from skyband.arrays import Float64
 from skyband.kernels.nested import nested_njit

@@ -1,5 +1,4 @@
 """Points of one to three coordinates: which are within a distance, and how probably two uncertain ones are."""
-# mypy: disable-error-code="untyped-decorator"
 
 import math
 

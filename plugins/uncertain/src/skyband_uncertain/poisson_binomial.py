@@ -1,5 +1,4 @@
 """How many of independent tuples exist: the Poisson-binomial distribution, in floating point."""
-# mypy: disable-error-code="untyped-decorator"
 
 import numpy as np
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing

@@ -3,7 +3,6 @@
 They number tuples from 0 in order of arrival, as windows of a number of tuples do, and serve programs of their own as
 well as `uncertain-sum` and `uncertain-join`.
 """
-# mypy: disable-error-code="untyped-decorator"
 
 from collections.abc import Mapping
 

@@ -8,8 +8,6 @@ that begins after s: by then most such rows have been beaten by k later ones and
 A view of a few hundred rows would come too soon for that. It has a list of its own, `best`, and nothing waits for it.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import Any, NamedTuple
 
 import numpy as np

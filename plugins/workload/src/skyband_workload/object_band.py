@@ -1,7 +1,5 @@
 """A k-skyband of objects, for answers that have each object once: in its best row of the window."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PaneBand's result extractor: down the kept objects and the hot ones at once, taking what lies in the view."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import Any
 
 from skyband.arrays import Float64, Int64

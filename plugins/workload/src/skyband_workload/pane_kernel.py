@@ -1,7 +1,5 @@
 """PaneBand's executor loop: rows wait in a line, what they leave goes into one k-skyband, answers come out of both."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ranks many items at once: radix sort by the leading bits of their scores, then a look at those that share them."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A view is its start s: the queries whose window [T − window, T) begins at s sh
 Everything here follows from the queries and the clock alone, so none of it is state.
 """
 
-# mypy: disable-error-code="untyped-decorator"
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple

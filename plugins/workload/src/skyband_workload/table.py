@@ -1,7 +1,5 @@
 """The table of retained objects that the views of a meta query share, each object held by some of them."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rows of the delay line that k later ones rank before are dropped, without ranking them all."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import Any
 
 import numpy as np

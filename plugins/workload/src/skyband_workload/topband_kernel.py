@@ -1,7 +1,5 @@
 """MTopBand's executor loop: every view has a ranked list of its own."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """MTopList's executor loop: one ranked list, and for each view its last object in it (FP_min)."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 import numpy as np
 from numba import njit
 from skyband.arrays import Float64, Int64

@@ -1,7 +1,5 @@
 """The views of a meta query as flat arrays: which exist, how many objects each holds, and what it takes to get in."""
 
-# mypy: disable-error-code="untyped-decorator"
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """What the passes over small groups share, in compiled code."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small distinct counts that are compared with the window before, in compiled code."""
 
 from typing import Any

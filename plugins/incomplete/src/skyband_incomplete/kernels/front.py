@@ -4,8 +4,6 @@ Each object that ranks at or before the bar is listed; one that is listed may ha
 without a bar lists all objects.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 from skyband.kernels.nested import nested_njit, shared_njit
 from skyband.kernels.selection import select

@@ -1,7 +1,5 @@
 """The best k objects of a sweep, in a heap that knows where each object is."""
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 from skyband.kernels.nested import nested_njit, shared_njit
 

@@ -1,7 +1,5 @@
 """Takes in reports: finds each its object, tells those that break the promise, links it to the one before."""
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit, shared_njit

@@ -5,8 +5,6 @@ which it reported. Sums run from the newest report to the oldest and from the fi
 so that a score does not depend on the path that led to it.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit

@@ -3,8 +3,6 @@
 The rule of "largest" and "smallest" is that of the sliding extremum: a value goes once a later one reaches it.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit, shared_njit

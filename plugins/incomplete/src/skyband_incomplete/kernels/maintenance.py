@@ -1,7 +1,5 @@
 """Keeps the remembered objects in order: renumbers them, forgets what expired, enters them after a restore."""
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit

@@ -3,8 +3,6 @@
 An instance is doomed once k other objects have a later instance with a current above its best.
 """
 
-# mypy: disable-error-code="no-untyped-def, untyped-decorator"
-
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import shared_njit

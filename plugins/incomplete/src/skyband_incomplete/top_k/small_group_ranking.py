@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The best objects of a small top-k group, read off its reports in compiled code."""
 
 import math

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The reports of a small top-k group, taken in and forgotten in compiled code.
 
 They stand by object and stream, those of one cell (object and stream) in order of arrival, in four arrays: objects,

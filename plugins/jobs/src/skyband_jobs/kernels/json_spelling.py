@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Respells JSON so that Arrow reads it as Spark does: any value where text is expected, "NaN" where a float is."""
 
 import numpy as np

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Finds where records of CSV and JSON end, byte by byte, to cut text into blocks of whole records."""
 
 import numpy as np

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Quantiles and shares of the rows since a moment, with bounds that are certain.
 
 Of each bucket it is known how many rows are surely since the moment, `sure`, and how many may be, `maybe`, which are in

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The step after each 1024 rows: what has expired goes, old raw rows become nodes, and nodes that are old enough unite.
 
 A node unites with the one before it while together they have at most epsilon of the rows that are younger than both.

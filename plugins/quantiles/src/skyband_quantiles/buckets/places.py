@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The buckets that rows fall into: each has a place, found by a hash of its id, the first bits of a value's key.
 
 Keys are the bits of float64 in the order of the values, so that a bucket of s bits fewer holds the values that differ

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Queues of about the same size: a large one is split at its median, small neighbours are joined."""
 
 from math import sqrt

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The loops over rows and moments that Python calls, and what is asked at any moment."""
 
 from typing import Any

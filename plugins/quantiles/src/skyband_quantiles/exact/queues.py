@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Rows in queues by value: each queue holds the rows of a range of values, oldest first, in chunks of 32.
 
 What expires is the front of every queue, so that nothing is ever searched to be deleted. Each window has a pointer into

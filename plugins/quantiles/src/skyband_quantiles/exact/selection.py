@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """Quantiles and shares from queues whose pointers stand at the first rows of a window, in compiled code."""
 
 from typing import Any

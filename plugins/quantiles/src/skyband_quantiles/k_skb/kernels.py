@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """A uniform sample of the rows since any moment: the k-skyband of (time, score), each with its value.
 
 A score is a random number drawn for a row. Kept is what has fewer than k smaller scores at least as young, so that of

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small groups of numbers through their stretches, in compiled code. A group's entries stand by value."""
 
 from typing import Any

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The matches of one set, collected in any order, and those of a batch one after the other, in compiled code."""
 
 import numpy as np

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The tokens of one set, asked again and again whether they hold another, in compiled code: a small hash table.
 
 Slots of an earlier set are told by their stamp, so nothing is ever cleared.

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """The least overlap with which two sets match, in compiled code: found by asking `similarity` itself.
 
 A formula such as ⌈t·n⌉ would differ from the similarity by a rounding (.55 · 100 is 55.00000000000001), so it is only

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """Matching by an index of every token, in compiled code: by counting, or by the shortest lists of a set.
 
 COUNTED: the overlap with a set is the number of lists of s in which it stands (ScanCount of Li, Lu and Lu, ICDE 2008).

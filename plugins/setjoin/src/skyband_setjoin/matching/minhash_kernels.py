@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """Matching by minhashes in bands, in compiled code.
 
 The least of a set's hashes by one function is that of another set with probability t, their Jaccard similarity; so all

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """Matching by the rarest tokens of each set, in compiled code.
 
 least(n) is the least overlap with which any set matches one of n tokens, need(n, m) that with one of m. Tokens have a

@@ -1,4 +1,4 @@
-# mypy: disable-error-code="untyped-decorator,no-untyped-def"
+# mypy: disable-error-code="no-untyped-def"
 """A total order of tokens, the rare ones first, learnt from the sets of a window, in compiled code.
 
 Tokens are counted in buckets by hash and the counts kept as levels of a byte, about a twelfth of a doubling each. Two

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small groups through their rows, in compiled code: each is compared with all sets of its window."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small groups of sets through their sessions, in compiled code: all are compared."""
 
 from typing import Any

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """What small groups have in their panes: rows added up, and of each answer the entries that it comes from, compiled.
 
 The entries of a group stand by object; those of one object by time, or by amount where pairs count.

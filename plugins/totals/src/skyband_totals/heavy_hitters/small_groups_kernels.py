@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small groups of totals through their stretches, in compiled code.
 
 The entries of a group stand by object; those of one object by time, or by value where distinct values count.

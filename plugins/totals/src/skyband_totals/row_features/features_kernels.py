@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of two pointers along the rows of groups, in compiled code."""
 
 from typing import Any

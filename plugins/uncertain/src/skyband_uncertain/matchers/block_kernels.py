@@ -1,5 +1,4 @@
 """The block matcher's loops: bounds on the probability of a match, and its sum in many tuples at once."""
-# mypy: disable-error-code="untyped-decorator"
 
 import numpy as np
 from numba import njit

@@ -1,5 +1,4 @@
 """matcher/index-match: a grid over the bounding intervals of the tuples held."""
-# mypy: disable-error-code="untyped-decorator"
 
 from typing import ClassVar, NamedTuple
 

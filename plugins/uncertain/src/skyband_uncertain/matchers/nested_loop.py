@@ -1,5 +1,4 @@
 """matcher/nested-loop: every sample of a probe against every sample held, the paper's baseline."""
-# mypy: disable-error-code="untyped-decorator"
 
 from typing import ClassVar
 

@@ -1,5 +1,4 @@
 """The probability of one match, and the growing arrays that matches are written to."""
-# mypy: disable-error-code="untyped-decorator"
 
 from typing import Any
 

@@ -1,5 +1,4 @@
 """matcher/sort-match: one ascending array of all samples held, searched for each sample of a probe."""
-# mypy: disable-error-code="untyped-decorator"
 
 from typing import ClassVar
 

@@ -1,5 +1,4 @@
 """Sums over uncertain windows, after each arrival of a batch."""
-# mypy: disable-error-code="untyped-decorator"
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small groups of uncertain tuples through the rows of a micro-batch, in compiled code."""
 
 from typing import Any

@@ -1,5 +1,4 @@
 """alpha = 1: the window holds `size` tuples that exist for certain; no distribution is needed."""
-# mypy: disable-error-code="untyped-decorator"
 
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit

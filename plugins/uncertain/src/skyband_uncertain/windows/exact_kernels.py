@@ -6,7 +6,6 @@ product for each suffix [j, mid), so that dropping the oldest tuple is one step 
 the back becomes the front. Only positive terms are ever added, so the relative error grows with the number of
 tuples and no further.
 """
-# mypy: disable-error-code="untyped-decorator"
 
 import numpy as np
 from numba import njit

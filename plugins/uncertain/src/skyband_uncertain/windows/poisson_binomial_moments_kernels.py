@@ -1,5 +1,4 @@
 """The approximate windows' loops: fixed-point moments, and the three distribution functions of section 4.4."""
-# mypy: disable-error-code="untyped-decorator"
 
 import math
 

@@ -1,5 +1,4 @@
 """window/rf1: the Poisson-binomial computed anew at every test, the paper's exact baseline."""
-# mypy: disable-error-code="untyped-decorator"
 
 from typing import ClassVar
 

@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The rows of a small group of top-k-workload, taken in and forgotten in compiled code.
 
 They stand by rank in four arrays: scores, objects, times, and how often each was beaten.

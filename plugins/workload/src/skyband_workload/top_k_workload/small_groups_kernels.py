@@ -1,4 +1,3 @@
-# mypy: disable-error-code="untyped-decorator"
 """The walk of small workloads through their sessions, in compiled code."""
 
 from typing import Any
