@@ -92,7 +92,7 @@ def describe_udf() -> Any:
 def functions(kinds: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
     """What makes each function, by the name under which SQL knows it.
 
-    known: names besides, each a function that says what to install where nothing that is installed brings it.
+    kinds: further names, each a function that says what to install where nothing that is installed brings it.
     """
     by_name: dict[str, Callable[[], Any]] = {
         "skyband_union": union_udf, "skyband_union_list": union_list_udf, "skyband_describe": describe_udf,
