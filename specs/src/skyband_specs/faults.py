@@ -12,7 +12,7 @@ import numpy as np
 from skyband import BackendInfo
 from skyband.arrays import Array
 from skyband.roles import Backend
-from skyband.roles.thread_guard import BROKEN, NOBODY
+from skyband.roles.thread_guard import BROKEN, NO_THREAD
 
 from skyband_specs.call_recorder import arrays_in
 
@@ -158,7 +158,7 @@ class TakesTwoThreads(Fault):
 
     @property
     def _owner(self) -> int:
-        return NOBODY
+        return NO_THREAD
 
     @_owner.setter
     def _owner(self, owner: int) -> None:
@@ -173,7 +173,7 @@ class GoesOnHalfDone(Fault):
     @property
     def _owner(self) -> int:
         owner = int(_OWNER.__get__(self))
-        return NOBODY if owner == BROKEN else owner
+        return NO_THREAD if owner == BROKEN else owner
 
     @_owner.setter
     def _owner(self, owner: int) -> None:
