@@ -128,7 +128,7 @@ def test_what_is_wrong_with_no_row_fails_all_the_same(error):
 def test_integers_beyond_a_sign_are_told_by_their_row():
     batch = pa.record_batch({"n": pa.array([1, 2**63, 3], pa.uint64()), "client": ["a", "b", "c"]})
     query = {"kind": "distinct-count", "time": "n", "item": "client", "windows": ["2 rows"], "every": "1 rows"}
-    with pytest.raises(InputError, match=r"n, row 1: must fit into 64 bits with a sign \(got 9223372036854775808\)"):
+    with pytest.raises(InputError, match=r"n, row 1: must fit a signed 64-bit integer \(got 9223372036854775808\)"):
         encode(make_query(query), batch)
     assert encode(make_query({**query, "bad_rows": "count"}), batch).bad.column("client").to_pylist() == ["b"]
 

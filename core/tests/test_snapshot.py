@@ -122,7 +122,7 @@ def test_a_newer_format_says_to_upgrade():
 
 
 def test_what_is_no_data_cannot_be_written():
-    with pytest.raises(SnapshotError, match="is code, not data: take one that the query knows by a name"):
+    with pytest.raises(SnapshotError, match="is code, not data: use one that the query knows by name"):
         encode({"aggregate": len}, {})
     with pytest.raises(SnapshotError, match="2 dimensions"):
         encode({}, {"table": np.zeros((2, 2))})

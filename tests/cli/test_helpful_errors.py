@@ -296,7 +296,7 @@ def test_shards_beyond_all_use_are_refused(folder):
 def test_a_slip_in_the_list_of_plugins_is_told(folder, monkeypatch):
     monkeypatch.setenv("SKYBAND_PLUGINS", "skyband-distnct")
     assert absent() == [
-        "skyband-distnct is named in SKYBAND_PLUGINS, and is no installed plugin; did you mean 'skyband-distinct'?"
+        "skyband-distnct is named in SKYBAND_PLUGINS but is not an installed plugin; did you mean 'skyband-distinct'?"
     ]
     monkeypatch.setenv("SKYBAND_PLUGINS", "skyband, Skyband_Distinct,")
     assert absent() == []

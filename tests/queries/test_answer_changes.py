@@ -402,7 +402,7 @@ def test_last_answers_with_a_row_twice_or_of_two_moments_are_refused_as_damaged(
         (
             {"kind": "near-duplicates", "id": "number", "tokens": "words", "threshold": 0.5, "window": "5 seconds"},
             "answers",
-            "a log already",
+            "already is a log",
         ),
         (QUERIES["heavy-hitters"] | {"by": ["change"]}, "by", "rename it in the source"),
         (QUERIES["heavy-hitters"] | {"carry": ["change"]}, "answers", "rename it in the source"),

@@ -43,7 +43,7 @@ def test_wider_narrower_and_null_columns_are_read(who):
 @pytest.mark.parametrize(
     ("who", "message"),
     [
-        (pa.array([1, 2**40]), "who: is int64 in this batch and cannot be read as int32, which it is in the first: .*"),
+        (pa.array([1, 2**40]), "who: is int64 in this batch and cannot be read as int32, its type in the first .*"),
         (pa.array([1.5]), "who: is double in this batch and cannot be read as int32, .*: Float value 1.5.* truncated"),
         (pa.array(["1"]), "who: is string in this batch .* as int32, .*: another kind of values"),
         (pa.array([True]), "who: is bool in this batch .* as int32, .*: another kind of values"),
@@ -58,7 +58,7 @@ def test_other_values_are_refused_by_name_and_types(who, message):
 
 def test_a_batch_without_a_column_says_which():
     run = LocalRun.start(QUERY, FIRST.schema)
-    with pytest.raises(InputError, match=r"^who: is no column of this batch, and is one of the first"):
+    with pytest.raises(InputError, match=r"^who: is missing in this batch, but is in the first batch"):
         run.push(FIRST.drop_columns(["who"]))
 
 

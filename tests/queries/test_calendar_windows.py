@@ -146,7 +146,7 @@ def test_what_is_no_length_of_the_calendar(text, said):
     ("changes", "said"),
     [
         ({"windows": ["1 day in Europe/Paris"]}, 'every = "1 day in Europe/Paris"; or write "today in Europe/Paris"'),
-        ({"every": "today in Europe/Paris"}, '`?every`?.*is a window: say how often, such as "10 minutes"'),
+        ({"every": "today in Europe/Paris"}, '`?every`?.*is a window: give an interval, such as "10 minutes"'),
         (
             {"every": "1 day in Asia/Tokyo", "windows": ["1 day in Europe/Paris"]},
             "must be in the zone of `every`, Asia/Tok",
@@ -175,7 +175,7 @@ def test_backends_that_cannot_are_refused_by_name():
         "streams": [1],
         "k": 1,
     }
-    with pytest.raises(ConfigError, match=r'top-k answers windows of the calendar that begin anew.*"this week in UTC"'):
+    with pytest.raises(ConfigError, match=r'top-k needs calendar windows that start over.*"this week in UTC"'):
         local.apply(source, {**ranked, "window": "1 week in UTC", "every": "1 day in UTC"})
     workload = {"kind": "top-k-workload", "time": "ts", "object": "item", "score": "item"}
     with pytest.raises(ConfigError, match="calendar"):
@@ -213,7 +213,7 @@ def test_a_zone_needs_instants_of_a_year_whose_calendar_is_known():
         "every": "1 day",
     }
     shown = pa.table({"ts": [datetime.datetime(2025, 1, 1)], "item": [1]})
-    with pytest.raises(ConfigError, match="needs times that are instants, and these are what a clock shows"):
+    with pytest.raises(ConfigError, match="needs times that are instants, but these are local times"):
         local.apply(shown, query)
     assert len(local.apply(shown, {**query, "windows": ["today"]})) == 1
     with pytest.raises(InputError, match="known from 1900 to 2199"):

@@ -200,7 +200,7 @@ def test_the_order_of_arrival_cannot_be_seen_in_what_is_carried():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"carry": ["score"]}, r"carry: 'score' is what another column of the answers is called: rename it"),
+        ({"carry": ["score"]}, r"carry: 'score' is also the name of another column of the answers: rename it"),
         ({"carry": ["order", "order"]}, r"carry: names a column twice"),
         ({"carry": 3}, r"carry: must be a column name or a list of them \(got 3\)"),
     ],

@@ -58,7 +58,7 @@ def test_equal_answers_rank_by_integers_of_any_size(kind):
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**63 - 1, 2**63 + 1, 2**64 - 1])
 def test_a_whole_number_that_is_no_float_is_named(number):
     assert as_float64("score", pa.array([2**53, None, -(2**62)])).to_pylist() == [2.0**53, None, -(2.0**62)]
-    with pytest.raises(InputError, match=f"score, row 1: {number} is no float64: cast the column to double"):
+    with pytest.raises(InputError, match=f"score, row 1: {number} is not exact as float64: cast the column to double"):
         as_float64("score", pa.array([1, number], pa.int64() if number < 2**63 else pa.uint64()))
 
 

@@ -98,7 +98,7 @@ def test_one_column_in_a_list_is_that_column():
         (["host", 3], r"object: must be a column name or a list of them"),
         (
             ["host", "score"],
-            r"object: 'score' is what another column of the answers is called: rename it in the source",
+            r"object: 'score' is also the name of another column of the answers: rename it in the source",
         ),
     ],
 )
@@ -113,5 +113,5 @@ def test_a_column_that_is_not_there_is_named():
 
 
 def test_a_column_that_names_the_object_is_not_carried_too():
-    with pytest.raises(ConfigError, match=r"carry: 'page' is what another column of the answers is called"):
+    with pytest.raises(ConfigError, match=r"carry: 'page' is also the name of another column of the answers"):
         query("top-k-workload", ["host", "page"], carry=["page"])

@@ -101,8 +101,8 @@ def test_it_is_mixed_with_others_and_asked_by_a_calendar():
     ("keys", "field", "message"),
     [
         ({"windows": ["ever in Europe/Paris"]}, "windows[0]", 'begins before any row, in every zone: write "ever"'),
-        ({"every": "ever"}, "every", 'is a window: say how often, such as "10 minutes" or "1 day in UTC"'),
-        ({"against": "previous"}, "windows[0]", 'compare whole ones with `against`, such as "1 day in UTC"'),
+        ({"every": "ever"}, "every", 'is a window: give an interval, such as "10 minutes" or "1 day in UTC"'),
+        ({"against": "previous"}, "windows[0]", 'with `against`, use whole units such as "1 day in UTC"'),
         ({"every": "10 rows"}, "every", "must be in time"),
     ],
 )

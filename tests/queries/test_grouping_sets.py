@@ -92,11 +92,11 @@ def test_a_query_travels_and_comes_back_from_a_manifest():
 @pytest.mark.parametrize(
     ("by", "message"),
     [
-        ([["place"], ["place"]], "has a set of columns twice"),
-        ([["place", "origin"], ["origin", "place"]], "has a set of columns twice"),
+        ([["place"], ["place"]], "lists a set of columns twice"),
+        ([["place", "origin"], ["origin", "place"]], "lists a set of columns twice"),
         ([["place", "place"], []], "names a column twice in one set"),
-        ([["place"]], "has one set of columns: write it without the outer list, ['place']"),
-        ([[]], "has one set of columns: write it without the outer list, []"),
+        ([["place"]], "has one set of columns: remove the outer list, ['place']"),
+        ([[]], "has one set of columns: remove the outer list, []"),
         ([["place"], [7]], 'must be a column name, a list of them, or of lists of them, such as [["client"], []]'),
         ([["place"], [["origin"]]], "must be a column name, a list of them, or of lists of them"),
         ([["place"], ["nowhere"]], "the source has no column 'nowhere'"),

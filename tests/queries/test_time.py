@@ -131,7 +131,7 @@ def test_whole_numbers_as_times_may_be_as_large_as_64_bits_allow(kind):
     small = local.apply(table.set_column(0, "ts", pa.array([*range(39, 19, -1), *range(20)])), family(kind))
     assert sum(map(len, answers)) == len(small)
     too_large = table.set_column(0, "ts", pa.array([2**64 - 1] * 40, pa.uint64()))
-    with pytest.raises(InputError, match="ts, row 0: must fit into 64 bits with a sign"):
+    with pytest.raises(InputError, match="ts, row 0: must fit a signed 64-bit integer"):
         local.apply(too_large, family(kind))
     with pytest.raises(InputError, match="ts, row 0: 9223372036854775807 is out of range"):
         local.apply(table.set_column(0, "ts", pa.array([2**63 - 1] * 40)), family(kind))

@@ -233,7 +233,7 @@ def test_a_finished_stream_has_the_answers_of_a_batch_where_a_clock_is_put_back_
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"by": ["shop"]}, "query.by: must name 'zone', the column with the zone of each group, in each of its sets"),
+        ({"by": ["shop"]}, "query.by: must name 'zone', the column with the zone of each group, in every set"),
         ({"by": [["shop", "zone"], []]}, "query.by: must name 'zone'"),
         ({"by": ["zone", "shop"], "windows": ["today in {shop}"]}, r"windows\[0\]: takes zones from the column 'shop'"),
         ({"windows": ["1 day in UTC"]}, r"windows\[0\]: must be in the zone of `every`, \{zone\}"),

@@ -1,10 +1,10 @@
-"""Snapshots: plain arrays behind a versioned, checksummed envelope. Reading one runs no code and trusts no length.
+"""Snapshots: plain arrays in a versioned envelope with a checksum. Reading one runs no code and trusts no length.
 
 0   4  b"SKYB"
 4   2  format version, little endian
-6   6  zeros, so that what follows lies at a multiple of 8
-12  4  CRC-32 of all that follows
-16  -  what `pack` writes: the length of a text, the text (JSON: a header, and the name, type and length of each
+6   6  zeros, so that the rest is aligned to 8 bytes
+12  4  CRC-32 of the rest
+16  -  the bytes of `pack`: the length of a text, the text (JSON: a header, and the name, type and length of each
        array), the arrays; little endian, each padded with zeros to a multiple of 8 bytes
 """
 
@@ -34,12 +34,12 @@ _KINDS = {
     np.dtype(kind).str: np.dtype(kind)
     for kind in ["<i1", "<u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"]
 }
-"""The types of arrays: numbers of which every bit pattern is a value."""
+"""The types of arrays: numbers for which every bit pattern is valid."""
 
 
 @frozen
 class Snapshot:
-    """What a snapshot holds: a JSON-able header (who wrote it, with which parameters) and named arrays."""
+    """The contents of a snapshot: a JSON header (the writer and its parameters) and named arrays."""
 
     header: dict[str, Any]
     arrays: dict[str, Array]
@@ -55,7 +55,7 @@ def encode(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 
 def decode(blob: bytes) -> Snapshot:
-    """Read a snapshot; the arrays are read-only views of `blob`. Raises SnapshotError where it is damaged or newer."""
+    """Read a snapshot; the arrays are read-only views of `blob`. Raises SnapshotError if it is damaged or newer."""
     try:
         whole = memoryview(blob).cast("B")
     except TypeError as error:
@@ -72,7 +72,7 @@ def decode(blob: bytes) -> Snapshot:
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """A small part of a state, in memory or inside a snapshot: without envelope and checksum.
+    """Encode a small part of a state, in memory or inside a snapshot: without envelope and checksum.
 
     Equal headers and arrays give equal bytes.
     """
@@ -80,9 +80,9 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
 
 
 def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], dict[str, Array]]:
-    """What `pack` was given; the arrays are read-only views of `data`.
+    """The arguments of `pack`; the arrays are read-only views of `data`.
 
-    Raises SnapshotError unless the bytes are just what `pack` writes: nothing is read beyond their end. O(arrays).
+    Raises SnapshotError unless `pack` could have written the bytes: nothing beyond their end is read. O(arrays).
     """
     view = memoryview(data)
     try:
@@ -90,15 +90,15 @@ def unpack(data: bytes | memoryview) -> tuple[dict[str, Any], dict[str, Array]]:
         arrays, at = _arrays_of(_aligned(view), layout, at)
     except SnapshotError:
         raise
-    except Exception as error:  # no text, no JSON, or JSON of another shape: whatever a writer of right checksums put
+    except Exception as error:  # not text, not JSON, or JSON of another shape
         raise SnapshotError(f"cannot be read: {type(error).__name__}: {error}") from error
     if at != len(view):
-        raise SnapshotError(f"cannot be read: {len(view)} bytes where its arrays take {at}")
+        raise SnapshotError(f"cannot be read: {len(view)} bytes, but its arrays take {at}")
     return header, arrays
 
 
 def text(value: Any) -> str:
-    """What a header holds, as JSON in one form. Raises SnapshotError where it is code."""
+    """A header as JSON in canonical form. Raises SnapshotError if it contains code."""
     return _HEADER.encode(value)
 
 
@@ -122,11 +122,11 @@ def _flat(name: str, array: Array) -> Array:
 
 
 def _text_of(view: memoryview) -> tuple[dict[str, Any], list[Any], int]:
-    """The header, the layout of the arrays, and where these begin."""
+    """The header, the layout of the arrays, and the offset at which these begin."""
     (length,) = _LENGTH.unpack_from(view)
     at = _padded(_LENGTH.size + length)
     if at > len(view):
-        raise SnapshotError(f"cannot be read: {len(view)} bytes where its header takes {at}")
+        raise SnapshotError(f"cannot be read: {len(view)} bytes, but its header takes {at}")
     whole = bytes(view[_LENGTH.size : _LENGTH.size + length])
     header, layout = _parsed_once(whole) if length <= _SHORT else _parsed(whole)
     return dict(header), layout, at
@@ -136,13 +136,13 @@ def _parsed(whole: bytes) -> tuple[dict[str, Any], list[Any]]:
     header, layout = json.loads(whole)
     names = [name for name, _, _ in layout]
     if not isinstance(header, dict) or names != sorted(set(names)):
-        raise SnapshotError("cannot be read: its header is no table, or its arrays are not in order")
+        raise SnapshotError("cannot be read: its header is not a table, or its arrays are not in order")
     return header, layout
 
 
 _SHORT = 1000
 _parsed_once = lru_cache(maxsize=256)(_parsed)
-"""Of thousands of states in a column most have the same text, which takes as long to parse as all their arrays."""
+"""Most of thousands of states in a column have the same text, and parsing it takes as long as reading all arrays."""
 
 
 def _arrays_of(view: memoryview, layout: list[Any], at: int) -> tuple[dict[str, Array], int]:
@@ -150,17 +150,17 @@ def _arrays_of(view: memoryview, layout: list[Any], at: int) -> tuple[dict[str, 
     for name, kind, count in layout:
         dtype = _KINDS[kind]
         if not isinstance(name, str) or type(count) is not int or count < 0:
-            raise SnapshotError(f"cannot be read: {count!r} is no length of an array {name!r}")
+            raise SnapshotError(f"cannot be read: {count!r} is not a length of the array {name!r}")
         stop = at + count * dtype.itemsize
         if _padded(stop) > len(view):
-            raise SnapshotError(f"cannot be read: its array {name!r} takes more bytes than there are")
+            raise SnapshotError(f"cannot be read: its array {name!r} takes more bytes than the snapshot has")
         array = np.frombuffer(view, dtype, count, at) if count else np.empty(0, dtype)
         arrays[name], at = array if _LITTLE else array.astype(dtype.newbyteorder("=")), _padded(stop)
     return arrays, at
 
 
 def _aligned(view: memoryview) -> memoryview:
-    """The bytes, read-only, where arrays in them lie as compiled code expects them."""
+    """The bytes, read-only, aligned as compiled code expects arrays."""
     begin = np.frombuffer(view, np.uint64, 1) if len(view) >= _ALIGNED else None
     return view.toreadonly() if begin is None or begin.flags.aligned else memoryview(bytes(view))
 
@@ -172,10 +172,10 @@ def _padded(length: int) -> int:
 def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return attrs.astuple(value)
-    message = 'is code, not data: take one that the query knows by a name, such as "sum" or "jaccard"'
+    message = 'is code, not data: use one that the query knows by name, such as "sum" or "jaccard"'
     raise SnapshotError(f"cannot be written: {value!r} {message}")
 
 
 _HEADER = json.JSONEncoder(sort_keys=True, allow_nan=False, separators=(",", ":"), default=_plain)
 _LAYOUT = json.JSONEncoder(separators=(",", ":"))
-"""Made once: states are written by the thousand."""
+"""Created once, because states are written by the thousand."""

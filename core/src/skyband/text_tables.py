@@ -1,4 +1,4 @@
-"""Tables and figures as people read them: drawn on a terminal, plain aligned text everywhere else."""
+"""Tables and numbers for people: drawn on a terminal, plain aligned text everywhere else."""
 
 import datetime
 import os
@@ -12,7 +12,7 @@ from skyband.instants import Instant, instant
 
 
 def is_terminal(out: IO[str] | None) -> bool:
-    """Whether a person is looking: a terminal that can move its cursor."""
+    """Whether a person is reading: a terminal that can move its cursor."""
     return out is not None and out.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -24,10 +24,10 @@ def table(
     spare: Sequence[str] = (),
     flush: Sequence[bool] | None = None,
 ) -> list[str]:
-    """Write a table to `out` (stdout), and return the columns that a narrow terminal has no room for.
+    """Write a table to `out` (stdout), and return the columns that do not fit a narrow terminal.
 
-    styles: by column, for terminals. spare: columns to leave out there, the first one first. flush: which columns are
-    set flush right; None: those of numbers. Elsewhere than on a terminal every column is written.
+    styles: by column, for terminals. spare: columns to drop there, in this order. flush: which columns to align right;
+    None: columns of numbers. If `out` is not a terminal, all columns are written.
     """
     stream = sys.stdout if out is None else out
     cells = [list(row) for row in rows]
@@ -42,7 +42,7 @@ def table(
 
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
-    """A heading and rows as lines of text, two blanks between columns."""
+    """A heading and rows as lines of text, with two blanks between columns."""
     every = [list(headers), *rows]
     widths = [max(len(row[place]) for row in every) for place in range(len(headers))]
     return [
@@ -55,19 +55,19 @@ def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequen
 
 
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal obeys rather than shows: control characters, and marks that turn the direction of what follows."""
+"""Characters that a terminal interprets: control characters, and marks that change the direction of text."""
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Text of anyone's making, safe to write to a terminal: what it would obey is written as in Python's strings.
+    """Untrusted text, safe to write to a terminal: characters that it would interpret are escaped as in Python.
 
-    keep: characters that stay as they are.
+    keep: characters that are not escaped.
     """
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text)
 
 
 def text(value: Any) -> str:
-    """A value in a cell: times without needless parts, counts whole, fractions to four places at most."""
+    """A value in a cell: times without empty parts, counts as integers, fractions with at most four places."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -85,7 +85,7 @@ def count(number: float | None) -> str:
 
 
 def size(number: float) -> str:
-    """Bytes in the unit that fits."""
+    """Bytes in a suitable unit."""
     for unit in ("B", "KB", "MB"):
         if number < 1000:
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -94,7 +94,7 @@ def size(number: float) -> str:
 
 
 def moment(microseconds: int | None) -> str:
-    """Microseconds since the epoch as a time of day, with its date."""
+    """Microseconds since the epoch as a date and time."""
     return "none yet" if microseconds is None else instant(microseconds).isoformat(" ", "seconds")
 
 
@@ -108,7 +108,7 @@ def can_show(marks: str, out: IO[str] | None = None) -> bool:
 
 
 def width(out: IO[str] | None = None) -> int:
-    """Columns of the terminal; 100 where there is none."""
+    """Columns of the terminal; 100 without one."""
     return shutil.get_terminal_size((100, 24)).columns if is_terminal(out or sys.stdout) else 100
 
 
@@ -117,7 +117,7 @@ def _is_number(value: Any) -> bool:
 
 
 def fitting(headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int) -> list[int]:
-    """The columns with something in them, less `spare` ones, the first one first, until the rest fits into `width`."""
+    """The columns with content; `spare` ones are dropped in order until the rest fits `width`."""
     wide = [min(max(map(len, column)), _FOLDED) for column in zip(headers, *rows, strict=True)]
     places = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
     for name in spare:
@@ -128,7 +128,7 @@ def fitting(headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequen
 
 
 _FOLDED = 32
-"""A cell longer than this is better folded than a reason to leave a column out."""
+"""The most characters of a cell for which a column needs room: longer cells are folded."""
 
 
 def _rendered(

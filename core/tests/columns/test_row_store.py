@@ -108,7 +108,7 @@ def test_there_are_few_runs_however_many_rows_come_at_a_time(count):
 def test_a_state_of_more_rows_than_came_or_of_others_than_in_time_order_is_refused(times, seen):
     columns_of = [pa.array(times, pa.int64()), pa.array([1, 2, 3])]
     frame = pa.RecordBatch.from_arrays(columns_of, names=["time", "code"])
-    with pytest.raises(SnapshotError, match=f"3 names, not all in time order, of {seen} rows"):
+    with pytest.raises(SnapshotError, match=f"3 names, not all in time order, for {seen} rows"):
         RowStore(FIELDS[:1]).load_state(frame, seen)
 
 

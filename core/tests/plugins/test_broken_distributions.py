@@ -203,9 +203,9 @@ def made(site):
     [
         ("function", "is not a subclass of Sketch"),
         ("instance", "is not a subclass of Sketch"),
-        ("Sketch", "calls itself None"),
+        ("Sketch", "is named None"),
         ("Partial", "has no __len__, _load"),
-        ("Undecorated", "is not made by attrs.define, so that its field size would be no parameter"),
+        ("Undecorated", "is not made by attrs.define, so that its field size would not be a parameter"),
     ],
 )
 def test_a_factory_that_cannot_make_a_backend(made, name, said):

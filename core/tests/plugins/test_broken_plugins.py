@@ -33,8 +33,8 @@ CAUSES = {
 
 
 MISSING = {
-    "acme-nowhere": "nowhere:Nothing is not there: no module named 'nowhere'",
-    "acme-no-class": "acme_fine.sketches:Nothing is not there: 'acme_fine.sketches' defines no Nothing",
+    "acme-nowhere": "nowhere:Nothing does not exist: no module named 'nowhere'",
+    "acme-no-class": "acme_fine.sketches:Nothing does not exist: 'acme_fine.sketches' defines no Nothing",
 }
 
 

@@ -57,7 +57,9 @@ def test_an_engine_that_cannot_be_imported_names_its_plugin(three):
 
 
 def test_an_engine_that_calls_itself_otherwise_is_refused(three):
-    with pytest.raises(PluginError, match=r"engine/misnamed of bolt: .* calls itself 'local'; names must agree"):
+    with pytest.raises(
+        PluginError, match=r"engine/misnamed of bolt: .* is named 'local' instead of .*; names must agree"
+    ):
         three.load_engine("misnamed")
 
 

@@ -46,7 +46,7 @@ def acme(site):
         ("raise SystemExit(3)", "could not be imported: SystemExit: 3"),
         ("", "could not be imported: AttributeError: module 'acme_query' has no attribute 'AcmeSum'"),
         ("class AcmeSum: pass", "is not a subclass of Query"),
-        ("from skyband.queries.query import Query\nclass AcmeSum(Query): kind = 'sum'", "calls itself 'sum'"),
+        ("from skyband.queries.query import Query\nclass AcmeSum(Query): kind = 'sum'", "is named 'sum'"),
         ("from skyband.queries.query import Query\nclass AcmeSum(Query): kind = 'acme-sum'", "has no answer_fields, "),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_broken_query_is_named_with_its_distribution_and_the_cause(acme, monke
 @pytest.mark.parametrize(("api", "upgrade"), [(99, "skyband"), (0, "acme-query")])
 def test_a_query_of_another_api_says_what_to_upgrade(acme, api, upgrade):
     acme("", api)
-    with pytest.raises(PluginError, match=f"for API {api}, this Skyband speaks 1: upgrade {upgrade}"):
+    with pytest.raises(PluginError, match=f"for API {api}, this Skyband supports 1: upgrade {upgrade}"):
         load_query("acme-sum")
 
 

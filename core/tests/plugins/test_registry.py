@@ -85,10 +85,10 @@ def test_another_api_is_listed_with_its_cause_and_cannot_be_used(api, whom):
 @pytest.mark.parametrize(
     ("api", "said"),
     [
-        (1, "written for API 1, this Skyband speaks 2 to 3: upgrade acme"),
+        (1, "written for API 1, this Skyband supports 2 to 3: upgrade acme"),
         (2, None),
         (3, None),
-        (4, "written for API 4, this Skyband speaks 2 to 3: upgrade skyband"),
+        (4, "written for API 4, this Skyband supports 2 to 3: upgrade skyband"),
     ],
 )
 def test_a_plugin_of_any_api_in_the_range_works(monkeypatch, api, said):
@@ -144,7 +144,7 @@ def test_a_factory_that_is_no_backend(factory, message):
 
 def test_a_class_whose_name_differs_is_refused(site):
     site.module("named_otherwise_hooks", "from skyband.roles import Sketch\nclass X(Sketch):\n    name = 'other'\n")
-    with pytest.raises(PluginError, match="calls itself 'other'"):
+    with pytest.raises(PluginError, match="is named 'other'"):
         load_class(info(factory="named_otherwise_hooks:X"))
 
 
@@ -209,7 +209,7 @@ def test_a_snapshot_of_nothing_we_know(header):
 
 @pytest.mark.parametrize("header", [{}, {"role": "sketch"}, {"name": "pcsa-ml"}])
 def test_a_snapshot_of_nobody(header):
-    with pytest.raises(SnapshotError, match="holds no backend's state"):
+    with pytest.raises(SnapshotError, match="does not hold a backend's state"):
         skyband.restore(snapshot.encode(header, {}))
 
 

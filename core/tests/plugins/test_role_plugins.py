@@ -221,7 +221,7 @@ def test_without_its_driver_it_is_run_but_not_verified(acme):
 def test_an_interface_that_is_not_there_is_named_with_its_distribution(acme):
     call = acme(interface="acme_nowhere:Tally")
     line = next(line for line in call("backends").stdout.splitlines() if line.startswith("tally/plain"))
-    assert line.endswith("acme_nowhere:Tally is not there: no module named 'acme_nowhere'")
+    assert line.endswith("acme_nowhere:Tally does not exist: no module named 'acme_nowhere'")
     for arguments in (
         ("run", "job.toml", "--engine", "local"), ("describe", "tally/plain"), ("verify", "tally/plain"),
         ("compare", "job.toml", "--backends", "tally=plain,other"), ("new", "mine", "--role", "tally"),

@@ -129,8 +129,8 @@ def test_days_of_a_calendar_that_are_empty():
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"windows": ["5 rows"], "every": "5 rows"}, "goes with windows in time, as one in rows is never empty"),
-        ({"emit": "state"}, "is no part of a state: drop this, or `emit`"),
+        ({"windows": ["5 rows"], "every": "5 rows"}, "needs windows in time: a window in rows is never empty"),
+        ({"emit": "state"}, "cannot be combined with `emit`: drop one of the two"),
         ({"empty": "null"}, "must be one of zero"),
     ],
 )

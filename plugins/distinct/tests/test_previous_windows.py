@@ -215,7 +215,7 @@ def test_a_state_holds_earlier_answers_that_a_group_has_had():
     ("keys", "key", "message"),
     [
         ({"windows": ["12 seconds"]}, r"windows\[0\]", r"must be a whole number of times `every` \(5 seconds\) with"),
-        ({"windows": ["today"]}, r"windows\[0\]", 'has none of its length before it: .* "1 day in UTC"'),
+        ({"windows": ["today"]}, r"windows\[0\]", 'has no previous window of equal length: .* "1 day in UTC"'),
         ({"windows": ["2 days in UTC"], "every": "1 week in UTC"}, r"windows\[0\]", "must be a whole number of times"),
         ({"windows": ["1 day in UTC"], "every": "1 day in UTC", "offset": "1 hour"}, "offset", "must be 0 with"),
         ({"emit": "state"}, "emit", "gives states, which answer since any moment, and `against` compares answers"),

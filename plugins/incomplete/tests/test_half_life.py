@@ -178,10 +178,10 @@ def test_a_newer_small_value_passes_an_older_large_one_and_ties_go_to_the_smalle
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ({"window": "9 rows", "every": "3 rows"}, "half_life: is a time, and goes with windows in time"),
+        ({"window": "9 rows", "every": "3 rows"}, "half_life: must be a length of time, and needs windows in time"),
         ({"half_life": "9 rows"}, "half_life: is a time"),
         ({"half_life": "0 seconds"}, "half_life: must be"),
-        ({"window": "today in UTC"}, 'half_life: goes with windows and `every` of one length: take "24 hours"'),
+        ({"window": "today in UTC"}, 'half_life: needs windows and `every` of fixed length: write "24 hours"'),
         ({"repeats": "never"}, "repeats: is a promise, and goes with no `half_life`: choose one of latest"),
         ({"repeats": 3}, "repeats: is a promise"),
         ({"aggregate": sum}, "aggregate: is a function, which `half_life` would call for all objects"),

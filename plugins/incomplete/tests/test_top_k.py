@@ -303,7 +303,7 @@ def test_bad_rows_are_named(column, values, message):
         ({"aggregate": "median"}, "aggregate: unknown 'median': only functions that never fall"),
         ({"aggregate": [1.0]}, "aggregate: must hold a weight for each of the 3 streams"),
         ({"streams": []}, "streams: must be a list of names"),
-        ({"streams": ["a", "a"]}, "streams: has a name twice"),
+        ({"streams": ["a", "a"]}, "streams: lists a name twice"),
         ({"streams": ["a", 1]}, "streams: mixes text, numbers, true and false"),
         (
             {"repeats": 0},

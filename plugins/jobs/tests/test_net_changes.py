@@ -80,7 +80,7 @@ def test_rows_of_other_keys_are_those_that_changes_do_not_name(moments, before):
 
 def test_a_program_is_told_that_a_sink_holds_the_newest_answers():
     with pytest.raises(
-        ConfigError, match=r"answers: \"current\" is for a job.*open_sink\(…, key=\['host', 'window'\]\)"
+        ConfigError, match=r"answers: \"current\" is for jobs.*open_sink\(…, key=\['host', 'window'\]\)"
     ):
         local.apply(VISITS, QUERY)
 

@@ -96,9 +96,12 @@ def test_no_rows_have_no_answers_and_a_null_no_object():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"carry": "share"}, r"carry: 'share' is what another column of the answers is called"),
-        ({"object": ["name", "place"], "carry": "name"}, r"carry: 'name' is what another column of the answers"),
-        ({"object": ["name", "total"]}, r"object: 'total' is what another column of the answers is called"),
+        ({"carry": "share"}, r"carry: 'share' is also the name of another column of the answers"),
+        (
+            {"object": ["name", "place"], "carry": "name"},
+            r"carry: 'name' is also the name of another column of the answers",
+        ),
+        ({"object": ["name", "total"]}, r"object: 'total' is also the name of another column of the answers"),
     ],
 )
 def test_names_that_would_come_twice_are_told(changes, said):

@@ -223,12 +223,12 @@ def test_what_an_object_was_called_is_known_when_it_is_gone():
         ({"rest": True}, "rest", "is of one window, and `against` compares two: drop one of the two"),
         ({"emit": "state"}, "emit", "gives states, which answer since any moment"),
         ({"total": "distinct", "value": "group"}, "total", "counts a value once that is in both windows"),
-        ({"windows": ["today"]}, r"windows\[0\]", 'has none of its length before it: .* "1 day in UTC"'),
+        ({"windows": ["today"]}, r"windows\[0\]", 'has no previous window of equal length: .* "1 day in UTC"'),
         ({"windows": [f"{2**61} microseconds"]}, r"windows\[0\]", "must be at most 1152921504606846976 microseconds"),
         ({"against": "next"}, "against", "must be one of previous"),
-        ({"against": None, "rank_by": "ratio"}, "rank_by", 'goes with `against` only: add against = "previous"'),
-        ({"against": None, "direction": "up"}, "direction", "goes with `against` only"),
-        ({"carry": ["status"]}, "carry", "'status' is what another column of the answers is called"),
+        ({"against": None, "rank_by": "ratio"}, "rank_by", 'needs `against`: add against = "previous"'),
+        ({"against": None, "direction": "up"}, "direction", "needs `against`"),
+        ({"carry": ["status"]}, "carry", "'status' is also the name of another column of the answers"),
     ],
 )
 def test_what_is_not_compared_is_refused(keys, key, message):

@@ -165,7 +165,7 @@ def test_a_state_has_no_row_of_the_others():
     query |= {"every": "5 seconds", "rest": True, "emit": "state"}
     with pytest.raises(ConfigError, match="rest: is no part of a state: drop this, or `emit`"):
         local.apply(stream(np.random.default_rng(0), 3), query)
-    with pytest.raises(ConfigError, match="'objects' is what another column of the answers is called"):
+    with pytest.raises(ConfigError, match="'objects' is also the name of another column of the answers"):
         rows = stream(np.random.default_rng(0), 3).rename_columns(["t", "key", "amount", "page", "objects"])
         local.apply(rows, {**query, "emit": None, "carry": ["objects"]})
     with pytest.raises(ConfigError, match="empty: goes with `rest`, whose row of a window in which nothing came is 0"):

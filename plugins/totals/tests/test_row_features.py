@@ -221,10 +221,10 @@ def test_a_state_that_no_rows_have_made_is_refused(name, values):
         ({"sums": ["item"]}, "sums", "must be a number"),
         ({"sums": ["price"]}, "sums", "no column 'price'"),
         ({"distinct": ["nothing"]}, "distinct", "no column 'nothing'"),
-        ({"carry": ["time"]}, "carry", "'time' is what another column of the answers is called"),
-        ({"by": ["count_5_seconds"]}, "by", "is what another column of the answers is called"),
+        ({"carry": ["time"]}, "carry", "'time' is also the name of another column of the answers"),
+        ({"by": ["count_5_seconds"]}, "by", "is also the name of another column of the answers"),
         ({"every": "1 hour"}, "every", "answers each row when it comes: drop this"),
-        ({"answers": "changes"}, "answers", "answers each row once, which is a log already"),
+        ({"answers": "changes"}, "answers", "answers each row once, which already is a log"),
     ],
 )
 def test_what_has_no_answer_is_refused(keys, key, message):

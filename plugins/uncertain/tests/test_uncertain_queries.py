@@ -94,7 +94,7 @@ def test_sums_come_with_columns_of_their_rows(by):
 
 
 def test_a_sum_is_not_carried_over_a_column_of_its_name():
-    with pytest.raises(ConfigError, match=r"carry: 'sum' is what another column of the answers is called: rename it"):
+    with pytest.raises(ConfigError, match=r"carry: 'sum' is also the name of another column of the answers: rename it"):
         query("uncertain-sum", carry="sum")
 
 

@@ -1,7 +1,7 @@
-"""Columns in the types that a query was checked with: pandas, polars, Spark and files have others for the same values.
+"""Converts columns to the types that a query was checked with; pandas, polars, Spark and files use other types.
 
-Views, run ends, dictionaries in lists and extensions hold values that Arrow's kernels do not all know in that layout; a
-batch may also be narrower, wider or all null where the first was not.
+Arrow's kernels do not support all views, run ends, dictionaries in lists and extensions. A batch may also be narrower,
+wider or all null where the first was not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,14 +15,14 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError
 
 _DIGITS = 38
-"""Of a decimal of 128 bits."""
+"""The digits of a 128-bit decimal."""
 
 
 @cache
 def usual(kind: pa.DataType) -> pa.DataType:
-    """The type that holds the same values without views, run ends and extensions: a UUID is its 16 bytes.
+    """The type for the same values without views, run ends and extensions; a UUID becomes its 16 bytes.
 
-    Decimals have 128 bits where they fit, and no negative scale.
+    Decimals have 128 bits if they fit, and no negative scale.
     """
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
@@ -61,23 +61,23 @@ def usual_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    """A batch without rows of any schema: `pa.array([], kind)` knows no unions, and not every dictionary."""
+    """A batch without rows for any schema: `pa.array([], kind)` supports no unions and not every dictionary."""
     return pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], schema=schema)
 
 
 def usual_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch in usual types: itself where it is so already."""
+    """The batch in usual types; the batch itself if it already is."""
     return columns_as(batch, batch.schema.names, usual_schema(batch.schema))
 
 
 def columns_as(
     batch: pa.RecordBatch, names: Sequence[str], schema: pa.Schema, hashed: Sequence[str] = ()
 ) -> pa.RecordBatch:
-    """These columns of a batch in their types in a usual schema: the batch itself where it has just these.
+    """These columns of a batch, converted to a usual schema; the batch itself if nothing changes.
 
-    hashed: where text may stay a dictionary of the same text, whose values are then hashed once and not once a row.
+    hashed: columns whose text may stay a dictionary, so that each distinct value is hashed only once.
 
-    Raises InputError, naming the column and both types, where one is missing or holds what its type does not.
+    Raises InputError, naming the column and both types, if one is missing or holds a value that its type cannot.
     """
     fields = pa.schema([schema.field(name) for name in names])
     by_name = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -90,7 +90,7 @@ def columns_as(
 
 def _column(columns: Mapping[str, pa.Array], field: pa.Field, is_hashed: bool) -> pa.Array:
     if field.name not in columns:
-        raise InputError(field.name, "is no column of this batch, and is one of the first")
+        raise InputError(field.name, "is missing in this batch, but is in the first batch")
     column = columns[field.name]
     if column.type == field.type and not pa.types.is_dictionary(field.type):
         return column
@@ -102,12 +102,12 @@ def _column(columns: Mapping[str, pa.Array], field: pa.Field, is_hashed: bool) -
         return _as(column, field.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         detail = " ".join(str(error).split())
-        message = f"is {column.type} in this batch and cannot be read as {field.type}, which it is in the first"
+        message = f"is {column.type} in this batch and cannot be read as {field.type}, its type in the first batch"
         raise InputError(field.name, f"{message}: {detail}") from error
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """The column in a usual type."""
+    """The column, converted to a usual type."""
     own_kind = column.type
     if isinstance(own_kind, pa.BaseExtensionType):
         return _as(column.storage, kind)
@@ -124,13 +124,13 @@ def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
         return _list_as(column, kind)
     if own_kind == kind:
         return column
-    if pa.types.is_decimal(own_kind) and own_kind.scale < 0:  # as text a decimal of negative scale has an exponent
+    if pa.types.is_decimal(own_kind) and own_kind.scale < 0:  # a decimal of negative scale has an exponent as text
         column = column.cast(_usual_decimal(own_kind))
     return _of_type(column, kind)
 
 
 def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of one kind of values as another type of it, where each value is one of that too."""
+    """A column converted to another type of the same kind of values, if every value fits it."""
     if not pa.types.is_null(column.type) and _kind_of_values(column.type) != _kind_of_values(kind):
         raise pa.ArrowInvalid("another kind of values")
     if pa.types.is_dictionary(kind):
@@ -161,13 +161,13 @@ def _kind_of_values(kind: pa.DataType) -> str:
 
 
 def _runs(column: pa.Array) -> pa.Array:
-    """The run of each row."""
+    """The run of each row, for a run-end encoded column."""
     ends = column.run_ends.to_numpy()
     return pa.array(np.searchsorted(ends, np.arange(column.offset, column.offset + len(column)), side="right"))
 
 
 def _dictionary_as(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A dictionary's null is a null of the rows that name it."""
+    """The column with this type; rows that refer to a null in its dictionary become null."""
     if not pa.types.is_dictionary(kind):
         return _as(column.dictionary, kind).take(column.indices)
     values, indices = _as(column.dictionary, kind.value_type), column.indices
@@ -179,9 +179,9 @@ def _dictionary_as(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _list_as(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Lists by their lengths, as a slice of list views is cast wrongly."""
+    """Lists converted by their lengths, because Arrow casts a slice of list views wrongly."""
     lengths = pc.list_value_length(column).fill_null(0).to_numpy()
-    if pa.types.is_fixed_size_list(column.type):  # that of a null is its size
+    if pa.types.is_fixed_size_list(column.type):  # the length of a null is the list size
         lengths = np.where(column.is_null().to_numpy(zero_copy_only=False), 0, lengths)
     offsets = np.append(0, np.cumsum(lengths))
     values = _as(pc.list_flatten(column), kind.value_type)
@@ -190,10 +190,10 @@ def _list_as(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def check_whole(batch: pa.RecordBatch, names: Sequence[str]) -> None:
-    """Raise InputError where a column's buffers do not fit one another, as in a damaged Arrow file.
+    """Raise InputError if a column's buffers do not fit together, as in a damaged Arrow file.
 
-    What reads them by their offsets would answer from other memory, or end the process. O(1) a column of numbers, 5 ns
-    a row with a text.
+    Code that follows bad offsets would read other memory, or crash the process. O(1) for a column of numbers, 5 ns for
+    each row of text.
     """
     for place, field in enumerate(batch.schema):
         if field.name in names:
@@ -201,4 +201,4 @@ def check_whole(batch: pa.RecordBatch, names: Sequence[str]) -> None:
                 batch.column(place).validate(full=True)
             except pa.ArrowInvalid as error:
                 message = " ".join(str(error).split())
-                raise InputError(field.name, f"is damaged ({message}): write the data anew") from error
+                raise InputError(field.name, f"is damaged ({message}): write the data again") from error

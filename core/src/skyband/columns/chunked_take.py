@@ -1,4 +1,4 @@
-"""Columns that stand in runs: what is new comes as a run of its own, and runs are joined now and then."""
+"""Takes values from columns stored in runs: new rows form a run, and runs are merged now and then."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from skyband.columns.integer_ids import numbers_column
 
 
 def take(column: pa.Array, places: Int64) -> pa.Array:
-    """The values at these places."""
-    if pa.types.is_integer(column.type) and not column.null_count:  # as most ids: a third of the time for a few
+    """The values at these places, counted from 0."""
+    if pa.types.is_integer(column.type) and not column.null_count:  # as for most ids: takes a third of the time
         return numbers_column(column.to_numpy()[places])
     return column.take(numbers_column(places))
 
 
 def take_from_runs(runs: Sequence[Sequence[pa.Array]], run: Int64, places: Int64) -> list[pa.Array]:
-    """Of each column the values at these places, each in the run of this number. O(n log n) for n of them.
+    """For each column the values at these places of these runs. O(n log n) for n places.
 
-    runs: the columns of each run, the same in all of them. There is one place at least.
+    runs: the columns of each run, with the same types in all. There is at least one place.
     """
     if len(runs) == 1:
         return [take(column, places) for column in runs[0]]

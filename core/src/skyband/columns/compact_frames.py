@@ -1,8 +1,8 @@
-"""Frames in few bytes, as they travel to the operators and rest in a log: what a column repeats is written once.
+"""Frames in few bytes, for sending to operators and for a log: repetition in a column is written once.
 
-On Spark a byte of a frame costs 7 ns on its way through Java, a row of three numbers 170. Columns of numbers are
-written as column stores do it: one value, steps between values that ascend, distances from the smallest, or codes of a
-dictionary. A column that another one tells, as a text or a number does its hash, has no codes of its own.
+On Spark each byte of a frame costs 7 ns on its way through Java, and a row of three numbers 170 ns. Columns of numbers
+are encoded as column stores do: one value, steps between ascending values, distances from the smallest, or codes of a
+dictionary. A column determined by another, as a hash is by its text or number, has no codes itself.
 
 Source: Abadi, Madden and Ferreira, Integrating compression and execution in column-oriented database systems, SIGMOD
 2006, section 4.
@@ -21,20 +21,20 @@ from skyband.columns.dictionaries import compact, is_dictionary_of_text, repeats
 from skyband.errors import SnapshotError
 
 PLAIN, CONSTANT, STEPS, DISTANCES, CODES, WORDS_OF, SAME_AS, OF_DISTANCES = range(8)
-"""How a column is written: as it is; one value; the first value and steps, or the smallest and distances; codes, and a
-value for each; a value for each code of another column, or nothing, as it is that column; a value for each distance of
-another column."""
+"""How a column is written: unchanged; one value; the first value and steps, or the smallest and distances; codes, and
+a value for each; a value for each code of another column, or nothing, as it equals that column; a value for each
+distance of another column."""
 
 _FEWEST = 256
-"""Rows of a frame for which it is worth while: of fewer there are many where there are many shards."""
+"""The fewest rows of a frame that is worth encoding; many shards mean many small frames."""
 _FEW_DISTANCES = 1 << 16
-"""The range of a column of which it is tried whether it tells another."""
+"""The largest range of a column that may determine another."""
 _WIDE = (pa.int64(), pa.uint64(), pa.float64())
 """Types that are written as 64 bits of any meaning."""
 
 
 def to_bytes(frame: pa.RecordBatch) -> bytes:
-    """A frame as bytes, for `from_bytes`, which gives text that repeats as a dictionary. O(bytes)."""
+    """A frame as bytes, for `from_bytes`, which returns repeated text as a dictionary. O(bytes)."""
     columns = [_with_codes(column) for column in frame.columns]
     frame = pa.RecordBatch.from_arrays(columns, names=frame.schema.names)
     if len(frame) < _FEWEST:
@@ -45,9 +45,9 @@ def to_bytes(frame: pa.RecordBatch) -> bytes:
 
 
 def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
-    """A frame back from its bytes, or those of `record_batch_bytes.to_bytes`. O(bytes).
+    """A frame from its bytes, or those of `record_batch_bytes.to_bytes`. O(bytes).
 
-    Raises SnapshotError where they are none.
+    Raises SnapshotError for any other bytes.
     """
     header, arrays = snapshot.unpack(data)
     schema, rows = record_batch_bytes.from_header(header)
@@ -58,7 +58,7 @@ def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
 
 
 def _with_codes(column: pa.Array) -> pa.Array:
-    """Text that repeats as a dictionary of what is there."""
+    """Repeated text as a dictionary of its distinct values."""
     if is_dictionary_of_text(column.type):
         return compact(column)
     is_text = pa.types.is_string(column.type) and len(column) >= _FEWEST
@@ -66,13 +66,13 @@ def _with_codes(column: pa.Array) -> pa.Array:
 
 
 class _Writer:
-    """Puts the columns of a frame into arrays, each in a way that takes few bytes."""
+    """Puts the columns of a frame into arrays, each in an encoding that takes few bytes."""
 
     def __init__(self, columns: list[pa.Array]) -> None:
         self._columns = columns
         self.arrays: dict[str, Array] = {}
         self._wide: dict[int, Int64] = {}
-        """By place, the columns that were not written in a few bytes a row."""
+        """By place, columns that could not be written in a few bytes per row."""
         self._codes = {
             place: column.indices.to_numpy()
             for place, column in enumerate(columns)
@@ -86,7 +86,7 @@ class _Writer:
         self._ranges = {place: (int(values.min()), int(values.max())) for place, values in self._numbers.items()}
 
     def write(self, place: int) -> list[int]:
-        """How the column of this place was written, with the number that some ways need."""
+        """The encoding of the column at this place, with the number that some encodings need."""
         column, name = self._columns[place], f"column {place}"
         if place in self._codes:
             self._write_codes(name, self._codes[place], len(column.dictionary))
@@ -100,7 +100,7 @@ class _Writer:
 
     def _write_numbers(self, place: int, name: str, values: Int64) -> list[int]:
         least, most = self._ranges[place]
-        if least == most and place > 0:  # the first one tells how many rows there are
+        if least == most and place > 0:  # the first column stores the number of rows
             self.arrays[f"{name} data"] = values[:1]
             return [CONSTANT, 0]
         size = _size(most - least)
@@ -142,7 +142,7 @@ class _Writer:
 
     @cached_property
     def _distances(self) -> dict[int, Array]:
-        """By place, the distances of columns that have few of them, and are written so, or as steps."""
+        """By place, distances in columns with a small range, which are stored as distances or steps."""
         return {
             place: (self._numbers[place] - least).astype(np.uint16)
             for place, (least, most) in self._ranges.items()
@@ -154,8 +154,8 @@ class _Writer:
 
 
 def _values_by_distance(distances: Array, values: Int64) -> Int64 | None:
-    """int64[m]: of each distance its value, where one tells the other; None where there are two values at one."""
-    for some in (slice(_FEWEST), slice(None)):  # a few rows mostly tell that it is not so
+    """int64[m]: the value of each distance; None if a distance has two values."""
+    for some in (slice(_FEWEST), slice(None)):  # a few rows usually disprove it
         words = np.zeros(int(distances[some].max()) + 1, np.int64)
         words[distances[some]] = values[some]
         if not np.array_equal(words[distances[some]], values[some]):
@@ -164,7 +164,7 @@ def _values_by_distance(distances: Array, values: Int64) -> Int64 | None:
 
 
 class _Reader:
-    """The columns again, in order, that a `_Writer` put into arrays, out of which they are taken."""
+    """Rebuilds the columns of a `_Writer` in order, removing their arrays."""
 
     def __init__(self, ways: list[tuple[int, int]], rows: int, arrays: dict[str, Array]) -> None:
         self._ways, self._rows, self._arrays = ways, rows, arrays
@@ -172,7 +172,7 @@ class _Reader:
         self._columns: list[pa.Array] = []
 
     def column_at(self, place: int, kind: pa.DataType) -> pa.Array:
-        """The column of this place. Raises SnapshotError, or another exception, where it is none."""
+        """The column at this place. Raises SnapshotError, or another exception, if it is invalid."""
         way, number = self._ways[place]
         name = f"column {place}"
         if way == PLAIN:
@@ -183,7 +183,7 @@ class _Reader:
             values = np.ascontiguousarray(self._numbers(place, name, way, number), np.int64)
             column = pa.Array.from_buffers(kind, self._rows, [None, pa.py_buffer(values)])
         else:
-            raise SnapshotError(f"holds rows that contradict themselves: {name} of {kind} is written in the way {way}")
+            raise SnapshotError(f"holds rows that contradict themselves: {name} of {kind} has the encoding {way}")
         self._columns.append(column)
         return column
 
@@ -194,14 +194,14 @@ class _Reader:
         return pa.DictionaryArray.from_arrays(pa.array(codes).cast(kind.index_type), words, ordered=kind.ordered)
 
     def _numbers(self, place: int, name: str, way: int, number: int) -> Array:
-        """int64[rows], or as many numbers of 64 bits of another type."""
+        """int64[rows], or 64-bit numbers of another type."""
         if way == STEPS:
             return self._from_steps(name) + np.int64(number)
         if way == DISTANCES:
             return self._narrow(f"{name} data").astype(np.int64) + np.int64(number)
         if way == CODES:
             return self._wide(f"{name} words")[self._codes_of(place)]
-        if place > 0 and way == CONSTANT:  # the first column has a number for each row
+        if place > 0 and way == CONSTANT:  # the first column stores a number per row
             return np.full(self._rows, self._wide(f"{name} data")[0])
         if way == WORDS_OF:
             return self._wide(f"{name} words")[self._codes_of(number)]
@@ -209,13 +209,13 @@ class _Reader:
             return self._wide(f"{name} words")[self._distances_of(number)]
         if way == SAME_AS:
             return self._columns[number].to_numpy().view(np.int64)
-        raise SnapshotError(f"holds rows that contradict themselves: {name} is written in the way {way}")
+        raise SnapshotError(f"holds rows that contradict themselves: {name} has the encoding {way}")
 
     def _codes_of(self, place: int) -> Array:
         return self._narrow(f"column {place} codes")
 
     def _distances_of(self, place: int) -> Array:
-        """Of a column that is written as distances or steps, how far each value is from the smallest."""
+        """The distance of each value from the smallest, for a column stored as distances or steps."""
         name = f"column {place}"
         return self._from_steps(name) if self._ways[place][0] == STEPS else self._narrow(f"{name} data")
 
@@ -223,11 +223,11 @@ class _Reader:
         return np.cumsum(self._narrow(f"{name} data"), dtype=np.int64)
 
     def _narrow(self, name: str) -> Array:
-        """unsigned[rows], of 8 to 64 bits, as often as it is asked for."""
+        """unsigned[rows], of 8 to 64 bits; may be called repeatedly."""
         if name not in self._narrow_arrays:
             values = self._arrays.pop(name)
             if values.dtype.kind != "u" or len(values) != self._rows:
-                raise SnapshotError(f"holds rows that contradict themselves: {name} must be {self._rows} whole numbers")
+                raise SnapshotError(f"holds rows that contradict themselves: {name} must be {self._rows} integers")
             self._narrow_arrays[name] = values
         return self._narrow_arrays[name]
 
@@ -237,10 +237,10 @@ class _Reader:
 
 
 def _size(most: int) -> int:
-    """Bytes of a whole number from 0 to `most`."""
+    """The bytes of an integer from 0 to `most`."""
     return 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4 if most < 1 << 32 else 8
 
 
 def _narrow(values: Array, most: int) -> Array:
-    """Whole numbers up to `most`, in as few bytes as those take."""
+    """Integers up to `most`, in as few bytes as they need."""
     return values.astype(f"<u{_size(most)}", copy=False)

@@ -1,4 +1,4 @@
-"""Rows that are known by their numbers, of which some are gone."""
+"""Rows known by their numbers, of which some are missing."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from skyband.columns.rows import Rows
 
 
 def without_gaps(rows: Rows) -> tuple[Rows, Array]:
-    """All rows from the first number to the last, and which of them (bool[n]) were gone: each as the one after it."""
+    """Rows for all numbers from first to last; bool[n] marks missing ones, filled with the row after them."""
     numbers = np.arange(rows.times[0], rows.times[-1] + 1)
     places = np.searchsorted(rows.times, numbers)
     filled = rows.take(places)
@@ -18,7 +18,7 @@ def without_gaps(rows: Rows) -> tuple[Rows, Array]:
 
 
 def sessions(rows: Rows) -> Iterator[Rows]:
-    """The rows in parts without a number missing."""
+    """The rows, split where a number is missing."""
     cuts = np.flatnonzero(np.diff(rows.times) != 1) + 1
     for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
         yield rows.slice(start, stop)

@@ -1,4 +1,4 @@
-"""Rows of frames by group and time: only those columns are put in order that somebody asks for."""
+"""Rows of frames by group and time; only the columns that are used are sorted."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -8,19 +8,19 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import keyed_frames, numbers_or_lists
+from skyband.columns import column_ops, keyed_frames
 from skyband.columns.row_order import row_order
 from skyband.columns.rows import Rows
 
 
 class GroupedRows:
-    """The rows of frames by group, then time, then the columns `ties`: one order, however they arrived.
+    """The rows of frames by group, then time, then the columns `ties`: one order, for any order of arrival.
 
-    Of a group's rows one is asked for the values that name it: those columns stay as they came.
+    The columns that name groups are read for one row per group only, and so are not sorted.
     """
 
     def __init__(self, frames: Sequence[pa.RecordBatch], ties: tuple[str, ...] = ()) -> None:
-        """frames: of the same columns, at least one, none without rows. O(n log n), or O(n) where times ascend."""
+        """frames: of the same columns, at least one, each with rows. O(n log n), or O(n) if times ascend."""
         self._frames = frames
         groups, times, *others = (self._numbers(name) for name in (keyed_frames.GROUP, keyed_frames.TIME, *ties))
         self._times = times
@@ -30,7 +30,7 @@ class GroupedRows:
         self.keys: UInt64 = groups[starts]
         """uint64[g]: the groups, ascending."""
         self.spans: Int64 = np.stack([starts, np.append(starts[1:], len(groups))], axis=1)
-        """int64[g, 2]: the rows [start, stop) of each."""
+        """int64[g, 2]: the rows [start, stop) of each group."""
 
     @cached_property
     def rows(self) -> Rows:
@@ -45,17 +45,17 @@ class GroupedRows:
         )
 
     def names(self, count: int, groups: Array) -> list[pa.Array]:
-        """The first `count` grouping columns, plain, of the first row of each of these groups: bool[g]."""
+        """The first `count` grouping columns, decoded, of the first row of each of these groups: bool[g]."""
         firsts = self.spans[groups, 0]
         places = pa.array(firsts if self._order is None else self._order[firsts])
         columns = (self._joined(keyed_frames.by_column(number)) for number in range(count))
         return [keyed_frames.decoded(column.take(places)) for column in columns]
 
     def of_groups(self, groups: Array) -> "GroupedRows":
-        """The rows of these groups, bool[g], of which there is one at least."""
+        """The rows of these groups, bool[g], at least one."""
         rows = np.flatnonzero(np.repeat(groups, self.spans[:, 1] - self.spans[:, 0]))
         rows = rows if self._order is None else self._order[rows]
-        return GroupedRows([self._frame.take(pa.array(rows))])  # a stable sort leaves ties as they stand
+        return GroupedRows([self._frame.take(pa.array(rows))])  # a stable sort keeps the order of ties
 
     @cached_property
     def _frame(self) -> pa.RecordBatch:
@@ -69,7 +69,7 @@ class GroupedRows:
         return values
 
     def _in_order(self, column: Any) -> Any:
-        return column if self._order is None else numbers_or_lists.pick(column, self._order)
+        return column if self._order is None else column_ops.pick(column, self._order)
 
 
 def _as_numpy(column: pa.Array) -> Any:
@@ -78,7 +78,7 @@ def _as_numpy(column: pa.Array) -> Any:
 
 
 def _order(groups: UInt64, times: Int64, ties: list[Array]) -> Int64 | None:
-    """Of rows by group, time and `ties`; None where they stand so."""
+    """The order of rows by group, time and `ties`; None if they are in order."""
     if (groups[1:] == groups[:-1]).all():
         rising = times[1:] > times[:-1] if ties else times[1:] >= times[:-1]
         if rising.all():

@@ -1,17 +1,17 @@
-"""One hash for every key type: the low 64 bits of MurmurHash3_x64_128, as `mmh3.hash64` gives them; the seed is 0 but
-for keys that are hashed as Apache DataSketches and Spark's `theta_sketch_agg` do.
+"""One hash for every key type: the low 64 bits of MurmurHash3_x64_128, as in `mmh3.hash64`. The seed is 0, except for
+keys hashed as Apache DataSketches and Spark's `theta_sketch_agg` do.
 
-What is hashed is the value, not how it is stored, so that a key hashes alike on every engine:
+The hash depends on the value, not on its storage, so that a key has the same hash on every engine:
 
     strings and binary   their bytes (UTF-8)
     integers, booleans   8 bytes, two's complement, little endian; also dates (days) and times (microseconds)
-    parts of these       where a time has nanoseconds besides, 16 bytes: the microseconds, and the nanoseconds left
+    parts of these       a time with nanoseconds, 16 bytes: the microseconds, and the remaining nanoseconds
     floats               the 8 bytes of the float64, with −0.0 as 0.0 and one NaN
     decimals             their 16 (or 32) bytes, little endian, unscaled
 
 Several columns: the hash of their hashes' bytes, in order. A null hashes to 0, as the empty text does: `hash_columns`
-tells them apart, callers of `hash_column` look at the validity. Whole Arrow columns at once, compiled; the first call
-compiles (about 2 s) and caches on disk.
+distinguishes them, callers of `hash_column` check the validity. Hashes whole Arrow columns in compiled code; the
+first call compiles (about 2 s) and caches on disk.
 """
 
 import numpy as np
@@ -23,12 +23,12 @@ from skyband.errors import InputError
 
 NULL = np.uint64(0)
 THETA_SEED = 9001
-"""The seed of DataSketches, which hashes whole numbers, floats, text and bytes; its theta sketches leave out the lowest
-bit of each hash."""
+"""The seed of DataSketches, which hashes integers, floats, text and bytes; its theta sketches drop the lowest bit of
+each hash."""
 
 
 def is_hashable(kind: pa.DataType) -> bool:
-    """Whether values of this type, which is no dictionary, have a hash."""
+    """Whether values of this type, which is not a dictionary, have a hash."""
     types = pa.types
     tests = (
         *(types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_date, types.is_time),
@@ -39,7 +39,7 @@ def is_hashable(kind: pa.DataType) -> bool:
 
 
 def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
-    """uint64[n] of an Arrow array; 0 where it is null. O(bytes). Raises InputError on a type that has no hash."""
+    """uint64[n]: hashes of an Arrow array; 0 for null. O(bytes). Raises InputError for a type without a hash."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     if pa.types.is_dictionary(column.type):
@@ -54,13 +54,13 @@ def hash_column(column: pa.Array | pa.ChunkedArray, seed: int = 0) -> UInt64:
 
 
 _words: list[tuple[pa.Array, int, UInt64]] = []
-"""Copies of the last dictionaries of text, by seed, with their hashes: the batches of a row group have one dictionary,
-which is hashed once. What a reader of files gives has buffers that may be written to, so it is known by its words."""
+"""Copies of the latest dictionaries of text, by seed, with their hashes: batches of a row group share one dictionary,
+which is hashed once. A reader may reuse its buffers, so dictionaries are compared by their words."""
 _MOST_WORDS, _FEWEST = 4, 64
 
 
 def _hash_words(dictionary: pa.Array, seed: int) -> UInt64:
-    """uint64[w] of a dictionary, which nobody may write to."""
+    """uint64[w]: hashes of a dictionary's words, read-only."""
     if len(dictionary) < _FEWEST or not pa.types.is_string(dictionary.type) or dictionary.null_count:
         return hash_column(dictionary, seed)
     for other, other_seed, hashes in tuple(_words):
@@ -75,10 +75,9 @@ def _hash_words(dictionary: pa.Array, seed: int) -> UInt64:
 
 
 def hash_columns(columns: list[pa.Array], seed: int = 0) -> UInt64:
-    """uint64[n] of columns together, such as the grouping columns of a query, in which a null is like no value.
+    """uint64[n]: combined hashes of columns, such as the grouping columns of a query; a null differs from every value.
 
-    Which columns are null changes the lower 32 bits only: shards are chosen by the upper ones, and before, when a null
-    was hashed as the empty text, they were the same.
+    Nulls change only the lower 32 bits: the upper ones choose the shard, and are the same as for empty text.
     """
     hashes = hash_column(columns[0], seed) if len(columns) == 1 else _hash_together(columns, seed)
     if any(column.null_count for column in columns):
@@ -95,7 +94,7 @@ def _hash_together(columns: list[pa.Array], seed: int) -> UInt64:
 
 
 def _null_codes(columns: list[pa.Array]) -> UInt64:
-    """uint64[n], below 2^32: another for each choice of the columns that are null, by hash where there are over 32."""
+    """uint64[n], below 2^32: a code for each combination of null columns, a hash if there are over 32 columns."""
     from skyband.kernels import murmur
 
     nulls = np.stack([column.is_null().to_numpy(zero_copy_only=False) for column in columns], axis=1)
@@ -123,12 +122,12 @@ def _hash_values(column: pa.Array, seed: np.uint64) -> UInt64:
         return murmur.hash_fixed(_read_only(values), width, seed)
     hashes = murmur.hash_words(_read_only(_eight_bytes(column).view(np.uint64)), seed)
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        _tell_nanoseconds_apart(column, hashes, seed)
+        _hash_nanoseconds(column, hashes, seed)
     return hashes
 
 
-def _tell_nanoseconds_apart(column: pa.Array, hashes: UInt64, seed: np.uint64) -> None:
-    """Hash instants anew that are no whole microseconds; those that are have the hash that they have on Spark."""
+def _hash_nanoseconds(column: pa.Array, hashes: UInt64, seed: np.uint64) -> None:
+    """Hash instants again that are not whole microseconds; the others keep the hash that they have on Spark."""
     from skyband.kernels import murmur
 
     whole, rest = np.divmod(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), 1_000)
@@ -139,7 +138,7 @@ def _tell_nanoseconds_apart(column: pa.Array, hashes: UInt64, seed: np.uint64) -
 
 
 def _read_only(values: Array) -> Array:
-    """A view: a kernel is compiled once for arrays that can be written to, and once for others."""
+    """A read-only view, so that kernels are compiled for one type of array only."""
     view = values.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""Objects and ids of any type: the int64 a backend knows each by, and back."""
+"""Converts objects and ids of any type to the int64 ids that backends use, and back."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -25,20 +25,20 @@ from skyband.kernels.sorted_arrays import among, search_sorted
 
 _LEAST = 1024
 _FEW = 64
-"""So many texts are quicker known by Python than put in order."""
+"""At most this many texts are kept in a Python dict, which is faster than sorting them."""
 PLAIN = "a plain value such as a string or a number"
-"""What `is_plain` asks for, in words."""
+"""The types that `is_plain` accepts, in words."""
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Whether values of this type can name something: plain ones."""
+    """Whether values of this type are plain, so that they can name something."""
     return is_hashable(plain_type(kind))
 
 
 def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
-    """int64[n], an id for each value (any for null), and the values themselves unless the ids tell them.
+    """int64[n], an id for each value (any for null), and the values themselves unless ids determine them.
 
-    Integers are their own ids, those of uint64 less 2^63. Other values are known by their hash, which is the same on
+    Integers are their own ids, uint64 less 2^63. Other values are identified by their hash, which is the same on
     every engine.
     """
     if not is_integer_id(plain_type(column.type)):
@@ -51,7 +51,7 @@ def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
 
 
 def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
-    """The values that name a frame's rows, from what `to_ids` gave: columns `code` and, where needed, `name`."""
+    """The values that name a frame's rows, from the result of `to_ids`: columns `code` and, if needed, `name`."""
     if is_integer_id(kind):
         return integers_of(rows["code"], kind)
     return _names_as(rows["name"], kind)
@@ -62,16 +62,16 @@ def _names_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
 
 
 class ValuesById:
-    """The values behind the ids of the rows that are still valid. Memory follows the window.
+    """The values behind the ids of rows that are still valid. Memory is proportional to the window.
 
-    A row costs O(log n). Texts that come a few at a time cost O(1) each: they stand beside the others, which are by id,
-    until there are so many that to put them in order costs little for each.
+    A row costs O(log n). A few texts at a time cost O(1) each: they are kept apart from the sorted ids until there
+    are enough to make sorting cheap per text.
     """
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
         self.needed = not is_integer_id(kind)
-        """Whether ids do not tell the values."""
+        """Whether ids do not determine the values."""
         self._text = pa.types.is_string(kind)
         self._before: int | None = None
         self._be(_no_names(kind))
@@ -79,17 +79,17 @@ class ValuesById:
         self._rows = 0
 
     def _be(self, names: pa.RecordBatch) -> None:
-        """Know these, and no others."""
+        """Keep these names, and no others."""
         self._names, self._few = names, dict[int, tuple[int, str]]()
         self._ids, self._values = names.column("id").to_numpy(zero_copy_only=False), names.column("name")
 
     def update(self, times: Int64, rows: Rows) -> None:
-        """Learn the names of rows at these times: columns `object` and, where needed, `name`."""
+        """Learn the names of rows at these times: columns `object` and, if needed, `name`."""
         if self.needed:
             self.learn(times, rows["object"], rows["name"])
 
     def learn(self, times: Int64, ids: Int64, names: pa.Array | Array) -> None:
-        """As `update`, where they are needed."""
+        """As `update`, if they are needed."""
         if self._text and len(ids) <= _FEW and not self._new and isinstance(names, pa.Array):
             last_seen = zip(times.tolist(), names.to_pylist(), strict=True)
             self._few.update(zip(ids.tolist(), last_seen, strict=True))
@@ -107,14 +107,14 @@ class ValuesById:
             self._settle()
 
     def lookup(self, ids: Int64) -> pa.Array:
-        """The values known by these ids."""
+        """The values of these ids."""
         if not self.needed:
             return integers_of(ids, self._kind)
         values = self.values_of(ids)
         return pa.array(values, self._kind) if isinstance(values, list) else values
 
     def values_of(self, ids: Int64) -> pa.Array | list[str]:
-        """As `lookup`, of ids that do not tell the values. `joined_values` makes one column of those of many groups."""
+        """As `lookup`, for ids that do not determine values. `joined_values` joins the results of many groups."""
         if self._new or (self._few and len(ids) > _FEW):
             self._settle()
         places = search_sorted(self._ids, ids)
@@ -133,33 +133,33 @@ class ValuesById:
         return self._values[place].as_py()
 
     def for_answers(self, ids: Int64) -> pa.Array | Int64:
-        """As `lookup`, or ids that are the values but for their type, for many groups to make one column of."""
+        """As `lookup`, or the ids if they equal the values except for the type, to join over many groups."""
         return ids if self.tells_itself else self.lookup(ids)
 
     @property
     def tells_itself(self) -> bool:
-        """Whether ids are the values, but for their type."""
+        """Whether ids equal the values, except for the type."""
         return not self.needed and self._kind != pa.uint64()
 
     def merge(self, other: "ValuesById") -> None:
-        """Learn what another knows, none of whose ids is known here."""
+        """Learn the names of another, which shares no id with this one."""
         if self.needed:
             self._settle()
             self._new.append(other.frame())
             self._rows += len(self._new[-1])
 
     def forget(self, before: int) -> None:
-        """Values that no row at `before` or later bears are not needed any more."""
+        """Allow values that no row at `before` or later uses to be dropped."""
         self._before = before
 
     def frame(self) -> pa.RecordBatch:
-        """All that is known, in one form however it came."""
+        """All names, in one canonical form."""
         if self.needed:
             self._settle()
         return self._names
 
     def load_state(self, frame: pa.RecordBatch) -> None:
-        """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
+        """Load the result of `frame`. Raises SnapshotError if its ids are not in order."""
         self._be(frame)
         if not len(frame):
             return
@@ -168,7 +168,7 @@ class ValuesById:
             raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
 
     def _settle(self) -> None:
-        """One row for each id, by id, with the last time it was seen."""
+        """Merge into one row per id, sorted by id, with the last time it was seen."""
         few = self._few
         if few:
             times, values = zip(*few.values(), strict=True)
@@ -185,8 +185,8 @@ class ValuesById:
 
 
 def learn_together(names: Sequence[ValuesById], rows: Rows, spans: Int64) -> None:
-    """As `update` of each, with the rows from spans[i, 0] up to spans[i, 1]. Of values that ids do not tell."""
-    if not len(rows):  # a frame of none may have no names
+    """As `update` for each, with rows spans[i, 0] to spans[i, 1], exclusive; for values that ids do not determine."""
+    if not len(rows):  # an empty frame may have no names
         return
     times, ids, values = rows.times, rows["object"], rows["name"]
     for own, (start, stop) in zip(names, spans.tolist(), strict=True):
@@ -195,13 +195,13 @@ def learn_together(names: Sequence[ValuesById], rows: Rows, spans: Int64) -> Non
 
 
 def values_together(names: Sequence[ValuesById], ids: Int64, ends: Int64) -> pa.Array:
-    """As `values_of` of each, of the ids from ends[i] up to ends[i + 1], as one column."""
+    """As `values_of` for each, with ids ends[i] to ends[i + 1], exclusive, as one column."""
     parts = pairwise(ends.tolist())
     return joined_values([own.values_of(ids[start:stop]) for own, (start, stop) in zip(names, parts, strict=True)])
 
 
 def joined_values(pieces: Sequence[pa.Array | list[str]]) -> pa.Array:
-    """One column of what `ValuesById.values_of` gave, at least once."""
+    """One column from one or more results of `ValuesById.values_of`."""
     if all(isinstance(piece, list) for piece in pieces):
         return pa.array(list(chain.from_iterable(pieces)), pa.string())
     return pa.concat_arrays([pa.array(own, pa.string()) if isinstance(own, list) else own for own in pieces])
@@ -221,7 +221,7 @@ def _no_names(kind: pa.DataType) -> pa.RecordBatch:
 
 
 class ValuesInUse:
-    """The values behind ids of a type that they do not tell, while something is known by these. O(log n) an id."""
+    """The values behind ids that do not determine them, while those ids are in use. O(log n) per id."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
@@ -232,7 +232,7 @@ class ValuesInUse:
         return len(self._values)
 
     def learn(self, ids: Int64, values: pa.Array | Array) -> None:
-        """Learn the values of these ids, as a frame of rows has them: decimal fractions in numpy."""
+        """Learn the values of these ids, in the form of a frame of rows: floats as numpy."""
         unknown = np.flatnonzero(~self._values.knows(ids))
         if not len(unknown):
             return
@@ -242,40 +242,40 @@ class ValuesInUse:
         self._values.learn(added, [new.cast(self._kind)])
 
     def lookup(self, ids: Int64) -> pa.Array:
-        """The values known by these ids."""
+        """The values of these ids."""
         try:
             return self._values.lookup(ids)[0]
         except KeyError:
             raise SnapshotError("contradicts itself: the state has no name for an id in its answers") from None
 
     def knows(self, ids: Int64) -> Array:
-        """bool[n]: the values of which ids are known."""
+        """bool[n]: whether the values of these ids are known."""
         return self._values.knows(ids)
 
     def keep(self, ids: Int64, lazily: bool = False) -> None:
-        """Forget all others than these; lazily: once as many have come as were kept then."""
+        """Forget all other ids; lazily: only once the number of ids has doubled."""
         if lazily and len(self) <= 2 * self._count + _LEAST:
             return
         self._values.replace(*self._values.of(ids))
         self._count = len(self)
 
     def frame(self, ids: Int64) -> pa.RecordBatch:
-        """What is known by these, in one form however it came."""
+        """The values of these ids, in one canonical form."""
         used, (names,) = self._values.of(ids)
         return pa.RecordBatch.from_pydict({"id": pa.array(used), "name": names})
 
     def no_names(self) -> pa.RecordBatch:
-        """A frame of none."""
+        """An empty frame."""
         return self.frame(np.empty(0, np.int64))
 
     def copy(self) -> "ValuesInUse":
-        """Another that knows the same, and forgets and learns for itself."""
+        """A copy that learns and forgets independently."""
         twin = copy(self)
         twin._values = copy(self._values)
         return twin
 
     def load_state(self, frame: pa.RecordBatch) -> None:
-        """Take over what `frame` gave. Raises SnapshotError where its ids are not in order."""
+        """Load the result of `frame`. Raises SnapshotError if its ids are not in order."""
         ids = frame.column("id").to_numpy(zero_copy_only=False)
         if frame.column("id").null_count or (ids[1:] <= ids[:-1]).any():
             raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
@@ -284,13 +284,13 @@ class ValuesInUse:
 
 
 class ValuesByArrival:
-    """The values that name the rows of a window, by arrival number. Memory follows the window."""
+    """The values that name the rows of a window, by arrival number. Memory is proportional to the window."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self._rows = RowStore([pa.field("name", kind)])
 
     def update(self, times: Int64, names: pa.Array) -> None:
-        """Take in the names of the next rows, which came at these times (ascending)."""
+        """Add the names of the next rows, which arrived at these times (ascending)."""
         self._rows.update(times, [names])
 
     def lookup(self, numbers: Int64) -> pa.Array:
@@ -298,13 +298,13 @@ class ValuesByArrival:
         return self._rows.lookup(numbers)[0]
 
     def forget(self, before: int) -> None:
-        """Values of rows before this time are not needed any more."""
+        """Drop values of rows before this time."""
         self._rows.forget(before)
 
     def frame(self) -> pa.RecordBatch:
-        """All that is known, in one form however it came."""
+        """All values, in one canonical form."""
         return self._rows.frame()
 
     def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
-        """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
+        """Load the result of `frame` for this many arrivals. Raises SnapshotError if it has more."""
         self._rows.load_state(frame, seen)

@@ -1,4 +1,4 @@
-"""Columns of numbers, of whatever type, as float64: what scores, values and samples are computed in."""
+"""Columns of numbers of any type as float64, in which scores, values and samples are computed."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,18 +9,18 @@ from skyband.errors import InputError
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds numbers: whole, floating or decimal."""
+    """Whether a column of this type holds numbers: integers, floats or decimals."""
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
 def as_float64(name: str, column: pa.Array) -> pa.Array:
-    """The column as float64, nulls kept; a decimal as the nearest float64, and -0 as 0.
+    """The column as float64, with nulls; a decimal becomes the nearest float64, and -0 becomes 0.
 
-    Numbers that rank alike are told alike then, whichever of them came first.
+    So numbers with equal rank print alike, whichever arrived first.
 
-    Raises InputError, naming the row, where a whole number is beyond 2^53 and would be changed.
+    Raises InputError, naming the row, if an integer beyond 2^53 would be changed.
     """
-    if pa.types.is_decimal(column.type):  # Arrow's own way misses the nearest: 0.3 would be 0.30000000000000004
+    if pa.types.is_decimal(column.type):  # Arrow's own cast is inexact: 0.3 would be 0.30000000000000004
         return column.cast(pa.string()).cast(pa.float64())
     converted = column.cast(pa.float64(), safe=False)
     if pa.types.is_floating(column.type):
@@ -28,15 +28,15 @@ def as_float64(name: str, column: pa.Array) -> pa.Array:
     changed = _changed(column, converted)
     if len(changed):
         row = int(changed[0])
-        message = "is no float64: cast the column to double to have it rounded"
+        message = "is not exact as float64: cast the column to double to round it"
         raise InputError(name, f"{column[row].as_py()} {message}", row, rows=changed, reason=message)
     return converted
 
 
 def as_float64_or_beyond(column: pa.Array) -> pa.Array:
-    """The column as float64, as `as_float64` does, for callers with a limit of 2^53 units of their own.
+    """The column as float64, as `as_float64` does, for callers with their own limit of 2^53 units.
 
-    A whole number beyond 2^53 that float64 lacks is rounded away from 0: so none comes back within 2^53.
+    An integer beyond 2^53 that float64 lacks is rounded away from 0, so that it stays beyond 2^53.
     """
     converted = column.cast(pa.float64(), safe=False) if pa.types.is_integer(column.type) else as_float64("", column)
     changed = _changed(column, converted)
@@ -48,7 +48,7 @@ def as_float64_or_beyond(column: pa.Array) -> pa.Array:
 
 
 def _changed(column: pa.Array, converted: pa.Array) -> Int64:
-    """int64[c]: the rows whose whole number is another one as float64."""
+    """int64[c]: the rows whose integer changes as float64."""
     if not pa.types.is_integer(column.type) or column.type.bit_width < 64:
         return np.empty(0, np.int64)
     back = converted.cast(column.type, safe=False)

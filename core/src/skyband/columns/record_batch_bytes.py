@@ -1,8 +1,8 @@
-"""Record batches as bytes of our own layout, and back with every length and offset looked at.
+"""Converts record batches to bytes in our own layout, and back with every length and offset checked.
 
-Arrow's own IPC is not for bytes that anyone may have written: a damaged description of a batch can end the process.
-Here a batch is what `skyband.snapshot.pack` writes: for each column its type as JSON and its buffers as arrays, in
-Arrow's layout but without what a slice leaves out.
+Arrow's own IPC is unsafe for untrusted bytes: a damaged description of a batch can crash the process. Here
+`skyband.snapshot.pack` writes a batch: for each column its type as JSON and its buffers as arrays, in Arrow's layout
+but without the parts outside of a slice.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ _BY_NAME = {str(kind): kind for kind in _PLAIN}
 _NUMBERS = frozenset({pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64()})
 _DECIMALS = {kind.__name__: kind for kind in (pa.decimal32, pa.decimal64, pa.decimal128, pa.decimal256)}
 _DENSE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-"""Types whose buffers are many and of any number, and as which they are written."""
+"""Types with many buffers, in any number, and the types they are written as."""
 
 Arrays = dict[str, Array]
 
@@ -37,9 +37,9 @@ def to_bytes(frame: pa.RecordBatch) -> bytes:
 
 
 def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
-    """A record batch back from its bytes, without copying them. O(bytes).
+    """A record batch from its bytes, without copying them. O(bytes).
 
-    Raises SnapshotError where they are not what `to_bytes` writes: offsets that leave their values, text that is not
+    Raises SnapshotError for bytes that `to_bytes` cannot have written: offsets out of range, text that is not
     UTF-8, a code without a word in its dictionary.
     """
     header, arrays = snapshot.unpack(data)
@@ -47,13 +47,13 @@ def from_bytes(data: bytes | memoryview) -> pa.RecordBatch:
 
 
 def to_header(frame: pa.RecordBatch) -> dict[str, Any]:
-    """How many rows there are, and the names and types of the columns."""
+    """The number of rows, and the names and types of the columns."""
     columns = [[name, _type_as_json(kind)] for name, kind in zip(frame.schema.names, frame.schema.types, strict=True)]
     return {"rows": frame.num_rows, "columns": columns}
 
 
 def from_header(header: Mapping[str, Any]) -> tuple[pa.Schema, int]:
-    """The schema, and how many rows. Raises SnapshotError."""
+    """The schema, and the number of rows. Raises SnapshotError."""
     try:
         schema = pa.schema([(name, _type_of(described)) for name, described in header["columns"]])
         return schema, _length(header["rows"])
@@ -64,7 +64,7 @@ def from_header(header: Mapping[str, Any]) -> tuple[pa.Schema, int]:
 
 
 def to_arrays(frame: pa.RecordBatch, name: str) -> Arrays:
-    """A record batch as flat arrays, under names that begin with `name`. Its schema is not among them."""
+    """A record batch as flat arrays, under names that begin with `name`, without its schema."""
     arrays: Arrays = {}
     for number, column in enumerate(frame.columns):
         take_apart(column, f"{name} {number}", arrays)
@@ -72,17 +72,17 @@ def to_arrays(frame: pa.RecordBatch, name: str) -> Arrays:
 
 
 def from_arrays(schema: pa.Schema, rows: int, name: str, arrays: Mapping[str, Array]) -> pa.RecordBatch:
-    """The record batch of `rows` rows that `to_arrays` took apart. Raises SnapshotError as `from_bytes`."""
-    mine = {key: values for key, values in arrays.items() if key.startswith(f"{name} ")}
-    return whole_frame(schema, rows, mine, lambda number, kind: put_together(kind, rows, f"{name} {number}", mine))
+    """The record batch of `rows` rows from `to_arrays`. Raises SnapshotError as `from_bytes` does."""
+    parts = {key: values for key, values in arrays.items() if key.startswith(f"{name} ")}
+    return whole_frame(schema, rows, parts, lambda number, kind: put_together(kind, rows, f"{name} {number}", parts))
 
 
 def whole_frame(
     schema: pa.Schema, rows: int, arrays: Mapping[str, Array], column_at: Callable[[int, pa.DataType], pa.Array]
 ) -> pa.RecordBatch:
-    """The record batch of the columns that `column_at` gives by place and type, and takes out of `arrays`.
+    """The record batch of the columns that `column_at` builds by place and type, removing them from `arrays`.
 
-    Raises SnapshotError where they are none, or something is left.
+    Raises SnapshotError if one is invalid, or arrays are left over.
     """
     try:
         columns = [column_at(number, kind) for number, kind in enumerate(schema.types)]
@@ -90,7 +90,7 @@ def whole_frame(
         frame.validate(full=True)
     except SnapshotError:
         raise
-    except Exception as error:  # what Arrow finds wrong
+    except Exception as error:  # Arrow's validation
         raise SnapshotError(f"holds rows that cannot be read: {type(error).__name__}: {error}") from error
     if arrays or frame.num_rows != rows:
         raise SnapshotError(f"holds rows that contradict themselves: {sorted(arrays)} left over, {rows} rows")
@@ -130,13 +130,13 @@ def _type_of(described: Any) -> pa.DataType:
 
 def _length(value: Any) -> int:
     if type(value) is not int or not 0 <= value < 2**62:
-        raise SnapshotError(f"holds rows that cannot be read: {value!r} is no length")
+        raise SnapshotError(f"holds rows that cannot be read: {value!r} is not a length")
     return value
 
 
 def take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
     """Put the buffers of a column into `arrays`, those of its children under names that begin with its own."""
-    if column.type in _NUMBERS and not column.null_count:  # what most columns are, and what many small states wait for
+    if column.type in _NUMBERS and not column.null_count:  # most columns, and the fast path of many small states
         arrays[f"{path} data"] = column.to_numpy().view(np.uint8)
         return None
     kind, start, stop = column.type, column.offset, column.offset + len(column)
@@ -168,7 +168,7 @@ def take_apart(column: pa.Array, path: str, arrays: Arrays) -> None:
 
 
 def put_together(kind: pa.DataType, length: int, path: str, arrays: Arrays) -> pa.Array:
-    """The column whose buffers `take_apart` put there, which are taken out."""
+    """Inverse of `take_apart`; removes the column's arrays."""
     if kind in _NUMBERS and f"{path} valid" not in arrays:
         data = take_out(arrays, f"{path} data", np.uint8, length * (kind.bit_width // 8))
         return pa.Array.from_buffers(kind, length, [None, pa.py_buffer(data)])
@@ -214,7 +214,7 @@ def _bytes_of(buffer: pa.Buffer | None) -> Array:
 
 
 def take_out(arrays: Arrays, name: str, dtype: Any, length: int) -> Array:
-    """Take an array of this type and length out of `arrays`. Raises SnapshotError where it is none."""
+    """Remove an array of this type and length from `arrays`. Raises SnapshotError if there is none."""
     values = arrays.pop(name, None)
     if values is None or values.dtype != dtype or len(values) != length:
         contents = "nothing" if values is None else f"{len(values)} of {values.dtype}"

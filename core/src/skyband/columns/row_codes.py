@@ -1,4 +1,4 @@
-"""Rows of several columns as numbers: the same number where they are the same."""
+"""Numbers rows by the values of several columns: equal rows get equal numbers."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from skyband.arrays import Array, Int64
 
 
 def row_codes(columns: Sequence[Array]) -> Int64:
-    """int64[n]: a number for each row, the same where all columns are the same. O(n log n)."""
+    """int64[n]: a number for each row, equal if all columns are equal. O(n log n)."""
     order = np.lexsort(columns[::-1])
     new = np.zeros(len(order), bool)
     for column in columns:
@@ -19,7 +19,7 @@ def row_codes(columns: Sequence[Array]) -> Int64:
 
 
 def place_among_equal(codes: Int64) -> Int64:
-    """int64[n]: how many of the same code are before each. O(n log n)."""
+    """int64[n]: the number of earlier entries with the same code. O(n log n)."""
     order = np.argsort(codes, kind="stable")
     place = np.arange(len(codes))
     new = np.append(True, codes[order][1:] != codes[order][:-1])[: len(codes)]

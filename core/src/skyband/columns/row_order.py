@@ -1,4 +1,4 @@
-"""The order of rows by group and time, however they arrived."""
+"""Sorts rows by group and time, whatever their order of arrival."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ import numpy as np
 from skyband.arrays import Array, Int64, UInt64
 
 _FEW_ROWS = 4096
-"""Rows that are sorted sooner than compiled code is loaded."""
+"""Fewer rows than this are sorted faster than compiled code is loaded."""
 _SAMPLE = 4096
 _MANY = 1 << 18
-"""Groups of which a table is no longer near the processor."""
+"""The number of groups from which a table no longer fits the processor's cache."""
 
 
 def row_order(groups: UInt64, times: Int64, ties: Sequence[Array] = ()) -> Int64:
-    """`numpy.lexsort` by group, then time, then each of `ties`, in a tenth of its time. O(n log n), or O(n).
+    """`numpy.lexsort` by group, then time, then each of `ties`, in a tenth of the time. O(n log n), or O(n).
 
-    Rows mostly come in order of time, and few of a group at one time.
+    Rows usually arrive in order of time, with few of a group at one time.
     """
     columns = [groups, times, *ties]
     if len(groups) < _FEW_ROWS:
@@ -32,11 +32,11 @@ def row_order(groups: UInt64, times: Int64, ties: Sequence[Array] = ()) -> Int64
 
 
 def _by_group(groups: UInt64, rows: Int64 | None) -> Int64:
-    """The order by group, of a group's rows as `rows` has them, or as they come."""
+    """The order by group; within a group as in `rows`, or in order of arrival."""
     if _are_many(groups):
         order: Int64 = np.argsort(groups if rows is None else groups[rows], kind="stable")
         return order if rows is None else rows[order]
-    from skyband.kernels.group_numbers import NO_ROWS, number_groups, place_rows  # on use, because it loads numba
+    from skyband.kernels.group_numbers import NO_ROWS, number_groups, place_rows  # imported on use: it loads numba
 
     numbers, distinct, counts = number_groups(groups)
     ascending, firsts = np.argsort(distinct), np.empty(len(distinct), np.int64)
@@ -45,9 +45,9 @@ def _by_group(groups: UInt64, rows: Int64 | None) -> Int64:
 
 
 def _are_many(groups: UInt64) -> bool:
-    """Whether there seem to be more groups than are numbered sooner than sorted: of a sample hardly any come again.
+    """Whether there seem to be too many groups for numbering to beat sorting: in a sample hardly any repeats.
 
-    Of s rows among g groups about s² / 2g come again.
+    Of s rows among g groups about s² / 2g repeat an earlier group.
     """
     if len(groups) <= _MANY:
         return False

@@ -1,4 +1,4 @@
-"""Columns of the rows of a window, found again by the numbers in which they arrived."""
+"""Stores columns of the rows of a window, to be found by arrival number."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -12,37 +12,37 @@ from skyband.columns.chunked_take import take_from_runs
 from skyband.errors import SnapshotError
 
 _SHORT = 64
-"""Rows of a run that is joined with the next rows whatever their number."""
+"""A run shorter than this is merged with the next rows, whatever their number."""
 
 
 @lru_cache(maxsize=64)
 def _no_rows(fields: tuple[pa.Field, ...]) -> pa.RecordBatch:
-    """Of these columns and a time; the same batch each time, as it is asked for by each of many groups."""
+    """An empty batch of these columns and a time; cached, because each of many groups needs one."""
     return pa.RecordBatch.from_pylist([], schema=pa.schema([pa.field("time", pa.int64()), *fields]))
 
 
 class _Run(NamedTuple):
-    """Rows that arrived one after the other, from number `first` on."""
+    """Consecutive arrivals, from number `first`."""
 
     first: int
     times: Int64
     columns: Sequence[pa.Array]
 
     def joined(self, times: Int64, columns: Sequence[pa.Array]) -> "_Run":
-        """With the rows after it, all copied: a slice would keep the batch alive that it is of."""
+        """This run and the next rows, all copied: a slice would keep its whole batch alive."""
         together = [pa.concat_arrays(pair) for pair in zip(self.columns, columns, strict=True)]
         return _Run(self.first, np.concatenate([self.times, times]), together)
 
     def without(self, gone: int) -> "_Run":
-        """Without its first rows."""
+        """This run without its first rows."""
         return _Run(self.first + gone, self.times[gone:], [column.slice(gone) for column in self.columns])
 
 
 class RowStore:
-    """Columns of the rows of a window, by arrival number. Memory follows the window; of no columns nothing is kept.
+    """Columns of the rows of a window, by arrival number. Memory is proportional to the window; zero without columns.
 
-    Rows stand in runs, each at least twice as long as the one after it: a row is copied O(log n) times for n rows, and
-    up to 64 times while it is among the newest. Rows that `defer` takes in wait for one another, and are copied once.
+    Rows are in runs, each at least twice as long as the next: a row is copied O(log n) times for n rows, and up to 64
+    times while it is among the newest. Rows added by `defer` wait, and are copied once.
     """
 
     def __init__(self, fields: Sequence[pa.Field]) -> None:
@@ -51,15 +51,15 @@ class RowStore:
         self._nothing = _Run(0, np.empty(0, np.int64), nothing.columns[1:])
         self._runs: list[_Run] = []
         self._waiting: list[tuple[Int64, Sequence[pa.Array], int, int]] = []
-        """Rows after those of the runs, each in columns of many, from where to where."""
+        """Rows after those of the runs, as a range of shared columns."""
         self._rows_waiting = 0
         self._before = TIME_MIN
         """Rows before this time were forgotten while some waited."""
         self._next = 0
-        """The number that the next row gets."""
+        """The number of the next row."""
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
-        """Take in the columns of the next rows, which came at these times (ascending)."""
+        """Add the columns of the next rows, which arrived at these times (ascending)."""
         if not columns or not len(times):
             return
         self._settle()
@@ -75,9 +75,9 @@ class RowStore:
             self._runs[-1] = self._runs[-1].joined(last.times, last.columns)
 
     def defer(self, times: Int64, columns: Sequence[pa.Array], start: int, stop: int) -> None:
-        """As `update`, of rows start to stop of these, none of them before a time that was forgotten.
+        """As `update`, for rows start to stop of these columns, none before a forgotten time.
 
-        They are copied once there are 64 of them, or one is asked for. All of `times` and `columns` is kept until then.
+        They are copied once 64 wait, or one is looked up. All of `times` and `columns` is kept until then.
         """
         self._waiting.append((times, columns, start, stop))
         self._next += stop - start
@@ -86,7 +86,7 @@ class RowStore:
             self._settle()
 
     def _settle(self) -> None:
-        """Rows that wait to a run, and then no rows that are not needed."""
+        """Move waiting rows to a run, then drop rows that are not needed."""
         if self._waiting:
             waiting, self._waiting = self._waiting, []
             self._next, self._rows_waiting = self._next - self._rows_waiting, 0
@@ -110,7 +110,7 @@ class RowStore:
         return take_from_runs([run.columns for run in self._runs], run, places)
 
     def forget(self, before: int) -> None:
-        """Columns of rows before this time are not needed any more."""
+        """Drop columns of rows before this time."""
         while self._runs and self._runs[0].times[-1] < before:
             del self._runs[0]
         if self._waiting:
@@ -119,17 +119,17 @@ class RowStore:
             self._cut(before)
 
     def _cut(self, before: int) -> None:
-        """`forget`, of rows that no longer wait."""
+        """As `forget`, without waiting rows."""
         while self._runs and self._runs[0].times[-1] < before:
             del self._runs[0]
         if self._runs and (gone := int(self._runs[0].times.searchsorted(before))):
             run = self._runs[0].without(gone)
-            if run.columns[0].offset > len(run.times):  # most of its memory is of rows that went
+            if run.columns[0].offset > len(run.times):  # most of its memory belongs to dropped rows
                 run = self._nothing._replace(first=run.first).joined(run.times, run.columns)
             self._runs[0] = run
 
     def frame(self) -> pa.RecordBatch:
-        """All that is known, in one form however it came."""
+        """All rows, in one canonical form."""
         self._settle()
         runs = self._runs or [self._nothing]
         times = pa.array(np.concatenate([run.times for run in runs]))
@@ -137,11 +137,11 @@ class RowStore:
         return pa.RecordBatch.from_arrays([times, *columns], schema=self._schema)
 
     def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
-        """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
+        """Load the result of `frame` for this many arrivals. Raises SnapshotError if it has more."""
         column = frame.column("time")
         times = column.to_numpy(zero_copy_only=False)
         if len(frame) > seen or column.null_count or (times[1:] < times[:-1]).any():
-            raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, of {seen} rows")
+            raise SnapshotError(f"contradicts itself: {len(frame)} names, not all in time order, for {seen} rows")
         self._next = seen
         self._runs = [_Run(seen - len(frame), times, frame.columns[1:])] if len(frame) else []
         self._waiting, self._rows_waiting, self._before = [], 0, TIME_MIN

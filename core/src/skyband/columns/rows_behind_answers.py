@@ -1,4 +1,4 @@
-"""The rows behind an answer: from the object it names, and a window, to the row and the columns it is to carry."""
+"""Finds the row behind an answer, by its object and window, and the columns carried from it."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -23,28 +23,28 @@ Which = Literal["latest", "largest", "smallest", "each"]
 
 
 def carried(number: int) -> str:
-    """The frame column that brings the column to carry of this number."""
+    """The frame column of the carried column with this number."""
     return f"carry.{number}"
 
 
 def carried_values(rows: Rows, number: int, kind: pa.DataType) -> pa.Array:
-    """The column to carry of this number, in the type that answers have it in."""
+    """The carried column with this number, in the type of the answers."""
     column = rows[carried(number)]
     return (pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind)
 
 
 @lru_cache(maxsize=64)
 def _no_rows(fields: tuple[pa.Field, ...]) -> pa.RecordBatch:
-    """Of these columns; the same batch each time, as it is asked for by each of many groups."""
+    """An empty batch of these columns; cached, because each of many groups needs one."""
     return pa.RecordBatch.from_pylist([], schema=pa.schema(fields))
 
 
 class RankedRows:
-    """The rows of a group that an answer may still come from, in order of arrival, with their columns to carry.
+    """The rows of a group that an answer may still need, in order of arrival, with their carried columns.
 
-    `which` row of an object stands for it: the latest, that of its largest or its smallest value (the latest of equal
-    ones), or each by itself, told by its value. Kept is one row an object for "latest", those that no later one of the
-    object reaches for "largest" and "smallest", and all of the window for "each". Asked O(n log n) for n rows held.
+    `which` row represents an object: the latest, the one with its largest or smallest value (the latest of equal
+    ones), or each row, identified by its value. It keeps one row per object for "latest", rows not beaten by a later
+    one of the object for "largest" and "smallest", and the whole window for "each". Lookup: O(n log n) for n rows.
     """
 
     _own: ClassVar[tuple[pa.Field, ...]] = _OWN_FIELDS
@@ -59,7 +59,7 @@ class RankedRows:
         self._rows = 0
 
     def update(self, times: Int64, rows: Rows, values: Float64) -> None:
-        """Take in rows at these times (ascending): columns `object` and those to carry, with a value each."""
+        """Add rows at these times (ascending): columns `object` and those to carry, with a value each."""
         if len(self._schema) == len(_OWN) or not len(times):
             return
         columns = [pa.array(times), pa.array(rows["object"]), pa.array(values + 0.0)]
@@ -69,10 +69,10 @@ class RankedRows:
         self._rows += len(times)
 
     def lookup(self, answers: Int64, ids: Int64, values: Float64, since: Int64, until: Int64) -> list[pa.Array]:
-        """The columns to carry of the row behind each entry of answers: int64[m] or float64[m] each.
+        """The carried columns of the row behind each entry of answers: int64[m] or float64[m] each.
 
-        An entry is of the answer with this number, names this object with this score, and comes of the rows with
-        since <= time < until. Of entries of one answer that are alike the first is the latest row.
+        An entry belongs to the answer with this number, names this object with this score, and covers the rows with
+        since <= time < until. Of equal entries in one answer, the first gets the latest row.
         """
         if len(self._schema) == len(_OWN):
             return []
@@ -83,24 +83,24 @@ class RankedRows:
         return [table.column(number).take(pa.array(places)) for number in range(len(self._own), len(self._schema))]
 
     def merge(self, other: "RankedRows") -> None:
-        """Learn the rows of another, none of whose objects has one here: all by time, then by object."""
+        """Add the rows of another, which shares no object with this one: sorted by time, then by object."""
         table = keyed_frames.concatenated([self.frame(), other.frame()])
         order = np.lexsort([table.column(name).to_numpy() for name in ("id", "time")])
         self._settled = table.take(pa.array(order))
 
     def forget(self, before: int) -> None:
-        """Every answer to come is of all rows so far, without those before this time."""
+        """All later answers use rows from this time on."""
         self._before = before
         if self._rows > 2 * len(self._settled) + _LEAST:
             self._settle()
 
     def frame(self) -> pa.RecordBatch:
-        """All that is known, in one form however it came."""
+        """All rows, in one canonical form."""
         self._settle()
         return self._settled
 
     def load_state(self, frame: pa.RecordBatch) -> None:
-        """Take over what `frame` gave. Raises SnapshotError where its rows are not in the order of their times."""
+        """Load the result of `frame`. Raises SnapshotError if its rows are not in order of time."""
         self._settled = frame
         if not len(frame):
             return
@@ -110,7 +110,7 @@ class RankedRows:
             raise SnapshotError("contradicts itself: rows to carry must be in the order of their times")
 
     def copy(self) -> Self:
-        """Another of the same rows, which takes in and forgets for itself."""
+        """A copy that adds and forgets rows independently."""
         twin = copy(self)
         twin._new = [*self._new]
         return twin
@@ -128,7 +128,7 @@ class RankedRows:
         self._settled = self._without_reached(table, stays)
 
     def _without_reached(self, table: pa.RecordBatch, candidates: Array) -> pa.RecordBatch:
-        """The rows that are `kept` (bool[n]) and stand for their object in some answer to come."""
+        """The `candidates`, bool[n], that represent their object in some later answer."""
         if self._which != "each":
             values = table.column("value").to_numpy()
             ranked = np.zeros(len(table)) if self._which == "latest" else self._signed(values)
@@ -136,7 +136,7 @@ class RankedRows:
         return table.filter(pa.array(candidates))
 
     def _who(self, table: pa.RecordBatch) -> list[Array]:
-        """What tells an object."""
+        """The columns that identify an object."""
         return [table.column("id").to_numpy()]
 
     def _signed(self, values: Float64) -> Float64:
@@ -145,16 +145,16 @@ class RankedRows:
     def _places(
         self, table: pa.RecordBatch, answers: Int64, who: list[Array], values: Float64, since: Int64, until: Int64
     ) -> Int64:
-        """int64[m]: where in the table the row behind each entry is."""
+        """int64[m]: the place in the table of the row behind each entry."""
         times, _, ranked = (table.column(name).to_numpy() for name in _OWN)
         columns = [np.concatenate(both) for both in zip(self._who(table), who, strict=True)]
         if self._which == "each":
             columns.append(np.concatenate([ranked, values]))
         codes = row_codes(columns)
-        mine, wanted_codes = codes[: len(table)], codes[len(table) :]
-        order = np.lexsort((times, mine))
+        own_codes, wanted_codes = codes[: len(table)], codes[len(table) :]
+        order = np.lexsort((times, own_codes))
         distinct_times, width = np.unique(times), len(times) + 1
-        keys = mine[order] * width + np.searchsorted(distinct_times, times[order])
+        keys = own_codes[order] * width + np.searchsorted(distinct_times, times[order])
         starts = np.searchsorted(keys, wanted_codes * width + np.searchsorted(distinct_times, since))
         stops = np.searchsorted(keys, wanted_codes * width + np.searchsorted(distinct_times, until))
         last = stops - 1
@@ -168,14 +168,14 @@ class RankedRows:
 
 
 class RankedRowsOfGroups(RankedRows):
-    """The rows of many groups, whose windows are in time: all rows before a time come before others are asked for."""
+    """The rows of many groups with windows in time: rows before a time are added before later ones are looked up."""
 
     _own: ClassVar[tuple[pa.Field, ...]] = (*_OWN_FIELDS, pa.field("group", pa.uint64()))
     group_place: ClassVar[int] = len(_OWN_FIELDS)
-    """Where the column of groups stands in `frame`."""
+    """The place of the groups' column in `frame`."""
 
     def add(self, keys: UInt64, times: Int64, ids: Int64, values: Float64, columns: Sequence[pa.Array]) -> None:
-        """Take in rows of these groups, by time within each, none before those taken in: `columns` are to carry."""
+        """Add rows of these groups, in time order within each, none before earlier ones; `columns` are carried."""
         order = pa.array(np.argsort(times, kind="stable"))
         own = [pa.array(column) for column in (times, ids, values + 0.0, keys)]
         self._new.append(pa.RecordBatch.from_arrays([*own, *columns], schema=self._schema).take(order))
@@ -184,35 +184,35 @@ class RankedRowsOfGroups(RankedRows):
     def of_groups(
         self, answers: Int64, groups: UInt64, ids: Int64, values: Float64, since: Int64, until: Int64
     ) -> list[pa.Array]:
-        """As `of`, of entries of these groups (uint64[m])."""
+        """As `lookup`, for entries of these groups (uint64[m])."""
         table = self._together()
         return self._carried(table, self._places(table, answers, [groups, ids], values + 0.0, since, until))
 
     def take_group(
         self, group: int, until: int, left: int, times: Int64, ids: Int64, values: Float64
     ) -> dict[str, pa.Array]:
-        """Forget the rows of a group up to `until`; of some that stand in order of arrival, what they carry by name.
+        """Forget the rows of a group up to `until`; for these rows, in order of arrival, the carried columns by name.
 
-        left: how many of the last rows forgotten came after all of these. Of a row whose place a later one of its
-        object has taken it is that one's.
+        left: how many of the last forgotten rows arrived after all of these. A row that a later one of its object
+        replaced gets that one's columns.
         """
         table = self._together()
         gone = (table.column("group").to_numpy() == group) & (table.column("time").to_numpy() <= until)
         self._settled, self._new, self._rows = table.filter(pa.array(~gone)), [], 0
         rows = table.filter(pa.array(gone))
         rows = rows.slice(0, len(rows) - left)
-        back = np.arange(len(times))[::-1]  # of rows that are alike the first asked for is the latest
+        back = np.arange(len(times))[::-1]  # of equal rows the first lookup gets the latest
         ends = times if self._which == "each" else np.full(len(times), times[-1])
         group_and_id = [np.full(len(times), group, np.uint64), ids[back]]
         places = self._places(rows, times[back], group_and_id, values[back] + 0.0, times[back], ends[back] + 1)
         return {carried(number): column for number, column in enumerate(self._carried(rows, places[back]))}
 
     def hold(self, rows: pa.RecordBatch) -> None:
-        """Have these rows and no others, in order of arrival within each group. Their times may be numbers."""
+        """Replace all rows by these, in order of arrival within each group. Their times may be numbers."""
         self._settled, self._new, self._rows = rows, [], 0
 
     def held(self, groups: UInt64, before: Int64) -> pa.RecordBatch:
-        """By group, the rows that answers to come may be of: of each of these groups (ascending) from `before` on."""
+        """By group, the rows that later answers may need: of each of these groups (ascending) from `before` on."""
         table = self._together()
         times, group = (table.column(name).to_numpy() for name in ("time", "group"))
         remaining = self._without_reached(table, times >= before[np.searchsorted(groups, group)])
@@ -220,10 +220,10 @@ class RankedRowsOfGroups(RankedRows):
         return remaining.take(pa.array(order))
 
     def absorb(self, other: "RankedRowsOfGroups", keys: UInt64) -> None:
-        """Take over another's rows of these groups, none of which is here."""
-        theirs = other.frame()
-        theirs = theirs.filter(pa.array(among(theirs.column("group").to_numpy(), keys)))
-        table = keyed_frames.concatenated([self.frame(), theirs])
+        """Add another's rows of these groups, none of which is here."""
+        added = other.frame()
+        added = added.filter(pa.array(among(added.column("group").to_numpy(), keys)))
+        table = keyed_frames.concatenated([self.frame(), added])
         order = np.lexsort([table.column(name).to_numpy() for name in ("group", "time")])
         self._settled = table.take(pa.array(order))
 
@@ -232,10 +232,10 @@ class RankedRowsOfGroups(RankedRows):
 
 
 def _unreached(who: list[Array], values: Float64) -> Array:
-    """bool[n]: rows in order of arrival that no later one of the same object reaches."""
+    """bool[n]: rows in order of arrival that no later one of the same object beats."""
     codes = row_codes(who)
     ranks = row_codes([values])
-    order = np.lexsort([-np.arange(len(codes)), codes])  # an object after the other, each from its latest row on
+    order = np.lexsort([-np.arange(len(codes)), codes])  # object by object, each from its latest row back
     keys = codes[order] * (len(codes) + 1) + ranks[order]
     highest = np.maximum.accumulate(keys) if len(keys) else keys
     stays = np.ones(len(codes), bool)
@@ -244,7 +244,7 @@ def _unreached(who: list[Array], values: Float64) -> Array:
 
 
 def _last_best(values: Float64, starts: Int64, stops: Int64) -> Int64:
-    """int64[m]: of each stretch of values, none empty, the last place of its largest."""
+    """int64[m]: for each stretch of values, none empty, the last place of its maximum."""
     sizes = stops - starts
     cuts = np.append(0, np.cumsum(sizes))
     places = np.arange(cuts[-1]) - np.repeat(cuts[:-1] - starts, sizes)

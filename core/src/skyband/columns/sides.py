@@ -1,4 +1,4 @@
-"""The column that says which of two streams a row is of."""
+"""The column that tells which of two streams a row belongs to."""
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +13,12 @@ WHAT = "text, an integer or a boolean"
 
 
 def is_side(kind: pa.DataType) -> bool:
-    """Whether a column of this type can say it."""
+    """Whether a column of this type can be a side."""
     return pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_string(kind)
 
 
 def sides_of(column: pa.Array) -> Int8:
-    """int8[n]: 0 for left, 1 for right; null is 0. Raises InputError on anything else."""
+    """int8[n]: 0 for left, 1 for right; null is 0. Raises InputError for anything else."""
     column = decoded(column)
     if pa.types.is_string(column.type):
         numbers = pc.index_in(column, value_set=pa.array(SIDES))

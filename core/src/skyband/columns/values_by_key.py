@@ -1,4 +1,4 @@
-"""Columns of values by key, such as the names behind ids: some come and go, while most stay as they are."""
+"""Columns of values by key, such as names by id, in which a few rows change and most stay."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -13,7 +13,7 @@ from skyband.columns.chunked_take import take_from_runs
 from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 
 _FEW = 8
-"""Keys of which one in so many is looked at are few."""
+"""A lookup of more than one in this many keys unites the runs first."""
 
 
 @frozen(eq=False)
@@ -23,7 +23,7 @@ class _Run:
     keys: Array
     columns: Sequence[pa.Array]
     gone: Array | None = None
-    """bool[n]: whether a row was forgotten; None where none was."""
+    """bool[n]: whether a row was forgotten; None if none was."""
 
     def __len__(self) -> int:
         return len(self.keys) - (0 if self.gone is None else int(self.gone.sum()))
@@ -34,42 +34,42 @@ class _Run:
         return _Run(self.keys[places], [column.take(rows) for column in self.columns])
 
     def whole(self) -> "_Run":
-        """Without what was forgotten."""
+        """This run without forgotten rows."""
         return self if self.gone is None else self.take(np.flatnonzero(~self.gone))
 
     def joined(self, other: "_Run") -> "_Run":
-        """With the rows of another, which has none of these keys; without what was forgotten."""
-        mine, theirs = self.whole(), other.whole()
-        keys = np.concatenate([mine.keys, theirs.keys])
-        together = [pa.concat_arrays(pair) for pair in zip(mine.columns, theirs.columns, strict=True)]
+        """This run and another with other keys, without forgotten rows."""
+        first, second = self.whole(), other.whole()
+        keys = np.concatenate([first.keys, second.keys])
+        together = [pa.concat_arrays(pair) for pair in zip(first.columns, second.columns, strict=True)]
         return _Run(keys, together).take(np.argsort(keys, kind="stable"))
 
     def find(self, keys: Array) -> tuple[Array, Array]:
-        """int64[m], bool[m]: the places of these keys, and which of them are here: of others the place is any."""
+        """int64[m], bool[m]: the places of these keys, and whether each is here; the place of others is arbitrary."""
         if not len(self.keys):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
         places = search_sorted(self.keys, keys)
         places[places == len(self.keys)] = 0
-        there = self.keys[places] == keys
-        return places, there if self.gone is None else there & ~self.gone[places]
+        present = self.keys[places] == keys
+        return places, present if self.gone is None else present & ~self.gone[places]
 
     def without(self, keys: Array) -> "_Run":
-        """Without the rows of these keys; once most are gone without their memory, too. O(n) bytes."""
-        places, there = self.find(keys)
-        if not there.any():
+        """This run without these keys; once most are gone, their memory is freed too. O(n) bytes."""
+        places, present = self.find(keys)
+        if not present.any():
             return self
         gone = np.zeros(len(self.keys), bool) if self.gone is None else self.gone.copy()
-        gone[places[there]] = True
+        gone[places[present]] = True
         rest = _Run(self.keys, self.columns, gone)
         return rest.whole() if 2 * len(rest) < len(self.keys) else rest
 
 
 class KeyedColumns:
-    """Columns of values, each row by a key of its own: numpy keys of one type, Arrow columns.
+    """Columns of values, each row with a unique key: numpy keys of one type, Arrow columns.
 
-    Rows stand in runs, each at least twice as long as the one after it, so that to learn or look up m beside n costs
-    O(m log n). Where m is much of n, the runs are made one first. A copy is of its own: runs are replaced, never
-    written to.
+    Rows are in runs, each at least twice as long as the next, so that adding or looking up m among n rows costs
+    O(m log n). If m is a large part of n, the runs are united first. A copy is independent: runs are replaced, never
+    modified.
     """
 
     def __init__(self, kind: Any, fields: Sequence[pa.Field]) -> None:
@@ -80,7 +80,7 @@ class KeyedColumns:
         return sum(map(len, self._runs))
 
     def learn(self, keys: Array, columns: Sequence[pa.Array]) -> None:
-        """Learn rows of these keys, each once, none of which is known."""
+        """Add rows with these keys, without duplicates, none of which is known."""
         if not len(keys):
             return
         runs = [*self._runs, _Run(keys, columns).take(np.argsort(keys, kind="stable"))]
@@ -90,29 +90,30 @@ class KeyedColumns:
         self._runs = runs
 
     def knows(self, keys: Array) -> Array:
-        """bool[m]: the rows of which keys are known."""
+        """bool[m]: whether rows with these keys are known."""
         self._unite_for(len(keys))
-        there = np.zeros(len(keys), bool)
+        present = np.zeros(len(keys), bool)
         for run in self._runs:
-            there |= run.find(keys)[1]
-        return there
+            present |= run.find(keys)[1]
+        return present
 
     def lookup(self, keys: Array) -> list[pa.Array]:
-        """The columns of the rows of these keys. Raises KeyError where one is not known."""
+        """The columns of the rows with these keys. Raises KeyError if one is not known."""
         self._unite_for(len(keys))
         if not len(keys):
             return [column.slice(0, 0) for column in self._runs[0].columns]
-        places, there = self._runs[0].find(keys)
+        places, present = self._runs[0].find(keys)
         run_of = np.zeros(len(keys), np.int64)
         for number, run in enumerate(self._runs[1:], 1):
-            other, here = run.find(keys)
-            places, run_of, there = np.where(here, other, places), np.where(here, number, run_of), there | here
-        if not there.all():
-            raise KeyError(keys[~there][0])
+            other, is_here = run.find(keys)
+            places = np.where(is_here, other, places)
+            run_of, present = np.where(is_here, number, run_of), present | is_here
+        if not present.all():
+            raise KeyError(keys[~present][0])
         return take_from_runs([run.columns for run in self._runs], run_of, places)
 
     def forget(self, keys: Array) -> None:
-        """Forget the rows of these keys, known or not."""
+        """Forget the rows with these keys, known or not."""
         if len(keys):
             self._runs = [run.without(keys) for run in self._runs]
 
@@ -122,18 +123,18 @@ class KeyedColumns:
         return united.keys, list(united.columns)
 
     def of(self, keys: Array) -> tuple[Array, list[pa.Array]]:
-        """As `whole`, of these keys alone where they are known."""
+        """As `whole`, for these keys if they are known."""
         united = self._united()
         used = np.flatnonzero(among(united.keys, distinct(keys)))
         rows = united if len(used) == len(united) else united.take(used)
         return rows.keys, list(rows.columns)
 
     def replace(self, keys: Array, columns: Sequence[pa.Array]) -> None:
-        """Know these rows and no others, of keys that ascend."""
+        """Replace all rows by these; keys ascend."""
         self._runs = [_Run(keys, list(columns))]
 
     def _unite_for(self, count: int) -> None:
-        """Make the runs one, where so many keys are looked at that this costs less than to look into each run."""
+        """Unite the runs if so many keys are looked up that searching each run would cost more."""
         if len(self._runs) > 1 and count * _FEW > len(self):
             self._runs = [self._united()]
 

@@ -1,4 +1,4 @@
-"""The kinds of query that are installed, and how one is made from its keys."""
+"""The installed kinds of query, and functions that make a query from its keys."""
 
 import re
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from skyband.queries.query import Query
 
 _EACH_ROW = re.compile(r"(as it comes|always|row|((for )?(each|every)|per) (row|event|record))", re.IGNORECASE)
-"""What somebody may write as `every` who would have an answer for each row."""
+"""Values of `every` that a user may write to ask for an answer per row."""
 
 
 def kinds() -> dict[str, QueryInfo]:
-    """The kinds of query that can be asked, those that plugins bring among them."""
+    """The kinds of query that can be used, including those of plugins."""
     return installed().queries.usable
 
 
 def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
-    """The class of a kind of query; `distribution` says whose, where two bring one.
+    """The class of a kind of query; `distribution` chooses one if two distributions bring the kind.
 
-    Raises ConfigError where it is unknown, PluginError where its plugin is broken or it is claimed twice.
+    Raises ConfigError if the kind is unknown, PluginError if its plugin is broken or it is claimed twice.
     """
     entry = installed().queries.named(kind, distribution)
     return _load_class(entry.info, entry.distribution)
@@ -44,15 +44,15 @@ def _load_class(info: QueryInfo, distribution: str) -> "type[Query]":
     cls = load_class(info.factory, Query, whose)
     check_class(cls, info.factory, whose, kind=info.kind)
     if not isinstance(getattr(cls, "answered_by", None), str):
-        raise PluginError(f"{whose}: {info.factory} does not say by `answered_by` where its Execution is")
+        raise PluginError(f"{whose}: {info.factory} must name its Execution in `answered_by`")
     BROUGHT_BY[cls] = distribution
     return cls
 
 
 def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExample, ...]":
-    """The examples that the plugin of a kind of query gives, the plainest first; none where it gives none.
+    """The examples of a kind of query, the simplest first; empty if its plugin has none.
 
-    Raises ConfigError for an unknown kind, PluginError where the examples are not there or something else.
+    Raises ConfigError for an unknown kind, PluginError if the examples are missing or invalid.
     """
     from skyband.queries.example import QueryExample
 
@@ -62,14 +62,14 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     whose = f"query {kind!r} of {entry.distribution}"
     brought = load(entry.info.examples, whose)
     examples = brought if isinstance(brought, tuple | list) else (brought,)
-    if not examples or not all(isinstance(one, QueryExample) for one in examples):
+    if not examples or not all(isinstance(example, QueryExample) for example in examples):
         message = f"must be a QueryExample or a tuple of them (got {literal(brought)})"
         raise PluginError(f"{whose}: {entry.info.examples} {message}")
     return tuple(examples)
 
 
 def make_query(values: "Query | Mapping[str, Any]") -> "Query":
-    """A query from its keys, `kind` among them; a Query is returned as it is.
+    """A query from its keys, including `kind`; a Query is returned unchanged.
 
     Raises ConfigError with every problem at once.
     """
@@ -96,7 +96,7 @@ def make_query(values: "Query | Mapping[str, Any]") -> "Query":
 
 
 def _with_hint(problem: Problem, keys: Mapping[str, Any]) -> Problem:
-    """A problem of a query, with the kind that does what was asked where another does."""
+    """The problem, with a hint at another kind of query that does what was asked, if there is one."""
     every = keys.get("every")
     if problem.field != "every" or not isinstance(every, str) or not _EACH_ROW.fullmatch(" ".join(every.split())):
         return problem

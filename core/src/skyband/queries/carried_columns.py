@@ -1,4 +1,4 @@
-"""The key `carry`: further columns of the rows behind an answer, given with it."""
+"""The key `carry`: more columns of the rows behind an answer, returned with it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,7 @@ from skyband.errors import Problem
 from skyband.queries.query import Input
 
 TIE = "carry.tie"
-"""The frame column that orders rows which differ in what they carry only: a hash of it."""
+"""The frame column that orders rows which differ only in carried values: a hash of those."""
 
 
 def carry_parameter(*, help: str) -> Any:
@@ -39,14 +39,14 @@ def _check(value: Any) -> str | None:
 
 
 def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:
-    """Columns of the source named by `key`, to be in the answers, that are called as others there are."""
+    """Problems of source columns, named by `key`, whose names are already taken in the answers."""
     names = set(taken)
-    message = "is what another column of the answers is called: rename it in the source"
+    message = "is also the name of another column of the answers: rename it in the source"
     return [Problem(key, f"{name!r} {message}") for name in columns if name in names]
 
 
 def carry_inputs(carry: tuple[str, ...], key: str = "carry") -> tuple[Input, ...]:
-    """The columns to carry, named by `key`, as a query reads them."""
+    """The carried columns, named by `key`, as the query's inputs."""
     return tuple(Input(key, name, f"{PLAIN}, or a list of such", _is_carried) for name in carry)
 
 
@@ -59,7 +59,7 @@ def _is_carried(kind: pa.DataType) -> bool:
 
 
 def carry_columns(carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa.Array]:
-    """The frame columns of what is carried; none where nothing is."""
+    """The frame columns of carried values; empty if nothing is carried."""
     carried_arrays = [batch.column(name) for name in carry]
     columns = {carried(number): column.cast(carry_type(column.type)) if _is_list(column.type) else column
                for number, column in enumerate(carried_arrays)}  # fmt: skip
@@ -68,21 +68,21 @@ def carry_columns(carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa
 
 
 def _hash_lists(lists: pa.Array) -> UInt64:
-    """uint64[n]: of each list, by its values in their order."""
+    """uint64[n]: a hash of each list, by its values in order."""
     values = pc.list_flatten(lists)
     offsets = np.append(0, np.cumsum(pc.list_value_length(lists).fill_null(0).to_numpy()))
     places = np.arange(len(values)) - np.repeat(offsets[:-1], np.diff(offsets))
     sums = np.append(np.uint64(0), np.cumsum(hash_columns([pa.array(hash_column(values)), pa.array(places)])))
     hashes: UInt64 = sums[offsets[1:]] - sums[offsets[:-1]]
-    hashes[lists.is_null().to_numpy(zero_copy_only=False)] = 1  # that of an empty list is 0
+    hashes[lists.is_null().to_numpy(zero_copy_only=False)] = 1  # an empty list has hash 0
     return hashes
 
 
 def carry_type(kind: pa.DataType) -> pa.DataType:
-    """The type in which answers give values of this type back."""
+    """The type in which answers return values of this type."""
     return pa.list_(plain_type(kind.value_type)) if _is_list(kind) else plain_type(kind)
 
 
 def carry_fields(carry: tuple[str, ...], schema: pa.Schema) -> list[pa.Field]:
-    """The columns of the answers."""
+    """The carried columns of the answers."""
     return [pa.field(name, carry_type(schema.field(name).type)) for name in carry]

@@ -1,4 +1,4 @@
-"""Keys that name an object or item by one column or by several together, such as `object = ["host", "url"]`."""
+"""Keys that identify an object by one column or by several together, such as `object = ["host", "url"]`."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ COLUMNS = "column | columns"
 
 
 def identity(*, help: str) -> Any:
-    """A field of a query that names one column, or several that tell things apart together."""
+    """A field of a query that names one column, or several that identify something together."""
     return checked(type=COLUMNS, check=_check, converter=one_or_more, help=help)
 
 
 def one_or_more(value: Any) -> Any:
-    """A list of names as a tuple, or as the name where it is of one."""
+    """A list of names as a tuple; a list of one name as that name."""
     if not isinstance(value, list | tuple):
         return value
     return value[0] if len(value) == 1 else tuple(value)
@@ -38,27 +38,27 @@ def _check(value: Any) -> str | None:
 
 
 def columns_of(named: Columns) -> tuple[str, ...]:
-    """The columns, each once."""
+    """The named columns, as a tuple."""
     return named if isinstance(named, tuple) else (named,)
 
 
 def several(named: Columns) -> tuple[str, ...]:
-    """The columns where they are several; none where there is one."""
+    """The columns if there are several, else none."""
     return named if isinstance(named, tuple) else ()
 
 
 def identity_inputs(key: str, named: Columns) -> tuple[Input, ...]:
-    """The columns as a query reads them."""
+    """The columns as the query's inputs."""
     return tuple(Input(key, name, PLAIN, is_plain) for name in columns_of(named))
 
 
 def identity_names(name: str, named: Columns) -> tuple[str, ...]:
-    """What the answers call the object: by this name where it is one column, or the several columns by their own."""
+    """Names of the object's columns in answers: this name for one column, the columns' own names for several."""
     return several(named) or (name,)
 
 
 def identity_fields(name: str, named: Columns, schema: pa.Schema) -> list[pa.Field]:
-    """The columns of the answers that name the object."""
+    """The columns of the answers that identify the object."""
     kinds = [plain_type(schema.field(column).type) for column in columns_of(named)]
     return [pa.field(*pair) for pair in zip(identity_names(name, named), kinds, strict=True)]
 
@@ -73,9 +73,9 @@ def missing(columns: list[pa.Array]) -> Array:
 
 
 def to_keys(columns: list[pa.Array]) -> tuple[Int64, UInt64, pa.Array | None]:
-    """int64[n], an id for each row; uint64[n], a hash; and the names behind the ids, where one column needs them.
+    """int64[n], an id for each row; uint64[n], a hash; and the values behind the ids, if one column needs them.
 
-    The id of several columns is their hash together: `RankedRows` brings them back.
+    The id of several columns is their combined hash: `RankedRows` restores their values.
     """
     if len(columns) == 1:
         ids, names = to_ids(columns[0])
@@ -85,6 +85,6 @@ def to_keys(columns: list[pa.Array]) -> tuple[Int64, UInt64, pa.Array | None]:
 
 
 def answer_ids(answers: pa.Table, name: str, named: Columns) -> Int64:
-    """int64[n]: the ids of the objects in answers, by which equal scores are ranked."""
+    """int64[n]: the ids of the objects in answers, which break ties in ranking."""
     columns = [answers.column(column).combine_chunks() for column in identity_names(name, named)]
     return to_keys(columns)[0]

@@ -1,4 +1,4 @@
-"""Answers that are states: a column of snapshots, each of which says what it covers."""
+"""Answers that are states: a column of snapshots, each with the window that it covers."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -19,27 +19,27 @@ STATE, CHANGED = "state", "changed-state"
 KINDS = (STATE, CHANGED)
 FIELD = pa.field("state", pa.binary())
 NEWS = pa.field("news", pa.bool_())
-"""Of a shard's states: whether rows came since the moment before, where a table has only those of which some did."""
+"""A column of a shard's states: whether rows arrived since the moment before, for a table of changed states."""
 NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
 def state_of(backend: Backend, covers: Coverage, extra: Mapping[str, Array] = NOTHING) -> bytes:
-    """A backend as it is now; `extra`: what belongs to its state besides its own arrays."""
+    """The state of a backend now; `extra`: arrays of its state besides the backend's own."""
     return encode_state(backend.role, backend.name, backend.parameters(), {**backend.dump_state(), **extra}, covers)
 
 
 def shard_fields(fields: Sequence[pa.Field], emit: str | None) -> list[pa.Field]:
-    """The columns of a shard's answers: it gives a state at each moment, as rows may have come to another shard."""
+    """The columns of a shard's answers: a state at each moment, because another shard may have got rows."""
     return [*fields, NEWS] if emit == CHANGED else [*fields]
 
 
 def gives_all(emit: str | None, answers: pa.Schema) -> bool:
-    """Whether a state is given at each moment, or at those alone since the last of which rows came."""
+    """Whether a state is emitted at each moment, or only at moments with new rows."""
     return emit != CHANGED or NEWS.name in answers.names
 
 
 def batch_of(answers: pa.Schema, states: Sequence[tuple[int, bytes, bool]]) -> pa.RecordBatch | None:
-    """Answers of moments, states, and whether rows came since the moment before; None of none."""
+    """Answers of moments, states, and whether rows arrived since the moment before; None if there are none."""
     if not states:
         return None
     at, blobs, news = zip(*states, strict=True)
@@ -49,7 +49,7 @@ def batch_of(answers: pa.Schema, states: Sequence[tuple[int, bytes, bool]]) -> p
 
 
 def merged(answers: pa.Table) -> pa.Table:
-    """One state a moment from those of the shards; with `NEWS`, of moments of which one has some."""
+    """Unites the states of shards per moment; with `NEWS`, only for moments with news."""
     if NEWS.name in answers.column_names:
         news = answers.column("at").filter(answers.column(NEWS.name))
         answers = answers.filter(pc.is_in(answers.column("at"), value_set=news.combine_chunks()))
@@ -66,7 +66,7 @@ def merged(answers: pa.Table) -> pa.Table:
 
 
 def summarised(answers: pa.Table) -> pa.Table:
-    """Answers for a person to read: of each state its backend and its size."""
+    """Answers for people to read: the backend and size of each state."""
     texts = [_summary(state.as_py()) for state in answers.column("state")]
     place = answers.column_names.index("state")
     return answers.set_column(place, "state", pa.array(texts, pa.string()))

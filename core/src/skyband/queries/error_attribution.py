@@ -1,4 +1,4 @@
-"""Whose code failed: what goes wrong in a query or a backend is told with its name and its distribution."""
+"""Names the query or backend, and its distribution, whose code raised an error."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from skyband.registry import Binding
 
 BROUGHT_BY: WeakKeyDictionary[type, str] = WeakKeyDictionary()
-"""Classes of queries that were looked up in the registry, each with its distribution."""
+"""Classes of queries found in the registry, with the distribution of each."""
 
 
 def of(query: "Query | type[Query]") -> str:
-    """The query with its distribution."""
+    """The query with its distribution, in words."""
     cls = query if isinstance(query, type) else type(query)
     return f"query {query.kind!r} of {distribution_of(cls)}"
 
 
 def distribution_of(cls: "type[Query]") -> str:
-    """The distribution of a plugin's query; its module where no installed plugin names it, as may be on an executor.
+    """The distribution of a plugin's query; its module if no installed plugin names it, as on an executor.
 
-    On an executor of Spark a query comes as it is, and was not looked up there.
+    Spark pickles queries to its executors, which do not look them up.
     """
     place = f"{cls.__module__}:{cls.__qualname__}"
     named = [entry.distribution for entry in installed().queries.listing if entry.info.factory == place]
@@ -39,10 +39,10 @@ def distribution_of(cls: "type[Query]") -> str:
 
 @contextmanager
 def attributed(query: "Query | type[Query]", bindings: "Mapping[str, Binding] | None" = None) -> Iterator[None]:
-    """Raise PluginError, with a name, for what a query or one of its backends raises that is none of Skyband's errors.
+    """Raise PluginError, naming the query or backend, for errors of its code that are not Skyband's.
 
-    It is a backend's where the last method of a backend that was entered is not merely its role's; else the query's,
-    told with the backends it ran on. Memory that runs out is nobody's.
+    The backend is named if its code, not only its role's, was the last entered; otherwise the query is, with its
+    backends. Running out of memory is attributed to neither.
     """
     bindings = bindings or {}
     try:
@@ -54,10 +54,10 @@ def attributed(query: "Query | type[Query]", bindings: "Mapping[str, Binding] | 
 
 
 def check_answers(query: "Query", answers: pa.RecordBatch, declared: pa.Schema) -> None:
-    """Raise PluginError where a query answers with other columns than it declares."""
+    """Raise PluginError if a query answers with other columns than it declares."""
     if answers.schema == declared:
         return
-    got, expected = (", ".join(f"{field.name}: {field.type}" for field in one) for one in (answers.schema, declared))
+    got, expected = (", ".join(f"{field.name}: {field.type}" for field in own) for own in (answers.schema, declared))
     raise PluginError(f"{of(query)} answers with the columns {got}; its `answer_fields` declares {expected}")
 
 
@@ -76,7 +76,7 @@ def _culprit(error: BaseException, query: "Query | type[Query]", bindings: "Mapp
 
 
 def _backend_running(frame: FrameType) -> Backend | None:
-    """The backend whose own code, not its role's, runs in a frame."""
+    """The backend whose own code, not its role's, runs in a frame; None if none does."""
     running = frame.f_locals.get("self")
     in_role = str(frame.f_globals.get("__name__", "")).startswith("skyband.roles.")
     return running if isinstance(running, Backend) and not in_role else None

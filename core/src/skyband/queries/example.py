@@ -1,6 +1,6 @@
-"""Examples of a query: keys and rows that `skyband verify query/KIND` tries it on, and its page shows.
+"""Examples of a query: keys and rows that `skyband verify query/KIND` checks it with, and that its page shows.
 
-Rows come late, with ties in time and score, quiet times and columns of every kind.
+Rows arrive late, with ties in time and score, gaps in time and columns of every type.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,21 +26,21 @@ def _check_rows(example: "QueryExample", _: Any, rows: Any) -> None:
 
 @frozen(eq=False)
 class QueryExample:
-    """A query's keys without `kind` and `by`, and some hundred rows of a source in the order they come.
+    """A query's keys without `kind` and `by`, and about a hundred rows of a source in order of arrival.
 
-    Rows may come late by less than the key `delay`, which should be there, with ties in time, repeated values and
-    windows that run empty. None of the columns that the query reads holds a null: the checks put them there.
+    Rows may be late by less than the key `delay`, which should be set, with ties in time, repeated values and
+    windows that become empty. Columns that the query reads must hold no nulls: the checks insert them.
 
-    backends: by role, as in a job; an exact one, or the role's default, where it is missing.
+    backends: by role, as in a job; other roles use an exact backend, or the default.
 
-    nullable: columns in which a null has a meaning, as the query's docstring says; in others it leaves its row out.
+    nullable: columns in which a null has a meaning, as the query's docstring says; in others it drops the row.
 
-    elsewhere: keys that no example can give, as they need a second table or give no plain answers, each with what
-    tries it.
+    elsewhere: keys that no example can use, because they need a second table or return no plain answers, each with
+    the test that covers it.
 
-    oracle: the answers by the definition, in plain Python: a function of the rows, a list of dictionaries in the order
-    they come, that gives the answers as such a list, in any order. Without one, the checks see only answers that
-    contradict each other. Floats count as equal where they differ by less than one in 10^9.
+    oracle: the answers by definition, in plain Python: a function from the rows, a list of dictionaries in order of
+    arrival, to such a list of answers, in any order. Without it, the checks only find answers that contradict each
+    other. Floats are equal if they differ by less than one in 10^9.
     """
 
     keys: Mapping[str, Any]
@@ -53,9 +53,9 @@ class QueryExample:
 
 @frozen
 class JobExample:
-    """A small job that a query's page shows: what it asks, a file of rows, and the job that reads it.
+    """A small job for a query's page: an introduction, a file of rows, and the job that reads it.
 
-    JOB in the module of `QueryInfo.examples`.
+    The module of `QueryInfo.examples` has one as JOB.
     """
 
     lead: str
@@ -65,7 +65,7 @@ class JobExample:
 
     @property
     def files(self) -> dict[str, str]:
-        """The files beside the job."""
+        """The files next to the job."""
         return {self.file: self.rows}
 
     @property
@@ -75,7 +75,7 @@ class JobExample:
 
 
 def rows(seed: int = 1, count: int = _ROWS) -> pa.Table:
-    """Rows that suit most queries, each later than the newest by less than the delay, and two quiet times."""
+    """Rows that suit most queries, each later than the newest by less than the delay, with two gaps in time."""
     rng = np.random.default_rng(seed)
     seconds = np.sort(rng.integers(0, count // 2, count))
     seconds += 300 * (seconds > count // 5) + 4_000 * (seconds > count // 3)
@@ -98,6 +98,6 @@ def rows(seed: int = 1, count: int = _ROWS) -> pa.Table:
 
 
 def examples(*keys: dict[str, Any], **options: Any) -> tuple[QueryExample, ...]:
-    """An example of each set of keys, with `time` and `delay`, on rows of its own; options as of `QueryExample`."""
+    """An example for each set of keys, with `time` and `delay`, on its own rows; options as for `QueryExample`."""
     common = {"time": "ts", "delay": f"{_DELAY} seconds"}
     return tuple(QueryExample({**common, **some}, rows(seed), **options) for seed, some in enumerate(keys, 1))

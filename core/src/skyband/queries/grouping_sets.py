@@ -1,7 +1,7 @@
-"""Several groupings of one stream at once, as SQL's GROUPING SETS: `by = [["client"], []]` is by client and over all.
+"""Several groupings of one stream at once, as SQL's GROUPING SETS: `by = [["client"], []]` is by client and in total.
 
-Each row counts in one group of each set. A group is named by the columns of all sets, null where its set has not that
-one, and by `grouping`, which says of which set it is: a null of the source is so no group of another set.
+Each row counts in one group of each set. A group's name has the columns of all sets, null where its set lacks one, and
+`grouping`, which names its set: so a null in the source does not mix up groups of different sets.
 """
 
 from collections.abc import Sequence
@@ -10,17 +10,17 @@ from typing import Any
 from skyband.config.literals import literal
 
 GROUPING = "grouping"
-"""The column that says which columns a group is by: their names, or "()" of all rows together, as SQL writes that."""
+"""The column that names a group's columns: their names, or "()" for all rows together, as in SQL."""
 _SEPARATOR = ", "
 
 
 class GroupingSets(tuple[str, ...]):
-    """The names of the columns that name a group: those of all sets, as they come, and then `grouping`."""
+    """The names of the columns that name a group: those of all sets, in order, and then `grouping`."""
 
     sets: tuple[tuple[str, ...], ...]
 
     def __new__(cls, sets: Sequence[Sequence[str]]) -> "GroupingSets":
-        """Of the columns of each set."""
+        """Made from the columns of each set."""
         own = super().__new__(cls, (*dict.fromkeys(name for names in sets for name in names), GROUPING))
         own.sets = tuple(tuple(names) for names in sets)
         return own
@@ -38,17 +38,17 @@ class GroupingSets(tuple[str, ...]):
 
 
 def source_columns(by: tuple[str, ...]) -> tuple[str, ...]:
-    """The columns of the source by which a query groups."""
+    """The source columns that a query groups by."""
     return tuple(by[:-1]) if isinstance(by, GroupingSets) else by
 
 
 def sets_of(by: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """The columns of each grouping of a query, of which there is one unless it has several."""
+    """The columns of each grouping of a query; one grouping unless it has several."""
     return by.sets if isinstance(by, GroupingSets) else (by,)
 
 
 def grouping_name(columns: Sequence[str]) -> str:
-    """What `grouping` has for the groups by these columns."""
+    """The value of `grouping` for groups by these columns."""
     return _SEPARATOR.join(columns) or "()"
 
 
@@ -85,7 +85,7 @@ def _check_sets(sets: tuple[tuple[str, ...], ...]) -> str | None:
     if any(len(set(names)) < len(names) for names in sets):
         return "names a column twice in one set"
     if len({frozenset(names) for names in sets}) < len(sets):
-        return "has a set of columns twice"
+        return "lists a set of columns twice"
     if len(sets) == 1:
-        return f"has one set of columns: write it without the outer list, {literal(list(sets[0]))}"
+        return f"has one set of columns: remove the outer list, {literal(list(sets[0]))}"
     return None

@@ -1,5 +1,5 @@
-"""What a query gives at its moments, its keys `answers`, `key` and `changed`: whole answers, a log of what changed in
-them, or in a job a table of the newest."""
+"""Output modes of a query, its keys `answers`, `key` and `changed`: whole answers, a log of changes, or in a job a
+table of the newest answers."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -12,9 +12,9 @@ from skyband.errors import ConfigError, Problem, suggest
 from skyband.windows.schedule import Schedule
 
 ALL, CHANGES, CURRENT = "all", "changes", "current"
-"""Whole answers, a log of what changed in them, or in a job that log, which its sink applies to a table."""
+"""Whole answers, a log of changes, or in a job that log applied to a table by the sink."""
 CHANGE = pa.field("change", pa.string())
-"""The column of such a log, after `at`: entered, updated, left or emptied."""
+"""The log's column after `at`: entered, updated, left or emptied."""
 
 T = TypeVar("T")
 
@@ -23,29 +23,29 @@ def answers_parameter() -> Any:
     """The field `answers`."""
     return choice(
         ALL, CHANGES, CURRENT, default=ALL, kw_only=True,
-        help="what is given at each moment: the whole answer, or what changed since the one before; in a job also a "
+        help="the output at each moment: the whole answer, or changes since the one before; in a job also a "
         "table that holds the newest answer",
     )  # fmt: skip
 
 
 def output_problems(query: Any, fields: Sequence[pa.Field]) -> list[Problem]:
-    """What is wrong with `answers`, `key` and `changed`, of answers with these columns."""
+    """Problems of `answers`, `key` and `changed` for answers with these columns."""
     names = [field.name for field in fields]
     if query.answers == ALL:
-        message = f'goes with answers = "{CHANGES}" or "{CURRENT}": add that, or drop this'
+        message = f'needs answers = "{CHANGES}" or "{CURRENT}": set it, or remove this key'
         return [Problem(key, message) for key in ("key", "changed") if getattr(query, key)]
     if query.gives_states:
-        return [Problem("answers", "no two states are alike: leave this out, or `emit`")]
+        return [Problem("answers", "cannot be combined with `emit`, as states always differ: remove one of them")]
     if "at" not in names:
-        return [Problem("answers", f"a {query.kind} answers each row once, which is a log already: leave this out")]
+        return [Problem("answers", f"a {query.kind} answers each row once, which already is a log: remove this key")]
     if not isinstance(getattr(query, "schedule", None), Schedule):
-        message = f"a {query.kind} has no `schedule`, which says when an answer is due and does not come"
-        return [Problem("answers", f"{message}: leave this out, or let its author add one")]
+        message = f"a {query.kind} has no `schedule`, which says when an answer is due but empty"
+        return [Problem("answers", f"{message}: remove this key, or ask its author to add one")]
     if query.rows:
-        message = "the next answer over windows in rows is due with a row that may never come"
-        return [Problem("answers", f"{message}: take windows in time, or leave this out")]
+        message = "cannot be used with windows in rows, whose next answer may never be due"
+        return [Problem("answers", f"{message}: use windows in time, or remove this key")]
     if CHANGE.name in names:
-        return [Problem("answers", f"adds a column {CHANGE.name!r}, and the answers have one: rename it in the source")]
+        return [Problem("answers", f"adds a column {CHANGE.name!r}, but the answers have one: rename it in the source")]
     unknown = [(key, name) for key in ("key", "changed") for name in getattr(query, key) if name not in names]
     problems = [Problem(key, f"the answers have no column {name!r}; {suggest(name, names)}") for key, name in unknown]
     several = [field for field in fields if field.name in query.key and not is_plain(field.type)]
@@ -55,14 +55,14 @@ def output_problems(query: Any, fields: Sequence[pa.Field]) -> list[Problem]:
 
 
 def table_key(query: Any) -> tuple[str, ...]:
-    """The columns that name a row in a table of the newest answers: of all groups, and of all their windows."""
+    """The columns that identify a row in a table of the newest answers of all groups and windows."""
     return tuple(dict.fromkeys([*query.by, *query.separate_answers, *query.key_columns]))
 
 
 def for_a_program(query: T) -> T:
-    """The query, of a program that takes the answers itself. Raises ConfigError where they are a sink's to hold."""
+    """The query, if a program takes the answers itself. Raises ConfigError if they need a sink."""
     if getattr(query, "answers", ALL) == CURRENT:
-        message = f'"{CURRENT}" is for a job, whose sink holds the newest answers'
-        remedy = f'take "{CHANGES}", and give them to skyband_jobs.formats.open_sink(…, key={[*table_key(query)]})'
+        message = f'"{CURRENT}" is for jobs, whose sink holds the newest answers'
+        remedy = f'use "{CHANGES}" and pass answers to skyband_jobs.formats.open_sink(…, key={[*table_key(query)]})'
         raise ConfigError(Problem("answers", f"{message}: {remedy}"))
     return query

@@ -1,4 +1,4 @@
-"""What an answer says of the two rows of a pair: their ids, of one column or several, and columns to carry of both."""
+"""Answer columns of the two rows of a pair: their ids, of one or several columns, and the carried columns of both."""
 
 from collections.abc import Sequence
 
@@ -24,21 +24,21 @@ def _of_both(names: Sequence[str]) -> list[str]:
 
 
 def pair_names(named: Columns) -> tuple[str, ...]:
-    """What the answers call the two ids: left and right, or left_host, left_page, right_host, … of several columns."""
+    """Names of the two ids in answers: left and right, or left_host, left_page, right_host, … for several columns."""
     return tuple(_of_both(several(named))) or SIDES
 
 
 def name_problems(named: Columns, carry: tuple[str, ...], taken: Sequence[str]) -> list[Problem]:
-    """Columns of the source that would come under names which others in the answers have."""
+    """Problems of source columns whose names in the answers are already taken."""
     problems, all_names = [], set(taken)
     for key, names in (("id", several(named)), ("carry", carry)):
         for name in names:
             both = _of_both([name])
             if not all_names.isdisjoint(both):
                 message = (
-                    f"{name!r} would be in the answers as {both[0]!r} and {both[1]!r}, and one of these is another"
+                    f"{name!r} would be in the answers as {both[0]!r} and {both[1]!r}, and one of these is already a"
                 )
-                problems.append(Problem(key, f"{message} column of them: rename it in the source"))
+                problems.append(Problem(key, f"{message} column there: rename it in the source"))
             all_names.update(both)
     return problems
 
@@ -46,7 +46,7 @@ def name_problems(named: Columns, carry: tuple[str, ...], taken: Sequence[str]) 
 def encode_pair_columns(
     named: Columns, carry: tuple[str, ...], batch: pa.RecordBatch
 ) -> tuple[dict[str, pa.Array], Array]:
-    """The frame columns code, name where the id does not tell it, and those to carry; bool[n], rows without an id."""
+    """Frame columns: code, name if ids need it, and those to carry; bool[n]: rows without an id."""
     ids = [batch.column(name) for name in columns_of(named)]
     codes, names = to_ids(ids[0]) if len(ids) == 1 else (hash_columns(ids).view(np.int64), None)
     columns = {"code": pa.array(codes)} if names is None else {"code": pa.array(codes), "name": names}
@@ -54,7 +54,7 @@ def encode_pair_columns(
 
 
 def check_pair_columns(frame: pa.RecordBatch) -> None:
-    """Raise SnapshotError where a frame out of a state has a row without an id, or a side that is none."""
+    """Raise SnapshotError if a frame from a state has a row without an id, or an invalid side."""
     check_whole(frame, "code")
     check_named(frame)
     if "side" in frame.schema.names:
@@ -62,52 +62,52 @@ def check_pair_columns(frame: pa.RecordBatch) -> None:
 
 
 def id_fields(named: Columns, schema: pa.Schema) -> list[pa.Field]:
-    """The columns of the answers that name the two rows."""
+    """The columns of the answers that identify the two rows."""
     kinds = [plain_type(schema.field(name).type) for name in columns_of(named)]
     return [pa.field(*pair) for pair in zip(pair_names(named), [*kinds, *kinds], strict=True)]
 
 
 def carried_fields(carry: tuple[str, ...], schema: pa.Schema) -> list[pa.Field]:
-    """The columns of the answers that are carried of the two rows."""
+    """The carried columns of both rows in the answers."""
     kinds = [carry_type(schema.field(name).type) for name in carry]
     return [pa.field(*pair) for pair in zip(_of_both(carry), [*kinds, *kinds], strict=True)]
 
 
 class RowsOfPairs:
-    """The ids and the columns to carry of the rows of a window that a pair may be made of, by arrival number."""
+    """Ids and carried columns of the rows of a window that may form pairs, by arrival number."""
 
     def __init__(self, named: Columns, carry: tuple[str, ...], answers: pa.Schema) -> None:
         ids = _of_both(several(named))[: len(several(named))] or ["left"]
         self._plain = not several(named)
         self.ids = len(ids)
-        """How many columns are an id."""
+        """The number of columns of an id."""
         self._kinds = [answers.field(name).type for name in [*ids, *_of_both(carry)[: len(carry)]]]
         names = ["name"] if self._plain else []
         names += [carried(number) for number in range(len(self._kinds) - len(names))]
         self._rows = RowStore([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
 
     def columns(self, rows: Rows) -> list[pa.Array]:
-        """The columns of rows, as they are kept."""
+        """The columns of rows, in the form they are stored."""
         kinds = self._kinds[self._plain :]
         columns = [id_values(rows, self._kinds[0])] if self._plain else []
         return columns + [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
 
     def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
-        """Take in the columns of the next rows, which came at these times (ascending)."""
+        """Add the columns of the next rows, which arrived at these times (ascending)."""
         self._rows.update(times, columns)
 
     def lookup(self, numbers: Int64) -> list[pa.Array]:
-        """The columns of these arrivals: those of the id, then those to carry."""
+        """The columns of these arrivals: those of the id, then the carried ones."""
         return self._rows.lookup(numbers)
 
     def forget(self, before: int) -> None:
-        """Columns of rows before this time are not needed any more."""
+        """Drop columns of rows before this time."""
         self._rows.forget(before)
 
     def frame(self) -> pa.RecordBatch:
-        """All that is known, in one form however it came."""
+        """All rows in one canonical form."""
         return self._rows.frame()
 
     def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
-        """Take over what `frame` gave when this many rows had come. Raises SnapshotError where it has more."""
+        """Load the result of `frame` for this many arrivals. Raises SnapshotError if it has more."""
         self._rows.load_state(frame, seen)

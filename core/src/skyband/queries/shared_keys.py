@@ -1,4 +1,4 @@
-"""Keys that several queries have, their fields and checks: names of columns, values as a column holds them, `order`."""
+"""Fields and checks of keys that several queries share: column names, lists of values, `order`."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from skyband.config.parameters import checked, choice
 from skyband.errors import suggest
 
 LARGEST, SMALLEST = "largest", "smallest"
-"""Which end of the scores an answer begins with."""
+"""The end of the scores that an answer begins with."""
 
 
 def column_name(*args: Any, help: str, **options: Any) -> Any:
@@ -18,7 +18,7 @@ def column_name(*args: Any, help: str, **options: Any) -> Any:
 
 
 def column_names(*, help: str) -> Any:
-    """A field of a query that names any number of columns, none twice; one may stand without a list."""
+    """A field of a query that names any number of columns, without duplicates; a single one needs no list."""
     return checked((), type="columns", check=_check_columns, converter=_as_columns, kw_only=True, help=help)
 
 
@@ -28,7 +28,7 @@ def order_parameter(what: str) -> Any:
 
 
 def score_order(order: str) -> str:
-    """How Arrow sorts scores in this order."""
+    """Arrow's name for this order of scores."""
     return "descending" if order == LARGEST else "ascending"
 
 
@@ -38,12 +38,12 @@ def is_name(value: Any) -> str | None:
 
 
 def check_names(value: Any) -> str | None:
-    """The check of a field that lists names as a column holds them: all text or all whole numbers, none twice."""
+    """The check of a field that lists names as a column holds them: all text or all integers, without duplicates."""
     if not isinstance(value, tuple) or not value or not all(isinstance(name, str | int) for name in value):
         return f'must be a list of names, such as ["clicks", "views"] (got {literal(value)})'
     if len({type(name) for name in value}) > 1:
         return f"mixes text, numbers, true and false (got {literal(value)})"
-    return "has a name twice" if len(set(value)) < len(value) else None
+    return "lists a name twice" if len(set(value)) < len(value) else None
 
 
 def as_names(value: Any) -> Any:
@@ -52,7 +52,7 @@ def as_names(value: Any) -> Any:
 
 
 def no_column(name: str, schema: pa.Schema) -> str:
-    """What is wrong with a column that is not there, with the closest that is."""
+    """The message about a missing column, with the closest existing name."""
     return f"the source has no column {name!r}; {suggest(name, schema.names)}"
 
 

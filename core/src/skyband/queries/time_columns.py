@@ -1,4 +1,4 @@
-"""Times as queries read them from a source, and the moments of their answers."""
+"""Converts time columns of a source for queries, and moments of answers back."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +14,9 @@ _UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
 def microseconds(name: str, column: pa.Array) -> Int64:
-    """int64[n]: microseconds since the epoch (floored), days as their midnight, integers as they are, null as 0.
+    """int64[n]: microseconds since the epoch (floored), days as their midnight, integers unchanged, null as 0.
 
-    Raises InputError where one is more than 73,000 years from the epoch: windows around it would leave 64 bits.
+    Raises InputError if a time is more than 73,000 years from the epoch: windows around it would exceed 64 bits.
     """
     kind = column.type
     values = _integers(name, column)
@@ -35,7 +35,7 @@ def microseconds(name: str, column: pa.Array) -> Int64:
 
 
 def _integers(name: str, column: pa.Array) -> Int64:
-    """int64[n]: what an Arrow column of times holds, null as 0."""
+    """int64[n]: the values of an Arrow column of times, null as 0."""
     if pa.types.is_date(column.type):
         column = column.cast(pa.date32()).cast(pa.int32())
     if pa.types.is_uint64(column.type):
@@ -49,7 +49,7 @@ def _check_signed(name: str, column: pa.Array) -> None:
     beyond = pc.greater(column, pa.scalar(2**63 - 1, pa.uint64())).fill_null(False).to_numpy(zero_copy_only=False)
     if beyond.any():
         row = int(beyond.argmax())
-        message = "must fit into 64 bits with a sign"
+        message = "must fit a signed 64-bit integer"
         raise InputError(
             name, f"{message} (got {column[row].as_py()})", row, rows=np.flatnonzero(beyond), reason=message
         )

@@ -1,4 +1,4 @@
-"""Calendar windows whose zone is a column: "today in {zone}" is today by the clock of each group's own zone."""
+"""Calendar windows with a column of time zones: "today in {zone}" is today by each group's own clock."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,7 +19,7 @@ _REMEDY = 'it must name a zone, such as "Europe/Paris": correct such rows or fil
 
 
 def zone_columns(lengths: Iterable[Length]) -> list[str]:
-    """The columns that name zones, each once."""
+    """The columns that name zones, without duplicates."""
     columns = [length.column for length in lengths if isinstance(length, CalendarLength) and length.column is not None]
     return list(dict.fromkeys(columns))
 
@@ -27,12 +27,12 @@ def zone_columns(lengths: Iterable[Length]) -> list[str]:
 def zone_column_problems(
     lengths: Mapping[str, Length], groupings: Iterable[tuple[str, ...]], schema: pa.Schema
 ) -> list[Problem]:
-    """What is wrong with columns that name zones; lengths: by their keys; groupings: the columns of each set."""
+    """Problems of columns that name zones; lengths: by their keys; groupings: the columns of each set."""
     columns = zone_columns(lengths.values())
     first = next((column for column in columns if column in schema.names), None)
     problems = []
     if first is not None and not all(first in names for names in groupings):
-        message = f"must name {first!r}, the column with the zone of each group, in each of its sets"
+        message = f"must name {first!r}, the column with the zone of each group, in every set"
         problems.append(Problem("by", f"{message}: add it"))
     for key, length in lengths.items():
         column = length.column if isinstance(length, CalendarLength) else None
@@ -41,7 +41,7 @@ def zone_column_problems(
         if column not in schema.names:
             problems.append(Problem(key, f"takes zones from a column: {no_column(column, schema)}", NO_COLUMN))
         elif column != first:
-            message = f"takes zones from the column {column!r}, and another window from {first!r}: one names them all"
+            message = f"takes zones from the column {column!r}, and another window from {first!r}: use one for all"
             problems.append(Problem(key, f"{message} (got {length})"))
         elif not _is_text(schema.field(column).type):
             kind = schema.field(column).type
@@ -50,7 +50,7 @@ def zone_column_problems(
 
 
 def check_zones(column: str, values: pa.Array) -> None:
-    """Raise InputError at the first row that names no zone."""
+    """Raise InputError at the first row that does not name a zone."""
     codes = decoded(values).dictionary_encode()
     names = [*codes.dictionary.to_pylist(), None]
     numbers = codes.indices.fill_null(len(names) - 1).to_numpy(zero_copy_only=False)
@@ -62,7 +62,7 @@ def check_zones(column: str, values: pa.Array) -> None:
 
 
 def is_zone(name: str | None) -> bool:
-    """Whether there is a time zone of this name on this machine."""
+    """Whether this machine knows a time zone of this name."""
     if name is None:
         return False
     try:
@@ -73,18 +73,18 @@ def is_zone(name: str | None) -> bool:
 
 
 def in_zone(query: Any, zone: str) -> Any:
-    """The query of the groups of one zone; its windows are called as before."""
+    """The query for the groups of one zone; its windows keep their names."""
     changes: dict[str, Any] = {}
     for entry in attrs.fields(type(query)):
         if entry.init:
             value = getattr(query, entry.name)
-            changed = tuple(_in_zone(one, zone) for one in value) if type(value) is tuple else _in_zone(value, zone)
+            changed = tuple(_in_zone(part, zone) for part in value) if type(value) is tuple else _in_zone(value, zone)
             changes |= {} if changed == value else {entry.name: changed}
     return attrs.evolve(query, **changes)
 
 
 def ends_by_zone(query: Any, zones: pa.Array, latest: int) -> Int64:
-    """int64[n]: of each of some zones its first moment that is later than `latest`."""
+    """int64[n]: for each zone its first moment later than `latest`."""
     codes = decoded(zones).dictionary_encode()
     ends = [in_zone(query, zone).schedule.each_after(latest).max() for zone in codes.dictionary.to_pylist()]
     return np.array(ends, np.int64)[codes.indices.to_numpy(zero_copy_only=False)]

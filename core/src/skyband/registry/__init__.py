@@ -1,4 +1,4 @@
-"""What is installed: hooks, discovery, and the registry from a name to a backend, query or role."""
+"""Finds installed plugins by their hooks, and looks up backends, queries and roles by name."""
 
 from skyband.registry.backend_loading import revive
 from skyband.registry.binding import Binding

@@ -1,4 +1,4 @@
-"""From what a plugin says of a backend to its class and to a backend, imported only when one is needed."""
+"""Loads backends, roles and engines from their descriptions, importing them only when needed."""
 
 import sys
 from importlib import import_module
@@ -16,20 +16,20 @@ from skyband.roles import Backend
 
 
 def load_interface(info: RoleInfo, brought_by: str = "") -> type[Any]:
-    """Import a role's interface. Raises PluginError where it is not there, or is no subclass of Backend."""
+    """Import a role's interface. Raises PluginError if it is missing or not a subclass of Backend."""
     return load_interface_at(info.interface, info.name, brought_by)
 
 
 def load_interface_at(place: str, name: str, brought_by: str = "") -> type[Any]:
-    """The same from where it is, "package.module:Class", and the role's name."""
+    """As `load_interface`, from its place, "package.module:Class", and the role's name."""
     return load_class(place, Backend, f"role {name} of {brought_by}" if brought_by else f"role {name}")
 
 
 def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_brought_by: str = "") -> type[Backend]:
     """Import a backend's class, which extends the role's `interface`, "package.module:Class".
 
-    Raises PluginError where it is not there or not what its plugin says; `brought_by` and `role_brought_by` are the
-    distributions to name then.
+    Raises PluginError if it is missing or differs from what its plugin declares; the error names `brought_by` and
+    `role_brought_by`, the distributions of the backend and the role.
     """
     label = named(info, brought_by)
     cls = load(info.factory, label)
@@ -39,37 +39,37 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
     check_class(cls, info.factory, label, name=info.name)
     undone = [field for field, value in vars(cls).items() if isinstance(value, type(attrs.field()))]
     if undone:
-        lost = f"so that its field {undone[0]} would be no parameter"
+        lost = f"so that its field {undone[0]} would not be a parameter"
         raise PluginError(f"{label}: {info.factory} is not made by attrs.define, {lost}")
     if "numba" in sys.modules:
-        import_module("skyband.kernels.numba_compiler_patches")  # its own kernels may call none of core's
+        import_module("skyband.kernels.numba_compiler_patches")  # its kernels may not import core's
     _SOUND[cls] = info.role, info.name
     return cls
 
 
 def load_engine(info: EngineInfo, brought_by: str) -> Any:
-    """Import an engine's class and make it. Raises PluginError where it is not there or not what its plugin says."""
+    """Import an engine's class and create it. Raises PluginError if it is missing or differs from its declaration."""
     label = f"{info.key} of {brought_by}"
     cls = load(info.factory, label)
     check_class(cls, info.factory, label, name=info.name)
     try:
         return cls()
     except Exception as error:
-        raise PluginError(f"{label}: {info.factory} could not be made: {cause(error)}") from error
+        raise PluginError(f"{label}: {info.factory} could not be created: {cause(error)}") from error
 
 
 _SOUND: WeakKeyDictionary[type, tuple[str, str]] = WeakKeyDictionary()
-"""Classes that were looked at before: an operator of many groups asks for one as often."""
+"""Classes already checked: an operator of many groups loads the same class for each."""
 
 
 def named(info: BackendInfo | RoleInfo, brought_by: str = "") -> str:
-    """What is brought, with the distribution that brings it where that is known."""
+    """The name of a backend or role, with its distribution if known."""
     name = f"role {info.name}" if isinstance(info, RoleInfo) else info.key
     return f"{name} of {brought_by}" if brought_by else name
 
 
 def revive(cls: type[Backend], blob: bytes) -> Backend:
-    """The backend of class `cls`, installed or not, that a snapshot was taken of. Raises SnapshotError as `restore`."""
+    """A backend of class `cls`, installed or not, from its snapshot. Raises SnapshotError as `restore` does."""
     state = snapshot.decode(blob)
     if (state.header.get("role"), state.header.get("name")) != (cls.role, cls.name):
         raise SnapshotError(f"holds {key_of(state)}, not {cls.role}/{cls.name}")
@@ -77,10 +77,10 @@ def revive(cls: type[Backend], blob: bytes) -> Backend:
 
 
 def revive_decoded(cls: type[Backend], decoded: snapshot.Snapshot) -> Backend:
-    """The same from a snapshot that is decoded already."""
+    """As `revive`, from a decoded snapshot."""
     try:
         backend = build(cls, decoded.header["parameters"])
-    except Exception as error:  # parameters that another version wrote
+    except Exception as error:  # parameters from another version
         reason = error if isinstance(error, ConfigError) else cause(error)
         raise SnapshotError(f"of {key_of(decoded)} does not fit the installed version: {reason}") from error
     backend.load_state(decoded.arrays)
@@ -88,5 +88,5 @@ def revive_decoded(cls: type[Backend], decoded: snapshot.Snapshot) -> Backend:
 
 
 def key_of(decoded: snapshot.Snapshot) -> str:
-    """`role/name` of the backend a snapshot was taken of."""
+    """`role/name` of the backend in a snapshot."""
     return f"{decoded.header.get('role')}/{decoded.header.get('name')}"

@@ -1,4 +1,4 @@
-"""A chosen backend, as plain data that travels to where it is created."""
+"""Binding: a chosen backend as plain data, to be created elsewhere."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,10 @@ from skyband.roles import Backend
 
 @frozen
 class Binding:
-    """A chosen backend and the parameters the user gave it. Plain data, so that it travels to where it is created.
+    """A chosen backend and the parameters the user gave. Plain data, so that it can be sent to where it is created.
 
-    interface: "package.module:Class" of its role, so that an executor, which has a plugin's code and need not have its
-    entry points, holds the backend to it; `role_brought_by` is the distribution that brings the role.
+    interface: "package.module:Class" of its role, so that an executor, which has a plugin's code but perhaps not its
+    entry points, can check the backend; `role_brought_by` is the distribution that brings the role.
     """
 
     info: BackendInfo
@@ -28,7 +28,7 @@ class Binding:
 
     @property
     def backend_class(self) -> type[Backend]:
-        """The backend's class. Raises PluginError where it is not there or not what its plugin says."""
+        """The backend's class. Raises PluginError if it is missing or differs from what its plugin declares."""
         return load_backend(self.info, self.interface, self.distribution, self.role_brought_by)
 
     @property
@@ -37,9 +37,9 @@ class Binding:
         return load_interface_at(self.interface, self.info.role, self.role_brought_by)
 
     def create(self, **given: Any) -> Backend:
-        """The backend, with the user's parameters and those the query gives (`k`, `window`, …)."""
+        """A new backend, with the user's parameters and those from the query (`k`, `window`, …)."""
         return build(self.backend_class, {**self.parameters, **given})
 
     def restore(self, blob: bytes) -> Backend:
-        """The backend a snapshot was taken of. Raises SnapshotError where that was another backend."""
+        """The backend in a snapshot. Raises SnapshotError if that is another backend."""
         return revive(self.backend_class, blob)

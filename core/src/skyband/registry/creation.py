@@ -1,4 +1,4 @@
-"""What a program calls: the installed backends, a new one, and one back from its bytes."""
+"""Functions for programs: list the installed backends, create one, restore one from bytes."""
 
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def load_class(info: BackendInfo) -> type[Backend]:
-    """The class of an installed backend. Raises PluginError where it is not there or not what its plugin says."""
+    """The class of an installed backend. Raises PluginError if it is missing or differs from its declaration."""
     return installed().load_class(info)
 
 
 def interface_of(role: str) -> type[Any]:
-    """The interface of a role. Raises ConfigError for a name that is no role."""
+    """The interface of a role. Raises ConfigError if there is no such role."""
     return installed().interface_of(role)
 
 
@@ -29,7 +29,7 @@ def backends(role: str | None = None) -> list[BackendInfo]:
     Parameters
     ----------
     role : str, default None
-        only those of this role, such as "sketch"; None: of all roles
+        only those of this role, such as "sketch"; None: all roles
     """
     return installed().backends(role)
 
@@ -61,35 +61,35 @@ def create(
 @overload
 def create(role: str, name: str | None = ..., *, distribution: str | None = ..., **parameters: Any) -> Backend: ...
 def create(role: str, name: str | None = None, *, distribution: str | None = None, **parameters: Any) -> Backend:
-    """A new backend of a role, ready to be fed.
+    """Create a backend of a role.
 
     Parameters
     ----------
     role : str
-        what it is to do: "sketch" (count distinct keys), "window" and "matcher" (of uncertain tuples),
-        "object-ranker", "pair-ranker", "workload-ranker", or a role that a plugin brings, such as
+        its task: "sketch" (count distinct keys), "window" and "matcher" (for uncertain tuples),
+        "object-ranker", "pair-ranker", "workload-ranker", or a role from a plugin, such as
         "total-ranker" or "set-matcher"; `skyband backends` lists them
     name : str, default None
-        which backend of the role; None: the role's default
+        the backend's name; None: the role's default
     distribution : str, default None
-        the installed distribution that brings it, such as "skyband-distinct"; needed only where two bring a backend
+        the installed distribution that brings it, such as "skyband-distinct"; needed only if two bring a backend
         of the same role and name
     **parameters
-        the backend's own parameters, by name: `skyband describe sketch/k-skb` and `help(type(backend))` say what
-        each means, its default and its bounds
+        the backend's own parameters, by name: `skyband describe sketch/k-skb` and `help(type(backend))` give
+        the meaning, default and bounds of each
 
     Returns
     -------
     Backend
-        an object of the role's class in `skyband.roles`, whose methods are the same for all backends of the role
+        an instance of the role's class in `skyband.roles`, with the same methods for all backends of the role
 
     Raises
     ------
     ConfigError
         an unknown role, name or parameter, or a value out of bounds: all problems at once, each with its field, the
-        value and, where there is one, the closest right name
+        value and, if there is one, the closest valid name
     PluginError
-        the plugin that brings it cannot be used
+        the plugin that brings it is broken
 
     Examples
     --------
@@ -103,14 +103,14 @@ def create(role: str, name: str | None = None, *, distribution: str | None = Non
 
 
 def restore(blob: bytes) -> Backend:
-    """A backend from the bytes that its `snapshot()` gave; goes on as if it had never stopped.
+    """A backend from the bytes of its `snapshot()`; it continues as if it had never stopped.
 
-    Bytes from anywhere may be given: no code in them is run.
+    The bytes need not be trusted: no code in them is run.
 
     Parameters
     ----------
     blob : bytes
-        what `snapshot()` returned
+        the return value of `snapshot()`
 
     Raises
     ------
@@ -120,7 +120,7 @@ def restore(blob: bytes) -> Backend:
     state = snapshot.decode(blob)
     role, name = state.header.get("role"), state.header.get("name")
     if not (isinstance(role, str) and isinstance(name, str)):
-        raise SnapshotError("holds no backend's state: it does not say of which backend it is")
+        raise SnapshotError("does not hold a backend's state: its header names no backend")
     try:
         binding = installed().bind(role, name)
     except ConfigError as error:

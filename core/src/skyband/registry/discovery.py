@@ -1,4 +1,4 @@
-"""Finding the installed plugins. Each is tried alone: its faults are written down beside it and harm no other."""
+"""Finds the installed plugins. Each is loaded alone: a broken one is listed with its fault and affects no other."""
 
 import os
 import re
@@ -21,7 +21,7 @@ GROUP = "skyband"
 RESTRICT = "SKYBAND_PLUGINS"
 OURS = "skyband"
 TOOLS = ("skyband-compare", "skyband-jobs", "skyband-spark", "skyband-specs")
-"""Skyband's own distributions of commands and engines. They are loaded whatever `SKYBAND_PLUGINS` says."""
+"""Skyband's own distributions of commands and engines, loaded whatever `SKYBAND_PLUGINS` says."""
 MOST_ENTRIES = 1000
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @frozen
 class Plugin:
-    """An installed distribution with an entry point in our group, and what it brings or why it cannot."""
+    """An installed distribution with an entry point in our group, and what it brings, or why it is broken."""
 
     distribution: str
     version: str
@@ -45,7 +45,7 @@ class Plugin:
 
 
 def discover() -> tuple[Plugin, ...]:
-    """Every installed plugin, by distribution name; `SKYBAND_PLUGINS=a,b` restricts it to those, core and `TOOLS`."""
+    """Every installed plugin, by distribution; `SKYBAND_PLUGINS=a,b` restricts it to those, core and `TOOLS`."""
     names = _restriction()
     plugins = [
         plugin
@@ -57,27 +57,27 @@ def discover() -> tuple[Plugin, ...]:
 
 
 def core() -> Plugin:
-    """What core brings, by its own hooks, where its distribution is not listed: code alone, as on an executor."""
+    """Core's own plugin, from its hooks, if its distribution is not listed: code alone, as on an executor."""
     return read_hooks(Plugin(OURS, __version__, "core", "skyband.hooks"), import_module("skyband.hooks"))
 
 
 def absent() -> list[str]:
-    """Each name in `SKYBAND_PLUGINS` that is no installed plugin, with the closest that is one."""
+    """Each name in `SKYBAND_PLUGINS` that is not an installed plugin, with the closest one that is."""
     names = (_restriction() or set()) - {OURS}
     ours = [name for name, distribution in _installed() if _is_ours(distribution)] if names else []
-    message = f"is named in {RESTRICT}, and is no installed plugin"
+    message = f"is named in {RESTRICT} but is not an installed plugin"
     return [f"{name} {message}; {suggest(name, ours)}" for name in sorted(names - set(ours))]
 
 
 def _is_ours(distribution: Distribution) -> bool:
     try:
         return any(entry.group == GROUP for entry in distribution.entry_points)
-    except Exception:  # the file is text that anyone may have written
+    except Exception:  # the file may hold any text
         return False
 
 
 def read_hooks(plugin: Plugin, module: Any) -> Plugin:
-    """`plugin` with what the hooks in `module` answer, or with the reason they cannot be used."""
+    """`plugin` with the results of the hooks in `module`, or with the reason they cannot be used."""
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     try:
@@ -90,14 +90,14 @@ def read_hooks(plugin: Plugin, module: Any) -> Plugin:
         roles = _entries(manager.hook.skyband_roles, RoleInfo, lambda info: info.name)
         formats = _entries(manager.hook.skyband_formats, FormatInfo, lambda info: info.name)
         engines = _entries(manager.hook.skyband_engines, EngineInfo, lambda info: info.name)
-    except (Exception, SystemExit) as error:  # whatever a plugin raises is its own affair, and ours to report
+    except (Exception, SystemExit) as error:  # a plugin may raise anything: report it
         return evolve(plugin, problem=cause(error))
     brought: Any = {"backends": backends, "queries": queries, "roles": roles, "formats": formats, "engines": engines}
     return evolve(plugin, **brought, manager=manager)
 
 
 def _check_hooks(manager: pluggy.PluginManager) -> None:
-    """Raises PluginValidationError for a hook that there is not: misspelt, or of a later version."""
+    """Raises PluginValidationError for an unknown hook: misspelt, or from a later version."""
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
@@ -108,9 +108,9 @@ def _check_hooks(manager: pluggy.PluginManager) -> None:
 
 
 def _installed() -> Iterator[tuple[str, Distribution]]:
-    """The distributions that may be plugins, each name's first on the path.
+    """The distributions that may be plugins, the first on the path for each name.
 
-    What others are called is not read: parsing the metadata of an environment's hundreds takes longer than all else.
+    Metadata of others is not read: parsing hundreds in an environment would take longer than everything else.
     """
     names = set()
     for distribution in distributions():
@@ -125,14 +125,14 @@ def _installed() -> Iterator[tuple[str, Distribution]]:
 def _may_be_ours(distribution: Distribution) -> bool:
     try:
         return GROUP in (distribution.read_text("entry_points.txt") or "")
-    except Exception:  # the file is text that anyone may have written
+    except Exception:  # the file may hold any text
         return True
 
 
 def _name(distribution: Distribution) -> str | None:
     try:
         return _canonical(distribution.metadata["Name"])
-    except Exception:  # what cannot be named is no distribution: half removed, or damaged
+    except Exception:  # without a name it is half removed, or damaged
         return None
 
 
@@ -141,7 +141,7 @@ def _plugins_of(name: str, distribution: Distribution) -> list[Plugin]:
     version = metadata.get("Version") or "unknown"
     try:
         entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
-    except Exception as error:  # the file is text that anyone may have written
+    except Exception as error:  # the file may hold any text
         return [Plugin(name, version, "", "", problem=f"its entry points cannot be read: {cause(error)}")]
     return [_load(Plugin(name, version, entry.name, entry.value), entry) for entry in entries]
 

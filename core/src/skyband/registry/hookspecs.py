@@ -39,12 +39,12 @@ def skyband_formats() -> Iterable[FormatInfo]:  # type: ignore[empty-body]
 
 @hookspec
 def skyband_engines() -> Iterable[EngineInfo]:  # type: ignore[empty-body]
-    """The engines this plugin brings, each a host of queries."""
+    """The engines this plugin brings, each of which runs queries."""
 
 
 @hookspec
 def skyband_cases(role: str, name: str) -> Iterable[Mapping[str, Any]]:  # type: ignore[empty-body]
-    """Further parameter sets with which the conformance checks try the backend role/name."""
+    """More parameter sets with which the conformance checks test the backend role/name."""
 
 
 @hookspec
@@ -54,9 +54,9 @@ def skyband_commands(group: "click.Group") -> None:
 
 @hookspec
 def skyband_rules(job: Any, engine: str) -> Iterable[Problem]:  # type: ignore[empty-body]
-    """What is wrong with a job by rules of this plugin's own, told by `skyband check` and before every run."""
+    """Problems of a job by this plugin's own rules, reported by `skyband check` and before every run."""
 
 
 @hookspec
 def skyband_metrics(job: Any, metrics: Mapping[str, Any]) -> None:
-    """Takes the figures of a job's run, after each micro-batch and at its end."""
+    """Receive the metrics of a job's run, after each micro-batch and at its end."""

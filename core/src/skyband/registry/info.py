@@ -1,4 +1,4 @@
-"""What a plugin says of each backend, query, role, format and engine it brings, without importing them."""
+"""Descriptions of backends, queries, roles, formats and engines, which plugins return without importing them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,31 +9,31 @@ from attrs import field, frozen
 from skyband.errors import ConfigError, Problem, suggest
 
 API_MIN, API = 1, 1
-"""The oldest and the newest version of the interfaces that this Skyband speaks; a plugin names its own."""
+"""The oldest and newest version of the interfaces that this Skyband supports; a plugin names its own."""
 
 FIRST_API = 1
-"""What a plugin that names none was written for, whatever `API` has become since."""
+"""The version of a plugin that names none, whatever `API` is now."""
 
 GUARANTEES = ("exact", "bounded", "heuristic")
 COMMON_CAPABILITIES = ("merge", "snapshot", "out-of-order")
-"""What a backend of any role may have. merge: two become one of both streams. snapshot: to bytes and back.
+"""Capabilities for backends of any role. merge: two become one of both streams. snapshot: to bytes and back.
 out-of-order: times may go back."""
 
 ROLE_CAPABILITIES = ("any-since", "any-subquery")
-"""What means something for some roles only, which say so. any-since: a backend answers since any moment, not only since
-the start of a pane. any-subquery: of many queries at once, it answers each shorter window and smaller k that it was not
-made for, at any moment."""
+"""Capabilities that only some roles use, which list them. any-since: a backend answers since any moment, not only
+since the start of a pane. any-subquery: with many queries, it also answers any shorter window and smaller k, at any
+moment."""
 
 CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 
 FORMAT_ABILITIES = ("reads", "writes", "streams", "current")
-"""What a format may do. reads: a job's source. writes: a job's sink, of a batch. streams: its sink takes each
-micro-batch of a stream once. current: its sink can hold the newest answers, whose rows are replaced and removed; one
-that does not say "streams" has no number of a micro-batch, and to apply one again leaves each row as it was."""
+"""The abilities of a format. reads: a job's source. writes: a job's batch sink. streams: its sink applies each
+micro-batch of a stream once. current: its sink can hold the newest answers, replacing and removing rows; without
+"streams" it has no number of a micro-batch, and applying one again must leave each row unchanged."""
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
 ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket", "table")
-"""The formats of jobs that engines have themselves, files and others: no plugin's is called so."""
+"""The formats that engines have themselves, files and others: a plugin's format must not use these names."""
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -41,22 +41,22 @@ _FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
 
 
 def api_problem(api: int, plugin: str = "the plugin") -> str | None:
-    """Why what was written for this API cannot be used, and what to upgrade; None where it can."""
+    """Why code written for this API cannot be used, and what to upgrade; None if it can."""
     if API_MIN <= api <= API:
         return None
     spoken = str(API) if API_MIN == API else f"{API_MIN} to {API}"
     upgrade = "skyband" if api > API else plugin
-    return f"written for API {api}, this Skyband speaks {spoken}: upgrade {upgrade}"
+    return f"written for API {api}, this Skyband supports {spoken}: upgrade {upgrade}"
 
 
 @frozen
 class BackendInfo:
-    """One backend: `role/name`, where its class is, what it promises and what it lacks.
+    """One backend: its `role/name`, the place of its class, its guarantee and what it lacks.
 
     guarantee: "exact", "bounded" (by its epsilon and delta) or "heuristic".
     lacks: the capabilities it does not have, each with the reason.
-    reader: "package.module:Class" of the `AnsweringReader` of its states, which says what can be asked of them; of a
-    sketch a `SketchReader`, of a ranker a `TopReader`. None: `RoleInfo.reader` reads them, or nothing.
+    reader: "package.module:Class" of the `AnsweringReader` of its states, which lists the questions they answer; for a
+    sketch a `SketchReader`, for a ranker a `TopReader`. None: `RoleInfo.reader` reads them, or nothing does.
     """
 
     role: str
@@ -84,10 +84,10 @@ class BackendInfo:
 
 @frozen
 class QueryInfo:
-    """One kind of query: where its class is, what it answers, and examples of it.
+    """One kind of query: the place of its class, a summary of its answers, and its examples.
 
     examples: "package.module:NAME" of a `skyband.queries.example.QueryExample` or a tuple of them, imported only to
-    verify or describe it; None where there is none, so that this query cannot be verified.
+    verify or describe the query; None if there are none, so that it cannot be verified.
     presentation: "package.module:Class" of its `skyband.queries.presentation.QueryPresentation`, imported by commands.
     """
 
@@ -113,19 +113,19 @@ class QueryInfo:
 
 @frozen
 class RoleInfo:
-    """One role: its interface, the backend that does it unless the user says otherwise, and how backends are tried.
+    """One role: its interface, its default backend, and its conformance checks.
 
     interface: "package.module:Class", a subclass of `skyband.roles.Backend` that every backend of the role extends.
 
-    default: the name of a backend, and `distribution` the one to install for it.
+    default: the name of a backend, and `distribution` the one that brings it.
 
     conformance: the package with the modules `driver` (its DRIVER), `oracle`, `streams` and `checks`, imported only
-    by skyband-specs; None where there is none, so that backends of this role cannot be verified.
+    by skyband-specs; None if there is none, so that backends of this role cannot be verified.
 
-    capabilities: those of `ROLE_CAPABILITIES` that mean something for its backends, besides what all may have.
+    capabilities: those of `ROLE_CAPABILITIES` that its backends can have, besides the common ones.
 
-    reader: "package.module:Class" of the `AnsweringReader` of states whose backends name none: its class method `of`
-    takes a BackendInfo and gives the class to read with. None: such states are not read.
+    reader: "package.module:Class" of the `AnsweringReader` for states whose backends name none: its class method `of`
+    takes a BackendInfo and returns the class to read with. None: such states cannot be read.
     """
 
     name: str
@@ -152,14 +152,14 @@ class RoleInfo:
             if name not in ROLE_CAPABILITIES
         ]
         if self.name in ("query", "format", "engine"):
-            message = f"{self.name!r} stands before the name of a query, format or engine: choose another"
+            message = f"{self.name!r} is the prefix of a query, format or engine: choose another name"
             problems.append(Problem("name", message))
         if problems:
             raise ConfigError(*problems)
 
     @property
     def all_capabilities(self) -> tuple[str, ...]:
-        """What a backend of it may have or lack."""
+        """The capabilities that a backend of this role can have or lack."""
         return (*COMMON_CAPABILITIES, *self.capabilities)
 
     @property
@@ -170,16 +170,16 @@ class RoleInfo:
 
 @frozen
 class FormatInfo:
-    """One format of sources and sinks: where its class is, and what it can.
+    """One format of sources and sinks: the place of its class, and its abilities.
 
-    name: what a job calls it, as in `format = "acme-log"`.
+    name: its name in a job, as in `format = "acme-log"`.
 
     factory: "package.module:Class" of a `skyband_jobs.formats.Format`, imported when a job names it.
 
-    can: of `FORMAT_ABILITIES` those it has: "reads", "writes", "streams", "current".
+    can: its abilities, from `FORMAT_ABILITIES`: "reads", "writes", "streams", "current".
 
-    trial: "package.module:Class" of the `skyband_specs.formats.FormatTrial` by which it is verified, imported only
-    then; None where there is none.
+    trial: "package.module:Class" of the `skyband_specs.formats.FormatTrial` that verifies it, imported only then; None
+    if there is none.
     """
 
     name: str
@@ -194,7 +194,7 @@ class FormatInfo:
         if self.trial is not None:
             problems += _name_problems(self, names=(), texts=(), factory="trial")
         if self.name in ENGINE_FORMATS:
-            problems.append(Problem("name", f"{self.name!r} is a format that engines have themselves: choose another"))
+            problems.append(Problem("name", f"{self.name!r} is a format of the engines: choose another name"))
         can: Any = self.can
         if not isinstance(can, tuple | list) or not can:
             problems.append(Problem("can", f"must be some of {', '.join(FORMAT_ABILITIES)} (got {can!r})"))
@@ -215,17 +215,17 @@ class FormatInfo:
 
 @frozen
 class EngineInfo:
-    """One engine: where its class is, and what it is for.
+    """One engine: the place of its class, and its purpose.
 
-    name: what `--engine` calls it.
+    name: its name for `--engine`.
 
     factory: "package.module:Class" of a `skyband.engines.engine.Engine`, imported when a job runs on it.
 
-    module: "package.module" that `from skyband import NAME` gives, NAME with underscores for hyphens; None where the
+    module: "package.module" that `from skyband import NAME` returns, NAME with underscores for hyphens; None if the
     engine has no functions for programs.
 
-    trial: "package.module:Class" of the `skyband_specs.engines.EngineTrial` by which it is verified, imported only
-    then; None: it is begun and fed as engines of this process are.
+    trial: "package.module:Class" of the `skyband_specs.engines.EngineTrial` that verifies it, imported only then; None:
+    it is verified as engines of this process are.
     """
 
     name: str

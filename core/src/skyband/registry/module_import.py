@@ -1,4 +1,4 @@
-"""What plugins name by "package.module:Name", imported when it is needed, with faults told as theirs."""
+"""Imports what plugins name as "package.module:Name", when needed, and attributes errors to them."""
 
 import sys
 from collections.abc import Iterator
@@ -12,22 +12,22 @@ from skyband.errors import PluginError
 
 @contextmanager
 def imports_print_on_stderr() -> Iterator[None]:
-    """What a plugin prints when it is imported goes to stderr: stdout is for data, such as that of `--json`."""
+    """Send what a plugin prints during its import to stderr: stdout is for data, such as that of `--json`."""
     with redirect_stdout(sys.stderr):
         yield
 
 
 def import_plugin(name: str) -> ModuleType:
-    """A module by its name.
+    """Import a module by name.
 
-    Its kernels may be made by numba alone, which refuses to where no folder can be written to: then numba is told to
-    go on without, and the module is imported again.
+    Its kernels may be compiled by numba alone, which refuses to cache without a writable folder: numba is then told to
+    do without a cache, and the module is imported again.
     """
     try:
         with imports_print_on_stderr():
             return import_module(name)
     except RuntimeError as error:
-        # On use: it loads numba, which is there by now.
+        # Imported here because it loads numba, which is loaded by now.
         from skyband.kernels.numba_compiler_patches.without_cache import is_about_the_folder
 
         if not is_about_the_folder(error):
@@ -37,11 +37,11 @@ def import_plugin(name: str) -> ModuleType:
 
 
 def load(place: str, whose: str) -> Any:
-    """What stands at "package.module:Name". Raises PluginError, which says whose it is: `whose`, and the place."""
+    """The object at "package.module:Name". Raises PluginError that names its owner, `whose`, and the place."""
     module, _, name = place.partition(":")
     try:
         return getattr(import_plugin(module), name)
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+    except (Exception, SystemExit) as error:  # importing a plugin's module may raise anything
         home = module.partition(".")[0].replace("_", "-")
         lacks = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("skyband_")
         hint = f"; it comes with {home}: pip install {home}" if lacks and home.startswith("skyband-") else ""
@@ -49,7 +49,7 @@ def load(place: str, whose: str) -> Any:
 
 
 def load_class(place: str, base: type[Any], whose: str) -> type[Any]:
-    """The class there. Raises PluginError as `load`, and where it does not extend `base`."""
+    """The class at a place. Raises PluginError as `load` does, and if it does not extend `base`."""
     cls = load(place, whose)
     if not (isinstance(cls, type) and issubclass(cls, base)):
         raise PluginError(f"{whose}: {place} is not a subclass of {base.__name__}")
@@ -57,11 +57,11 @@ def load_class(place: str, base: type[Any], whose: str) -> type[Any]:
 
 
 def check_class(cls: type[Any], place: str, whose: str, **names: str) -> None:
-    """Raise PluginError unless a class has these attributes and no method left to define."""
+    """Raise PluginError unless a class has these attributes and no abstract methods."""
     for attribute, name in names.items():
         own = getattr(cls, attribute, None)
         if own != name:
-            raise PluginError(f"{whose}: {place} calls itself {own!r}; names must agree")
+            raise PluginError(f"{whose}: {place} is named {own!r} instead of {name!r}; names must agree")
     missing = sorted(getattr(cls, "__abstractmethods__", ()))
     if missing:
         raise PluginError(f"{whose}: {place} has no {', '.join(missing)}")
@@ -71,6 +71,6 @@ def cause(error: BaseException) -> str:
     """An exception in one line."""
     try:
         text = " ".join(str(error).split())
-    except Exception:  # an error of a plugin's own making may not even be able to say what it is
+    except Exception:  # str() of a plugin's own exception may fail
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""Who claims a name: the plugins that bring one backend, query or role, and why a claim cannot be used."""
+"""Claims of names: the plugins that bring one backend, query or role, and why a claim cannot be used."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -16,7 +16,7 @@ T = TypeVar("T", bound=Info)
 
 @frozen
 class Listed(Generic[T]):
-    """A backend, query or role as it is listed: who brings it and, if it cannot be used, why."""
+    """A listed backend, query or role: the distribution that brings it and, if it cannot be used, why."""
 
     info: T
     distribution: str
@@ -25,14 +25,14 @@ class Listed(Generic[T]):
 
 
 def outdated(info: Info, distribution: str) -> str | None:
-    """Why the API that something was written for cannot be used; None where it can."""
+    """Why code written for an API cannot be used; None if it can."""
     return None if distribution == OURS else api_problem(info.api, distribution)
 
 
 class Catalogue(Generic[T]):
-    """All that the plugins bring of one sort, each with the reason why it cannot be used, if any.
+    """What the plugins bring of one kind, each with the reason why it cannot be used, if any.
 
-    Two distributions that claim one name harm that name alone.
+    If two distributions claim one name, only that name is unusable.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Catalogue(Generic[T]):
         return {name_of(entry.info): entry.info for entry in self.listing if entry.problem is None}
 
     def named(self, name: str, distribution: str | None = None) -> Listed[T]:
-        """The entry that a name means. Raises ConfigError for an unknown one, PluginError as `pick`."""
+        """The entry of a name. Raises ConfigError for an unknown one, PluginError as `pick`."""
         entries = [entry for entry in self.listing if name_of(entry.info) == name]
         if not entries:
             names = list(dict.fromkeys(name_of(entry.info) for entry in self.listing))
@@ -70,9 +70,9 @@ class Catalogue(Generic[T]):
         return self.pick(entries, "distribution", name, distribution)
 
     def pick(self, entries: Sequence[Listed[T]], field: str, name: str, distribution: str | None) -> Listed[T]:
-        """The one of these claims (at least one) to a name that is meant.
+        """The claim to a name that is meant, of one or more.
 
-        Raises PluginError where none can be used or it is claimed twice, ConfigError where `distribution` has none.
+        Raises PluginError if none can be used or the name is claimed twice, ConfigError if not by `distribution`.
         """
         usable = [entry for entry in entries if not self._unusable(entry.info, entry.distribution)]
         if not usable:
@@ -101,7 +101,7 @@ def _twice(info: Info, claimed_by: Sequence[Plugin]) -> str | None:
     if isinstance(info, RoleInfo):
         message = f"uninstall one, or name the plugins to load, without one of them, in {RESTRICT}"
         return f"claimed by {' and '.join(distributions)}: {message}"
-    # Skyband's own are the ones a user had before another came.
+    # Users had Skyband's own before another claimed the name.
     own = [name for name in distributions if name == OURS or name.startswith(f"{OURS}-")]
     choice = (own or distributions)[0]
     return (

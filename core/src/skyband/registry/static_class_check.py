@@ -1,4 +1,4 @@
-"""Whether "package.module:Class" is there, seen without running any of a plugin's code."""
+"""Checks that "package.module:Class" exists without running any of a plugin's code."""
 
 import ast
 import sys
@@ -8,25 +8,25 @@ from pathlib import Path
 
 
 def missing(place: str) -> str | None:
-    """Why "package.module:Class" cannot be imported; None where it can, or where only importing it would tell.
+    """Why "package.module:Class" cannot be imported; None if it can, or if only importing it would show.
 
-    Modules are looked for as an import would, but not run: a class that only running the module makes is not missed.
+    Modules are found as an import would, but not run: a class that only running its module creates is not reported.
     """
     module, _, name = place.partition(":")
     parent, path = "", None
     spec: ModuleSpec | None = None
     for part in module.split("."):
-        here = f"{parent}.{part}" if parent else part
+        dotted = f"{parent}.{part}" if parent else part
         try:
-            spec = _spec(here, path)
-        except Exception:  # a finder of somebody's own: what it cannot say, an import may
+            spec = _spec(dotted, path)
+        except Exception:  # a third-party finder failed: an import may still work
             return None
         if spec is None:
-            return f"{place} is not there: no module named {here!r}"
-        parent, path = here, spec.submodule_search_locations
-        if path is None and here != module:
-            return f"{place} is not there: {here!r} is no package"
-    return None if spec is None or _defines(spec, name) else f"{place} is not there: {module!r} defines no {name}"
+            return f"{place} does not exist: no module named {dotted!r}"
+        parent, path = dotted, spec.submodule_search_locations
+        if path is None and dotted != module:
+            return f"{place} does not exist: {dotted!r} is not a package"
+    return None if spec is None or _defines(spec, name) else f"{place} does not exist: {module!r} defines no {name}"
 
 
 def _spec(module: str, path: Sequence[str] | None) -> ModuleSpec | None:
@@ -40,19 +40,19 @@ def _spec(module: str, path: Sequence[str] | None) -> ModuleSpec | None:
 
 
 def _defines(spec: ModuleSpec, name: str) -> bool:
-    """Whether a module's own lines bind a name; True where they cannot say."""
+    """Whether a module's own code binds a name; True if that cannot be told without running it."""
     if spec.origin is None or not spec.origin.endswith(".py"):
         return True
     try:
         tree = ast.parse(Path(spec.origin).read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return True  # importing it tells what is wrong
+        return True  # importing it shows what is wrong
     bound = {name for node in ast.walk(tree) for name in _bound_by(node)}
     return bool(bound & {name, "*", "__getattr__", "globals", "setattr", "exec"})
 
 
 def _bound_by(node: ast.AST) -> list[str]:
-    """Names that a line binds, and those by which a module may bind others while it runs."""
+    """Names that a node binds, and names through which a module may bind others at run time."""
     match node:
         case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             return [name]

@@ -1,1 +1,1 @@
-"""When a query answers, and over which windows."""
+"""Schedules of queries: when they answer, and over which windows."""

@@ -1,4 +1,4 @@
-"""When groups answer over windows of the calendar, which are not all as long: the schedule of such a query."""
+"""The schedule of a query over calendar windows, which differ in length."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,46 +13,46 @@ from skyband.windows.schedule import Moments, Regular, Schedule, united
 
 _DAY = 86_400_000_000
 _MONDAY = 4 * _DAY
-"""1970-01-05 was one."""
+"""1970-01-05 was a Monday."""
 _MONTHS = {"month": 1, "year": 12}
 _DAYS_LACKED = 5 * _DAY
-"""The 29th to 31st that February lacks, with what a clock may be put back meanwhile."""
+"""The 29th to 31st that February lacks, plus the most that a clock may be set back in that time."""
 
 
 class Boundaries:
-    """The moments at which a unit of a zone's calendar begins, counted from 1970 on: days, or months from their first.
+    """The moments at which a unit of a zone's calendar begins, numbered from 1970: days, or months from their first.
 
-    Where the clock skips the beginning the moment of the jump is it, and two may be at one moment.
+    If the clock skips a beginning, it is the moment of the jump, and two beginnings may share a moment.
     """
 
     def __init__(self, length: CalendarLength, offset: int = 0) -> None:
-        """offset: how much later on the clock they are."""
+        """offset: how much later in local time they are."""
         self._zone = time_zone(length.zone)
         self._months = _MONTHS.get(length.unit, 0) * length.count
         self._step = length.count * _DAY * (7 if length.unit == "week" else 1)
         self._origin = length.clock + offset + (_MONDAY if length.unit == "week" else 0)
 
     def number(self, times: Int64) -> Int64:
-        """int64[n]: the last boundary at most each time."""
+        """int64[n]: the last boundary at or before each time."""
         clock_times = self._zone.clock(times) - self._origin
         number = (clock_times.astype("datetime64[us]").astype("datetime64[M]").astype(np.int64) // self._months
                   if self._months else clock_times // self._step)  # fmt: skip
-        # An hour that comes twice may be before a boundary that has been.
+        # A repeated hour may show a local time before a boundary already passed.
         return np.where(self.moment(number + 1) <= times, number + 1, number)
 
     def shown(self, number: Int64) -> Int64:
-        """int64[n]: what the clock shows at these boundaries, or would."""
+        """int64[n]: the local times of these boundaries, even if the clock skips them."""
         if not self._months:
             return number * self._step + self._origin
         first: Int64 = (number * self._months).astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
         return first + self._origin
 
     def moment(self, number: Int64) -> Int64:
-        """int64[n]: when these boundaries are."""
+        """int64[n]: the moments of these boundaries."""
         return self._zone.moment(self.shown(number))
 
     def last(self, times: Int64) -> Int64:
-        """int64[n]: the last boundary at most each time."""
+        """int64[n]: the last boundary at or before each time."""
         return self.moment(self.number(times))
 
     def after(self, times: Int64) -> Int64:
@@ -60,12 +60,12 @@ class Boundaries:
         return self.moment(self.number(times) + 1)
 
     def within(self, begin: int, end: int) -> Int64:
-        """All in (begin, end], ascending, each once."""
+        """All boundaries in (begin, end], ascending, without duplicates."""
         first, last = self.number(np.array([begin, end])).tolist()
         return np.unique(self.moment(np.arange(first + 1, last + 1)))
 
     def shown_at(self, moments: Int64) -> Int64:
-        """int64[n]: what the clock shows at moments; at boundaries that it skips, what it would show."""
+        """int64[n]: local times at moments; at boundaries that the clock skips, their nominal local time."""
         number = self.number(moments)
         at_boundary = self.moment(number) == moments
         while (earlier := at_boundary & (self.moment(number - 1) == moments)).any():
@@ -74,26 +74,26 @@ class Boundaries:
 
 
 class Never:
-    """The boundaries of a window that begins before any row and never anew: "ever"."""
+    """The boundaries of "ever": a window that begins before any row and never starts over."""
 
     def last(self, times: Int64) -> Int64:
-        """int64[n]: before any time there is."""
+        """int64[n]: before every time."""
         return np.full(times.shape, -ALWAYS)
 
     def after(self, times: Int64) -> Int64:
-        """int64[n]: after any time there is."""
+        """int64[n]: after every time."""
         return np.full(times.shape, TIME_MAX)
 
     def within(self, begin: int, end: int) -> Int64:  # noqa: ARG002
-        """None."""
+        """No boundaries."""
         return np.empty(0, np.int64)
 
 
 class CalendarSchedule(Schedule):
-    """One query, asked at the multiples of `every` or the boundaries of the calendar that it names.
+    """One query, answered at the multiples of `every` or at the calendar boundaries that it names.
 
-    The end of a window that begins anew, such as "today", is a moment too: so each has its whole answer. A session ends
-    at the first moment from which on all windows are empty.
+    The end of a window that starts over, such as "today", is a moment too, so that each has its whole answer. A session
+    ends at the first moment from which all windows stay empty.
     """
 
     def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:
@@ -105,8 +105,9 @@ class CalendarSchedule(Schedule):
         self._starts_anew = [
             _boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
         ]
-        self._has_any_zone = [isinstance(one, CalendarLength) and one.column is not None for one in (every, *windows)]
-        of_months = any(isinstance(one, CalendarLength) and one.unit in _MONTHS and not one.so_far for one in windows)
+        calendar = [length if isinstance(length, CalendarLength) else None for length in (every, *windows)]
+        self._has_any_zone = [length is not None and length.column is not None for length in calendar]
+        of_months = any(length is not None and length.unit in _MONTHS and not length.so_far for length in calendar[1:])
         # A month before midnight of the 30th begins on the last of February, as one before noon of the 29th does.
         self.falls_back = 2 * _DAY if of_months and any(starts is not None for starts in self._starts_anew) else 0
         self.has_gaps = self.falls_back > 0
@@ -119,7 +120,7 @@ class CalendarSchedule(Schedule):
         return moments if np.ndim(time) else int(moments[0])
 
     def end_in_any_zone(self, latest: Int64) -> Int64:
-        """int64[n]: moments at or after the first one later than each time, whichever zone a column names for them."""
+        """int64[n]: a moment at or after the first one later than each time, for any zone that a column may name."""
         ends = []
         for boundaries, has_any_zone in zip([self._every, *self._starts_anew], self._has_any_zone, strict=True):
             if boundaries is not None:
@@ -154,7 +155,7 @@ class CalendarSchedule(Schedule):
         return np.column_stack([self._start(place, at) for place in range(len(self._lengths))])
 
     def _start(self, place: int, at: Int64) -> Int64:
-        """int64[n]: when a window begins that ends at these moments."""
+        """int64[n]: the start of a window that ends at these moments."""
         length, starts = self._lengths[place], self._starts_anew[place]
         if starts is not None:
             return starts.last(at - 1)
@@ -184,9 +185,9 @@ class CalendarSchedule(Schedule):
         return self._last_without(place, lasts, moments) if self.falls_back else moments
 
     def _last_without(self, place: int, lasts: Int64, moments: Int64) -> Int64:
-        """int64[n]: the first moment from which on a window holds no row, those given being the first that hold none.
+        """int64[n]: the first moment from which a window stays without rows, given the first one without rows.
 
-        Within the days of the end of a month that another lacks, one may hold a row that one before did not.
+        Around the end of a month that is shorter than another, a window may hold a row that an earlier one did not.
         """
         ends, limit = moments, moments + _DAYS_LACKED
         while (near := moments < limit).any():
@@ -200,15 +201,15 @@ class CalendarSchedule(Schedule):
     def has_ended(self, last: Int64, watermark: Any) -> Array:
         ended: Array = self.after(last) <= watermark
         where = np.flatnonzero(ended)
-        if len(where):  # where a moment has come: few of the rows
+        if len(where):  # only rows with a moment since: few
             ended[where] = self.empty_at(last[where]) <= np.broadcast_to(watermark, last.shape)[where]
         return ended
 
 
 class AnewSchedule(CalendarSchedule):
-    """One window that begins anew, such as "today", or is as long as `every`: a session ends where it does.
+    """One window that starts over, such as "today", or is as long as `every`: a session ends with it.
 
-    So any backend can answer, which has all rows of a session in its window.
+    So any backend can answer, because its window holds all rows of a session.
     """
 
     def __init__(self, every: Length, window: CalendarLength, offset: int) -> None:
@@ -231,7 +232,7 @@ def _boundaries(window: CalendarLength, offset: int = 0) -> Boundaries | Never:
 
 
 def _earlier(clock_times: Int64, length: CalendarLength, sign: int = 1) -> Int64:
-    """int64[n]: times of the clock so much earlier (later with sign = -1); of a day that a month lacks, its last."""
+    """int64[n]: local times one length earlier (later if sign = -1); a day that a month lacks becomes its last."""
     months = _MONTHS.get(length.unit, 0) * length.count
     if not months:
         return clock_times - sign * length.count * _DAY * (7 if length.unit == "week" else 1)

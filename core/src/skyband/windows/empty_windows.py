@@ -1,4 +1,4 @@
-"""`empty = "zero"`: a moment in which nothing came has an answer, as a group goes on for good once it has begun."""
+"""`empty = "zero"`: once a group has begun, it answers at every moment, including empty ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,24 +20,24 @@ def empty_parameter() -> Any:
     """The field `empty`."""
     return choice(
         ZERO, default=None, kw_only=True,
-        help='"zero": a group that has had a row answers at every moment from then on, 0 where nothing came; else no '
-        "more once its longest window is empty",
+        help='"zero": after its first row a group answers at every moment, with 0 for empty windows; default: it stops '
+        "answering when its longest window is empty",
     )  # fmt: skip
 
 
 def empty_problems(empty: str | None, rows: bool, emit: str | None) -> list[Problem]:
-    """What `empty` does not go with."""
+    """Keys that `empty` cannot be combined with."""
     if empty is None:
         return []
     if rows:
-        return [Problem("empty", f"goes with windows in time, as one in rows is never empty (got {literal(empty)})")]
+        return [Problem("empty", f"needs windows in time: a window in rows is never empty (got {literal(empty)})")]
     if emit is not None:
-        return [Problem("empty", f"is no part of a state: drop this, or `emit` (got {literal(empty)})")]
+        return [Problem("empty", f"cannot be combined with `emit`: drop one of the two (got {literal(empty)})")]
     return []
 
 
 class Endless(Schedule):
-    """No session ends: each moment after its first row is one at which a group answers."""
+    """Sessions never end: a group answers at every moment after its first row."""
 
     def has_ended(self, last: Int64, watermark: Any) -> Array:  # noqa: ARG002
         return np.zeros(last.shape, bool)
@@ -53,11 +53,11 @@ class Endless(Schedule):
 
 
 class EndlessRegular(Endless, Regular):
-    """At the multiples of `every`."""
+    """Answers at the multiples of `every`."""
 
 
 class EndlessCalendar(Endless, CalendarSchedule):
-    """At moments of the calendar; also over all rows there have been, which are never none again."""
+    """Answers at moments of the calendar; also over a window of all rows, which is never empty again."""
 
     def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:
         super().__init__(every, windows, offset)

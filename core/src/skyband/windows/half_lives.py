@@ -1,7 +1,7 @@
-"""The key `half_life`, and what is left after some half-lives: the same to the last bit on every machine.
+"""The key `half_life`, and decay factors with the same bits on every machine.
 
-A processor's own 2^x, and a library's, differ in the last bit from others. Here are two tables of 512 powers each, from
-decimal arithmetic, and three terms of a series: sums and products of float64, which IEEE 754 rounds in one way.
+2^x differs in its last bit between processors and libraries. So this uses two tables of 512 powers each, from decimal
+arithmetic, and three terms of a series: sums and products of float64, which IEEE 754 rounds in one way.
 """
 
 from decimal import Decimal, localcontext
@@ -23,26 +23,26 @@ LN_2 = log(2)
 
 
 def half_life_parameter(what: str) -> Any:
-    """The field `half_life`; what: that which is half as much then, such as "rows weigh"."""
+    """The field `half_life`; what: the values that halve, such as "rows weigh"."""
     return duration(
         None, at_least=1, kw_only=True, converter=optional(parsed),
-        help=f'{what} half as much for each such time since they came, as in "1 hour"',
+        help=f'{what} half as much after each such time, as in "1 hour"',
     )  # fmt: skip
 
 
 def half_life_problems(half_life: Duration, rows: bool, *lengths: Length) -> list[Problem]:
     """What is wrong with a half-life; rows: whether windows are in rows; lengths: `every` and the windows."""
     if rows or half_life.rows:
-        message = "is a time, and goes with windows in time: give both so"
+        message = "must be a length of time, and needs windows in time"
         return [Problem("half_life", f"{message} (got {half_life})")]
     if of_calendar(*lengths):
-        message = 'goes with windows and `every` of one length: take "24 hours" for a day'
+        message = 'needs windows and `every` of fixed length: write "24 hours" for a day'
         return [Problem("half_life", f"{message} (got {half_life})")]
     return []
 
 
 def left_after(ages: Int64, half_life: int) -> Float64:
-    """float64[n]: 2^(-age / half-life) of ages, int64[n] of any sign, to within 1e-15 of it; 0 below 1e-308. O(n)."""
+    """float64[n]: 2^(-age / half-life) of ages, int64[n] of any sign, within 1e-15 of it; 0 below 1e-308. O(n)."""
     whole, part = np.divmod(-ages, half_life)
     fraction = part / half_life
     step = np.minimum((fraction * STEPS**2).astype(np.int64), STEPS**2 - 1)
@@ -56,7 +56,7 @@ def left_after(ages: Int64, half_life: int) -> Float64:
 
 @cache
 def powers_of_two() -> tuple[Float64, Float64]:
-    """2^(i / 512) and 2^(i / 512²), float64[512] each, every one the nearest there is."""
+    """2^(i / 512) and 2^(i / 512²), float64[512] each, correctly rounded."""
     with localcontext(prec=40):
         tables = [
             np.array([float(Decimal(2) ** (Decimal(i) / divisor)) for i in range(STEPS)])

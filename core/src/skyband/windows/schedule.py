@@ -1,8 +1,8 @@
-"""When groups answer: the moments of a query, and where a group's stream falls into sessions. The one walk of windows.
+"""Schedules: the moments at which a query answers, and the sessions into which a group's stream falls.
 
-A session ends when the longest window has run empty: later rows can be answered as if there had been none before.
-Within a session every moment is answered at which the longest window can hold a row. Both follow from the times of rows
-alone, so no moment has to be looked at to find them, however long a silence is.
+A session ends when the longest window is empty: later rows can be answered as if there had been none before. Within a
+session, every moment at which the longest window can hold a row is answered. Both follow from the times of rows alone,
+so that long silences cost nothing: no moment needs to be visited.
 """
 
 from collections.abc import Sequence
@@ -16,52 +16,52 @@ from skyband.instants import instant
 
 
 class Moments(NamedTuple):
-    """Moments in order of (at, query): at int64[m], and query int64[m], the number of the query that is asked there."""
+    """Moments ordered by (at, query): at int64[m], and query int64[m], the number of the query that answers there."""
 
     at: Int64
     query: Int64
 
 
 MOST_MOMENTS = 2**26
-"""Answered in one step: those of a year at every half a second."""
+"""The most moments answered in one step: a year of half seconds."""
 
 
 class TooManyMomentsError(EngineError):
-    """More moments are due in one step than can be answered: mostly, as one row is far ahead of all others."""
+    """More moments are due in one step than can be answered, usually because one row is far ahead of all others."""
 
     def __init__(self, count: int, begin: str, end: str) -> None:
         super().__init__(
-            f"{count:,} moments are due from {begin} to {end}, and in one step at most {MOST_MOMENTS:,} are answered: "
-            'set query.ahead, such as ahead = "1 day", which leaves rows out and counts them that are further ahead of '
-            "all others; or answer less often, by a longer `every`"
+            f"{count:,} moments are due from {begin} to {end}, but one step answers at most {MOST_MOMENTS:,}: "
+            'set query.ahead, such as ahead = "1 day", to drop and count rows that are further ahead of all '
+            "others; or answer less often, by a longer `every`"
         )
 
 
 class Schedule:
-    """Queries with windows of their own, each asked at the moments phase + j·slide.
+    """Queries with their own windows, each answered at the moments phase + j·slide.
 
-    A session ends with its last moment whose window can hold a row, or at once where there is none.
+    A session ends with its last moment whose window can hold a row, or immediately without one.
     """
 
     falls_back = 0
-    """How far a window may begin before where it began at an earlier moment, at most."""
+    """The most that a window may begin before the start of the window at an earlier moment."""
     has_gaps = False
-    """Whether all windows of a session may be empty at a moment before its end: it does not answer there."""
+    """Whether all windows of a session may be empty at a moment before its end, which is then not answered."""
 
     def __init__(self, windows: Sequence[int], slides: Sequence[int], phases: Sequence[int]) -> None:
         self.windows, self.slides = np.array(windows, np.int64), np.array(slides, np.int64)
         self.phases = np.array(phases, np.int64) % self.slides
         self.horizon = int(self.windows.max())
-        """Length of the longest window."""
+        """The length of the longest window."""
         longest: dict[tuple[int, int], int] = {}
         for beat, window in zip(zip(self.slides.tolist(), self.phases.tolist(), strict=True), windows, strict=True):
             longest[beat] = max(window, longest.get(beat, 0))
         self.slides_with_longest_window = np.array([(*beat, window) for beat, window in longest.items()], np.int64)
-        """int64[b, 3]: the slides and phases there are, each once, with the longest window asked then."""
+        """int64[b, 3]: the distinct slides and phases, with the longest window of each."""
         self.gapless = bool((self.windows >= self.slides).any())
         """Whether every session ends at a moment."""
         self._shortest_silence = self.horizon + 1 - int(self.slides_with_longest_window[:, 0].min())
-        """No shorter one ends a session."""
+        """The shortest silence that can end a session."""
 
     def after(self, time: Any) -> Any:
         """The first moment of any query later than `time`, an int or int64[n]."""
@@ -71,12 +71,12 @@ class Schedule:
             earliest = moment if earliest is None else np.minimum(earliest, moment)
         return earliest
 
-    def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - others look at it
-        """When groups answered up to `reached` have something to do; lasts: int64[g], the times of their last rows."""
+    def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - subclasses use it
+        """When groups answered up to `reached` need work again; lasts: int64[g], the times of their last rows."""
         return int(self.after(reached))
 
     def latest(self, time: int) -> int:
-        """The last moment of any query at most `time`."""
+        """The last moment of any query at or before `time`."""
         return max(
             (time - phase) // slide * slide + phase for slide, phase, _ in self.slides_with_longest_window.tolist()
         )
@@ -87,22 +87,22 @@ class Schedule:
         return following
 
     def after_own(self, times: Int64, queries: Int64) -> Int64:
-        """int64[n]: of each of these times the first later moment of the query of this number."""
+        """int64[n]: for each time, the first later moment of the query with this number."""
         phases, slides = self.phases[queries], self.slides[queries]
         following: Int64 = times + 1 + (phases - times - 1) % slides
         return following
 
     def empty_at(self, last: Any) -> Any:
-        """The watermark at which no answer to come depends on rows up to `last`, an int or int64[n], any more."""
+        """The watermark from which no future answer depends on rows up to `last`, an int or int64[n]."""
         reach, moment = last + self.horizon, last + 1
         for slide, phase, _ in self.slides_with_longest_window.tolist():
             moment = np.maximum(moment, (reach - phase) // slide * slide + phase)
         return moment
 
     def has_ended(self, last: Int64, watermark: Any) -> Array:
-        """bool[n]: which sessions, the last row of each so far at `last`, have ended at a watermark (one or int64[n]).
+        """bool[n]: the sessions, by the time of their last row, that have ended at a watermark (one or int64[n]).
 
-        A row there begins another.
+        A row at the watermark begins another session.
         """
         ended: Array = watermark >= last + self._shortest_silence
         where = np.flatnonzero(ended)
@@ -112,28 +112,28 @@ class Schedule:
         return ended
 
     def cannot_end(self, last: int, watermark: int) -> bool:
-        """Whether no session whose last row is at `last` or later has ended at a watermark: a quick look."""
+        """Whether surely no session whose last row is at `last` or later has ended at a watermark: a fast check."""
         return watermark - last < self._shortest_silence
 
     def reach(self, last: Any) -> Any:
-        """The last time at which a session answers whose last row is at `last`, an int or int64[n]."""
+        """The last time at which a session with its last row at `last`, an int or int64[n], answers."""
         return last + self.horizon
 
     def starts(self, at: int) -> list[int]:
-        """Where each window begins that ends at the moment `at`."""
+        """The start of each window that ends at the moment `at`."""
         first_starts: list[int] = self.starts_at(np.array([at]))[0].tolist()
         return first_starts
 
     def starts_at(self, at: Int64) -> Int64:
-        """int64[m, w]: where each window begins that ends at these moments."""
+        """int64[m, w]: the start of each window that ends at these moments."""
         return at[:, None] - self.windows
 
     def needed_from(self, starts: Sequence[int]) -> int:
-        """No answer to come depends on rows before this; starts: where the windows of a moment begin."""
+        """No future answer depends on rows before this time; starts: of the windows at a moment."""
         return min(starts) - self.falls_back
 
     def oldest(self, time: Any) -> Any:
-        """No answer after `time`, an int or int64[n], depends on rows before this."""
+        """No answer after `time`, an int or int64[n], depends on rows before this time."""
         earliest = None
         for slide, phase, window in self.slides_with_longest_window.tolist():
             start = (time - phase) // slide * slide + (phase + slide - window)
@@ -141,20 +141,20 @@ class Schedule:
         return earliest
 
     def holds_rows(self, at: Int64, lasts: Int64) -> Array:
-        """bool[m]: at which moments a window holds a row; lasts: int64[m], the time of the last row before each."""
+        """bool[m]: the moments whose windows hold a row; lasts: int64[m], the time of the last row before each."""
         holds: Array = self.starts_at(at).min(axis=1) <= lasts
         return holds
 
     def between(self, begin: int, end: int) -> Int64:
-        """int64[m]: the moments in (begin, end], each once."""
+        """int64[m]: the moments in (begin, end], without duplicates."""
         return np.unique(self.within(np.array([begin]), np.array([end])).at)
 
     def within(self, begins: Int64, ends: Int64) -> Moments:
-        """The moments in any of the spans (begin, end], int64[s] each, every moment once. O(spans + moments)."""
+        """The moments in any of the spans (begin, end], int64[s] each, without duplicates. O(spans + moments)."""
         return self.of_each(*united(begins, ends))[0]
 
     def of_each(self, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:
-        """The moments of each of the spans (begin, end], and int64[m], the number of the span that each is of."""
+        """The moments in each span (begin, end], and int64[m], the number of the span of each."""
         columns = []
         for query, (slide, phase) in enumerate(zip(self.slides.tolist(), self.phases.tolist(), strict=True)):
             first = (begins - phase) // slide + 1
@@ -170,13 +170,13 @@ class Schedule:
 
 
 class Regular(Schedule):
-    """One query, asked at the multiples of `every`, moved by a phase.
+    """One query, answered at the multiples of `every`, shifted by a phase.
 
-    A session ends at the first moment that finds the window empty.
+    A session ends at the first moment with an empty window.
     """
 
     def __init__(self, every: int, horizon: int, phase: int = 0, windows: Sequence[int] = ()) -> None:
-        """windows: all that are answered, where they are more than the one of length `horizon`."""
+        """windows: all windows that are answered, if there are more than the one of length `horizon`."""
         super().__init__([horizon], [every], [phase])
         self._lengths = np.array(windows or (horizon,), np.int64)
         self.every, self.phase = every, phase % every
@@ -200,34 +200,34 @@ class Regular(Schedule):
 
 
 def schedule_for_rules(longest: int) -> Schedule:
-    """Any moment may be one of a rule that comes while it runs, as long as the longest window holds a row."""
+    """A schedule in which any moment may be one of a later rule, while the longest window holds a row."""
     return Schedule([longest], [1], [0])
 
 
 class EachRow(Schedule):
-    """No moments: each row is answered when it comes, over what came less than `window` before it.
+    """No moments: each row is answered when it arrives, over the rows less than `window` before it.
 
-    A session ends when its window has run empty.
+    A session ends when its window is empty.
     """
 
     def __init__(self, window: int) -> None:
         super().__init__([window], [1], [0])
 
-    def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - no moment is waited for
+    def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - it waits for no moment
         return int(lasts.min()) + self.horizon
 
-    def of_each(self, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:  # noqa: ARG002 - there are none
+    def of_each(self, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:  # noqa: ARG002 - it has none
         return Moments(np.empty(0, np.int64), np.empty(0, np.int64)), np.empty(0, np.int64)
 
 
 def check_count(count: int, begins: Any, ends: Any) -> None:
-    """Raise TooManyMomentsError where there are more moments in some spans than memory has room for."""
+    """Raise TooManyMomentsError if spans contain more moments than memory allows."""
     if count > MOST_MOMENTS:
         raise TooManyMomentsError(count, instant(int(np.min(begins))).plain(), instant(int(np.max(ends))).plain())
 
 
 def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
-    """Spans that hold what these hold, ascending and apart."""
+    """The union of spans, as ascending disjoint spans."""
     order = np.argsort(begins, kind="stable")
     begins, reached = begins[order], np.maximum.accumulate(ends[order])
     apart = np.append(True, begins[1:] > reached[:-1])[: len(begins)]
@@ -236,7 +236,7 @@ def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
 
 
 def _ragged(firsts: Int64, counts: Int64) -> Int64:
-    """The numbers first, first + 1, …, so many of each, one after another."""
+    """The ranges from each `first`, with `count` numbers each, concatenated."""
     if len(firsts) == 1:
         return np.arange(firsts[0], firsts[0] + counts[0])
     place = np.cumsum(counts) - counts

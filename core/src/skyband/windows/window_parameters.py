@@ -1,4 +1,4 @@
-"""The windows that a query asks for and its moments: the keys `every` and `offset`, what fits, and the schedule."""
+"""The windows and moments of a query: the keys `every` and `offset`, checks that they fit, and the schedule."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -25,12 +25,12 @@ def every_parameter() -> Any:
 def offset_parameter() -> Any:
     """The field `offset`."""
     return duration(
-        "0 seconds", at_least=0, kw_only=True, help="how much later than the multiples of `every` the moments are"
+        "0 seconds", at_least=0, kw_only=True, help="how much later than the multiples of `every` to answer"
     )
 
 
 def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) -> list[Problem]:
-    """What of the moments and windows does not go together; `windows` by their keys."""
+    """Problems of combining these moments and windows; `windows` by their keys."""
     first = next(iter(windows.values()))
     unit, be = "rows" if first.rows else "time", "windows are" if len(windows) > 1 else "window is"
     if every.rows != first.rows:
@@ -40,7 +40,7 @@ def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) 
         problems.append(Problem("offset", f"must be in {unit}, as the {be} (got {offset})"))
     if isinstance(every, CalendarLength) and every.so_far:
         unit = "day" if every.ever else every.unit
-        message = f'is a window: say how often, such as "10 minutes" or "1 {unit} in {every.zone_text}"'
+        message = f'is a window: give an interval, such as "10 minutes" or "1 {unit} in {every.zone_text}"'
         problems.append(Problem("every", f"{message} (got {every})"))
     for key, window in windows.items():
         if isinstance(window, CalendarLength) and not window.so_far:
@@ -49,40 +49,40 @@ def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) 
 
 
 def _whole_units(key: str, window: CalendarLength, every: Length) -> list[Problem]:
-    """What is wrong with a window of whole days, weeks, months or years."""
+    """Problems of a window of whole days, weeks, months or years."""
     so_far = "today" if window.unit == "day" else f"this {window.unit}"
     instead = f'write "{so_far} in {window.zone_text}" for the {window.unit} so far, or a length such as "24 hours"'
     if not isinstance(every, CalendarLength):
-        message = f"ends with a day, week, month or year, which `every` has to name as well (it is {every})"
+        message = f"ends with a day, week, month or year, so `every` must name one too (it is {every})"
         return [
             Problem(key, f'{message}: every = "1 {window.unit} in {window.zone_text}"; or {instead} (got {window})')
         ]
     if every.zone_text != window.zone_text:
         return [
-            Problem(key, f"must be in the zone of `every`, {every.zone_text}: one query for each zone (got {window})")
+            Problem(key, f"must be in the zone of `every`, {every.zone_text}: use one query per zone (got {window})")
         ]
     return []
 
 
 def not_anew(every: Length, window: Length, kind: str) -> list[Problem]:
-    """What is wrong with a window of the calendar for backends that keep one length of time."""
+    """Problems of a calendar window for backends that support one length of time."""
     if not isinstance(window, CalendarLength) or window.so_far:
         return []
     if isinstance(every, CalendarLength) and (every.unit, every.count, every.zone_text) == (
         window.unit, window.count, window.zone_text
     ):  # fmt: skip
         return []
-    message = f"{kind} answers windows of the calendar that begin anew: as long as `every` ({every}), or so far"
+    message = f"{kind} needs calendar windows that start over: as long as `every` ({every}), or so far"
     so_far = "today" if window.unit == "day" else f"this {window.unit}"
     return [Problem("window", f'{message}, "{so_far} in {window.zone_text}" (got {window})')]
 
 
 def zone_problems(lengths: Mapping[str, Length], kind: pa.DataType) -> list[Problem]:
-    """What is wrong with lengths of a zone's calendar where the source's times are of this type."""
+    """Problems of lengths in a zone's calendar if the source's times have this type."""
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return []
-    message = "needs times that are instants, and these are what a clock shows"
-    remedy = "drop the zone for the days of that clock, or make the column a TIMESTAMP (with a zone)"
+    message = "needs times that are instants, but these are local times"
+    remedy = "drop the zone to use local days, or make the column a TIMESTAMP (with a zone)"
     return [
         Problem(key, f"{message} ({kind}): {remedy} (got {length})")
         for key, length in lengths.items()
@@ -91,13 +91,13 @@ def zone_problems(lengths: Mapping[str, Length], kind: pa.DataType) -> list[Prob
 
 
 def of_calendar(every: Length, *windows: Length) -> bool:
-    """Whether the calendar has a part in these."""
+    """Whether any of these is a calendar length."""
     return any(isinstance(length, CalendarLength) for length in (every, *windows))
 
 
 @lru_cache
 def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, empty: str | None = None) -> Schedule:
-    """When to answer, where the backend answers since any moment; `empty` as `skyband.windows.empty_windows` has it."""
+    """The schedule for backends that answer since any moment; `empty` as in `skyband.windows.empty_windows`."""
     if of_calendar(every, *windows):
         ends = empty is None and not any(map(is_ever, windows))
         return (CalendarSchedule if ends else EndlessCalendar)(every, windows, offset.length)
@@ -107,22 +107,22 @@ def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, em
 
 @lru_cache
 def anew_schedule_of(every: Length, window: Length, offset: Duration) -> Schedule:
-    """When to answer, where the backend keeps one window of one length."""
+    """The schedule for backends that keep one window of one length."""
     if isinstance(window, CalendarLength):
         return AnewSchedule(every, window, offset.length)
     return schedule_of(every, (window,), offset)
 
 
 def closed_length(window: Length) -> int:
-    """The length that a ranker is given for a window.
+    """The length that a ranker gets for a window.
 
-    In time, windows are half open, [T − W, T), and a ranker's are closed: it is asked one microsecond before T, over
+    In time, windows are half open, [T − W, T), but a ranker's are closed: it answers one microsecond before T, over
     one microsecond less. In rows, both hold the last W.
     """
     return window.length if window.rows else window.length - 1
 
 
 def too_short(window: Length) -> list[Problem]:
-    """What is wrong with a window that a closed one cannot stand for."""
+    """Problems of a window too short for a closed one."""
     wrong = closed_length(window) < 1
     return [Problem("window", f"must be at least 2 microseconds (got {window})")] if wrong else []

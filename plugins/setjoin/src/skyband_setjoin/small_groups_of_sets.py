@@ -7,10 +7,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int8, Int64, read_only
-from skyband.columns import numbers_or_lists
+from skyband.columns import column_ops
+from skyband.columns.column_ops import Column
 from skyband.columns.ids import id_values
 from skyband.columns.integer_ids import is_integer_id
-from skyband.columns.numbers_or_lists import Column
 from skyband.columns.rows import Rows
 from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.state_validation import StateReader
@@ -100,12 +100,12 @@ class SmallSets(SmallGroupTable):
         offsets, tokens = distinct_tokens(*map(read_only, sets_of(step.rows["tokens"])))
         lists = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(tokens))
         rows = {**step.rows, "time": step.times, "tokens": lists}
-        columns = {name: numbers_or_lists.joined([held, rows[name]]) for name, held in step.entries.items()}
+        columns = {name: column_ops.joined([held, rows[name]]) for name, held in step.entries.items()}
         sets = _in_order(step, columns)
         size, grown, kept, session, answers = self.compare(step, sets)
         first_row = np.where(grown < 0, -1, step.sessions.start + grown - sets.rows)
         survivors = sets.order[kept]
-        entries = {name: numbers_or_lists.pick(column, survivors) for name, column in columns.items()}
+        entries = {name: column_ops.pick(column, survivors) for name, column in columns.items()}
         return PassResult(size, entries, first_row, session, answers)
 
     def id_column(self, ids: Int64) -> pa.Array:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset
 from attrs import frozen
+from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband.new_files import replacing
 from skyband_jobs.job.model import Job, Sink, local_path
 from skyband_jobs.local.sink_parts import write_table
 from skyband_jobs.running.bad_rows import BAD, LATE, as_job, key_of

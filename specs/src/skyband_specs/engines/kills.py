@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import frozen
+from skyband.atomic_files import replacing
 from skyband.engines.engine import InProcessEngine
-from skyband.new_files import replacing
 
 from skyband_specs.engines.trial import EngineCase
 from skyband_specs.fork_server import run_in_fork, run_in_lasting_fork

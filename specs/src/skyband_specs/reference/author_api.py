@@ -86,7 +86,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
 SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: columns": (
         "skyband.columns.row_store_by_position", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
-        "skyband.columns.numbers_or_lists", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
+        "skyband.columns.column_ops", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
         "skyband.columns.rows_behind_answers", "skyband.columns.sides", "skyband.columns.state_frame_checks",
         "skyband.columns.gaps_in_row_numbers",
     ),
@@ -126,7 +126,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_spark.job_session",
         "skyband_jobs.files.source_files", "skyband_jobs.files.text_files",
         "skyband_jobs.files.text_values",
-        "skyband_jobs.job.table_location", "skyband.new_files", "skyband.operator.bind_backends",
+        "skyband_jobs.job.table_location", "skyband.atomic_files", "skyband.operator.bind_backends",
         "skyband.operator.operator", "skyband.operator.row_encoding", "skyband.registry.discovery",
         "skyband.registry.info",
         "skyband.text_tables", "skyband.version",

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import numbers_or_lists
-from skyband.columns.numbers_or_lists import Column, Kind
+from skyband.columns import column_ops
+from skyband.columns.column_ops import Column, Kind
 from skyband.groups import state_arrays
 from skyband.kernels.sorted_arrays import among, search_sorted
 from skyband.state_validation import StateReader
@@ -31,7 +31,7 @@ class SmallGroupEntries:
         self.numbers: dict[str, Int64] = {name: np.empty(0, np.int64) for name in numbers}
         """Those of each group."""
         self._kinds = kept
-        self.columns: dict[str, Column] = {name: numbers_or_lists.empty(kind) for name, kind in kept.items()}
+        self.columns: dict[str, Column] = {name: column_ops.empty(kind) for name, kind in kept.items()}
         self._used = 0
         self.entries = 0
         """Those of all groups."""
@@ -146,7 +146,7 @@ class SmallGroupEntries:
                 return self._size.copy(), columns
         first, size = self.lookup(keys)
         rows = _stretches(first, size)
-        return size, {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}
+        return size, {name: column_ops.pick(column, rows) for name, column in self.columns.items()}
 
     def absorb(self, other: "SmallGroupEntries", keys: UInt64) -> None:
         """Take over the entries of these groups, none of which is here. Both have the same numbers."""
@@ -181,7 +181,7 @@ class SmallGroupEntries:
         numbers = {
             name: state.column(name, np.int64, len(groups), at_least=least_number).copy() for name in self.numbers
         }
-        self.columns = {name: numbers_or_lists.read(entries, name, kind, length) for name, kind in self._kinds.items()}
+        self.columns = {name: column_ops.read(entries, name, kind, length) for name, kind in self._kinds.items()}
         self.key, self._size, self.numbers = groups, sizes.copy(), numbers
         self._placed = None
         self._used = self.entries = length
@@ -223,7 +223,7 @@ class SmallGroupEntries:
         for name, column in self.columns.items():
             added = len(columns[name])
             if not isinstance(column, np.ndarray):
-                self.columns[name] = numbers_or_lists.joined([column[:begin], columns[name]])
+                self.columns[name] = column_ops.joined([column[:begin], columns[name]])
                 continue
             if begin + added > len(column):
                 room = np.empty(max(begin + added, 2 * begin), column.dtype)
@@ -243,7 +243,7 @@ class SmallGroupEntries:
         if self._placed is None:
             return
         rows = _stretches(self._placed, self._size)
-        self.columns = {name: numbers_or_lists.pick(column, rows) for name, column in self.columns.items()}
+        self.columns = {name: column_ops.pick(column, rows) for name, column in self.columns.items()}
         self._placed, self._used = None, self.entries
 
 
@@ -251,7 +251,7 @@ def entry_arrays(columns: Mapping[str, Column]) -> dict[str, Array]:
     """Entries as flat arrays of a state."""
     arrays: dict[str, Array] = {}
     for name, column in columns.items():
-        arrays |= numbers_or_lists.to_arrays(name, column)
+        arrays |= column_ops.to_arrays(name, column)
     return state_arrays.with_prefix("entries", arrays)
 
 

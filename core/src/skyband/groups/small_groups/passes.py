@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, read_only
-from skyband.columns.numbers_or_lists import Column
+from skyband.columns.column_ops import Column
 from skyband.groups.small_groups.sessions import Sessions
 from skyband.windows.schedule import Moments
 

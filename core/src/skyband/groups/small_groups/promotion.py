@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from skyband.columns import numbers_or_lists
-from skyband.columns.numbers_or_lists import Column
+from skyband.columns import column_ops
+from skyband.columns.column_ops import Column
 from skyband.columns.rows import Rows
 from skyband.groups.small_groups.host import Promoted
 from skyband.groups.small_groups.passes import PassInput, PassResult
@@ -23,7 +23,7 @@ def groups_that_grew(table: SmallGroupTable, step: PassInput, result: PassResult
         own = slice(first[session], first[session] + result.size[session])
         rest = slice(result.grown[session], step.sessions.stop[session])
         order = np.argsort(result.entries["time"][own], kind="stable")
-        entries = {name: numbers_or_lists.pick(values[own], order) for name, values in result.entries.items()}
+        entries = {name: column_ops.pick(values[own], order) for name, values in result.entries.items()}
         key = int(step.sessions.key[session])
         entries |= _rows_behind(table, key, int(step.sessions.last[session]), rest.stop - rest.start, entries)
         rows = {name: column[rest] for name, column in step.rows.items()}

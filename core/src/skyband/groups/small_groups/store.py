@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import numbers_or_lists
+from skyband.columns import column_ops
 from skyband.groups import state_arrays
 from skyband.groups.small_groups.entries import SmallGroupEntries, entry_arrays
 from skyband.groups.small_groups.table import SmallGroupTable
@@ -43,7 +43,7 @@ class SmallGroupStore(SmallGroupEntries):
         columns = {name: self.column(name) for name in self.columns}
         order = self._table.entry_order(columns, self.owners)
         if order is not None:
-            columns = {name: numbers_or_lists.pick(column, order) for name, column in columns.items()}
+            columns = {name: column_ops.pick(column, order) for name, column in columns.items()}
             state |= entry_arrays(columns)
         if self._table.names is not None:
             names = self._table.names.frame(columns[self._table.identity])

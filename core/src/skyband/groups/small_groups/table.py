@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import numbers_or_lists
+from skyband.columns import column_ops
+from skyband.columns.column_ops import Column, Kind
 from skyband.columns.ids import ValuesInUse
-from skyband.columns.numbers_or_lists import Column, Kind
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carried, carried_values
 from skyband.errors import PluginError
@@ -157,7 +157,7 @@ class SmallGroupTable(ABC):
 
     def taken_of(self, rows: Rows) -> dict[str, Column]:
         """The columns of rows that a pass reads."""
-        return {name: numbers_or_lists.of_kind(rows[name], kind) for name, kind in self.taken.items()}
+        return {name: column_ops.of_kind(rows[name], kind) for name, kind in self.taken.items()}
 
     def carry_of(self, keys: UInt64, times: Int64, rows: Rows) -> dict[str, Column]:
         """The columns to carry of rows of these groups (uint64[n]) at these times, which answers may be of from now."""

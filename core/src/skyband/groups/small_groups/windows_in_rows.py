@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64, UInt64
-from skyband.columns import numbers_or_lists
+from skyband.columns import column_ops
 from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.groups import state_arrays
@@ -74,7 +74,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         stays = result.grown < 0
         promoted = groups_that_grew(table, step, result)
         survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
-        remaining = {name: numbers_or_lists.pick(result.entries[name], survivors) for name in entries.columns}
+        remaining = {name: column_ops.pick(result.entries[name], survivors) for name in entries.columns}
         entries.put(keys[stays], result.size[stays], remaining, {_ROW_COUNT: until[stays]})
         for group in promoted:
             group.processor.start_from(self._begun(np.array([group.key], np.uint64)))

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
-from skyband.columns import numbers_or_lists
-from skyband.columns.numbers_or_lists import Column
+from skyband.columns import column_ops
+from skyband.columns.column_ops import Column
 from skyband.columns.row_order import row_order
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
@@ -40,7 +40,7 @@ class SmallTimeWindows(SmallGroups):
         self._table = table
         self._entries = SmallGroupStore(table, [_LAST])
         kinds = {**table.taken, **table.carried_kinds}
-        self._no_rows = {name: numbers_or_lists.empty(kind) for name, kind in kinds.items()}
+        self._no_rows = {name: column_ops.empty(kind) for name, kind in kinds.items()}
         self._buffer: list[tuple[UInt64, Int64, dict[str, Column]]] = []
         self._buffered = 0
         self._due, self._reached, self._until = TIME_MAX, TIME_MIN, TIME_MIN
@@ -130,16 +130,16 @@ class SmallTimeWindows(SmallGroups):
             return buffer[0]
         pieces = [(np.empty(0, np.uint64), np.empty(0, np.int64), self._no_rows), *buffer]
         keys, times = (np.concatenate([piece[place] for piece in pieces]) for place in (0, 1))
-        rows = {name: numbers_or_lists.joined([piece[2][name] for piece in pieces]) for name in self._no_rows}
+        rows = {name: column_ops.joined([piece[2][name] for piece in pieces]) for name in self._no_rows}
         order = row_order(keys, times)  # stable: rows of one time stay in the operator's canonical order
-        return keys[order], times[order], {name: numbers_or_lists.pick(rows[name], order) for name in rows}
+        return keys[order], times[order], {name: column_ops.pick(rows[name], order) for name in rows}
 
     def _keep(self, step: PassInput, result: PassResult) -> None:
         """Of a group only its last session goes on, if it has not ended, nor has an entry too many."""
         sessions = step.sessions
         stays = sessions.final & ~sessions.ended & (result.grown < 0)
         survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
-        remaining = {name: numbers_or_lists.pick(values, survivors) for name, values in result.entries.items()}
+        remaining = {name: column_ops.pick(values, survivors) for name, values in result.entries.items()}
         self._entries.replace(sessions.key[stays], result.size[stays], remaining, {_LAST: sessions.last[stays]})
 
     def _next_due(self) -> int:

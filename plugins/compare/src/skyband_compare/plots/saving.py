@@ -10,8 +10,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, Problem
-from skyband.new_files import replacing
 
 from skyband_compare.plots.theme import altair, config, converter
 

@@ -6,7 +6,7 @@ A writer must hold the folder's lock (`folder_lock`), so that no other run's rec
 import hashlib
 from pathlib import Path
 
-from skyband.new_files import replacing
+from skyband.atomic_files import replacing
 
 NAME = "_skyband.sha256"
 """Its lines are in the format of `sha256sum`. Readers of the folder ignore names that start with an underscore."""

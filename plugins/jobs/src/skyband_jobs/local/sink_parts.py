@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from skyband.atomic_files import new_file, to_disk
 from skyband.errors import ConfigError, Problem
-from skyband.new_files import new_file, to_disk
 
 from skyband_jobs.files.text_files import unwritable_in_csv
 from skyband_jobs.formats.json_rows import json_rows

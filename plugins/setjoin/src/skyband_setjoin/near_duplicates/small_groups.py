@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
-from skyband.columns.numbers_or_lists import Column
+from skyband.columns.column_ops import Column
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried
 from skyband.groups.processor import GroupProcessor

@@ -1,4 +1,4 @@
-"""Columns as numpy, or as Arrow where they hold lists or ids of any type: both are picked from and joined alike."""
+"""Operations on columns that are numpy arrays, or Arrow arrays for lists and ids of any type: pick, join, store."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -13,9 +13,9 @@ from skyband.columns import dictionaries, record_batch_bytes
 from skyband.state_validation import StateReader
 
 Kind: TypeAlias = npt.DTypeLike | pa.DataType
-"""What a column holds: numbers of a numpy type, lists of numbers as pa.large_list, or values of another Arrow type."""
+"""The values of a column: numbers of a numpy type, lists of numbers as pa.large_list, or another Arrow type."""
 Column: TypeAlias = Any
-"""Numbers as numpy, or an Arrow array."""
+"""Numbers as a numpy array, or an Arrow array."""
 
 
 def empty(kind: Kind) -> Column:
@@ -31,19 +31,19 @@ def pick(column: Column, places: Array | slice) -> Column:
 
 
 def of_kind(column: Column, kind: Kind) -> Column:
-    """A column of rows as one of this kind, which those of Arrow's types may be numpy for."""
+    """A column of rows converted to this kind; numpy arrays become Arrow arrays if it is an Arrow type."""
     if not isinstance(kind, pa.DataType):
         return column
     return (pa.array(column) if isinstance(column, np.ndarray) else column).cast(kind)
 
 
 def joined(columns: Sequence[Column]) -> Column:
-    """Columns of one kind, at least one, one after another."""
+    """Concatenates one or more columns of one kind."""
     return np.concatenate(columns) if isinstance(columns[0], np.ndarray) else dictionaries.joined(columns)
 
 
 def to_arrays(name: str, column: Column) -> dict[str, Array]:
-    """A column as flat arrays of a state: numbers, the numbers of all large lists and their sizes, or Arrow's bytes."""
+    """A column as flat arrays of a state: numbers, all numbers of large lists and their sizes, or Arrow's bytes."""
     if isinstance(column, np.ndarray):
         return {name: column}
     if not pa.types.is_large_list(column.type):
@@ -53,9 +53,9 @@ def to_arrays(name: str, column: Column) -> dict[str, Array]:
 
 
 def read(state: StateReader, name: str, kind: Kind, length: int) -> Column:
-    """The column again that `to_arrays` gave, to be written to where it is numpy's. Raises SnapshotError."""
+    """Inverse of `to_arrays`; numpy columns are writable. Raises SnapshotError."""
     if not isinstance(kind, pa.DataType):
-        # Arrays of a snapshot are read-only, which is another type to compiled code.
+        # Arrays of a snapshot are read-only, a different type for compiled code.
         return np.require(state.column(name, kind, length), requirements="W")
     if not pa.types.is_large_list(kind):
         schema = pa.schema([(name, kind)])

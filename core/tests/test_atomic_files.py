@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 import pytest
-from skyband.new_files import new_file, replacing
+from skyband.atomic_files import new_file, replacing
 
 
 def test_a_file_is_on_the_disk_as_a_whole_before_it_has_its_name(tmp_path, monkeypatch):
