@@ -44,7 +44,7 @@ def test_anything_else_is_refused_by_name(data, kind):
 @pytest.mark.parametrize("data", [pd.DataFrame(ROWS), pa.table(ROWS)])
 def test_spark_says_how_to_make_a_dataframe_of_it(data):
     name = f"{type(data).__module__}.{type(data).__qualname__}"
-    with pytest.raises(InputError, match=rf"^df: must be a DataFrame of Spark \(got {name}\): make one with session"):
+    with pytest.raises(InputError, match=rf"^df: must be a Spark DataFrame \(got {name}\): make one with session"):
         spark.apply(data, QUERY)
 
 

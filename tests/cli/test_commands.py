@@ -144,7 +144,7 @@ def test_run_with_a_faulty_job_says_the_same_as_check_on_stderr(folder):
 def test_without_java_it_is_said_how_to_get_it_and_that_local_works(folder, no_java, command):
     called = folder.call(*([command, folder.job] if command == "run" else [command, "--dir", folder.home / "demo"]))
     assert called.exit_code == 1
-    assert called.stderr.startswith("error: Spark needs Java 17 or newer and none was found: ")
+    assert called.stderr.startswith("error: Spark needs Java 17 or newer, but none was found: ")
     assert "--engine local" in called.stderr
     assert not (folder.home / "demo").exists()
 

@@ -202,7 +202,7 @@ def test_columns_of_any_type(folder, monkeypatch):
         ran = folder.call("run", folder.home / f"odd{number}.toml", "--engine", "local")
         assert ran.exit_code == 0, ran.output
     pq.write_table(pa.table(columns).slice(0, 0), folder.home / "empty.parquet")
-    assert "'empty.parquet' holds no rows" in folder.call("check", "empty.parquet").output
+    assert "'empty.parquet' has no rows" in folder.call("check", "empty.parquet").output
 
 
 def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):

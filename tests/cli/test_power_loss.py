@@ -123,7 +123,7 @@ def test_a_savepoint_after_any_step(tmp_path, log, monkeypatch):
         try:
             held = savepoint.read(moment / "saved")
         except EngineError as error:
-            assert "is not there" in str(error)
+            assert "does not exist" in str(error)
             held = save(moment / "saved", log)
         else:
             complete += 1

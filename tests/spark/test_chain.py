@@ -26,7 +26,7 @@ def test_a_query_asks_the_answers_of_another(session, files, tmp_path):
 
     def chained(source):
         ranked = spark.apply(source, FIRST).selectExpr("at - INTERVAL '1' MICROSECOND AS at", "object")
-        with pytest.raises(ConfigError, match="observe: 'skyband' is how an application before this one is observed"):
+        with pytest.raises(ConfigError, match="observe: 'skyband' is already the name of an earlier application"):
             spark.apply(ranked, SECOND)
         return spark.apply(ranked, SECOND, observe="second")
 

@@ -38,7 +38,7 @@ DIFFERENT = {
 def test_an_executor_with_other_code_says_which(session, visits, tmp_path, monkeypatch, name):
     changed, (distribution, here) = DIFFERENT[name]
     monkeypatch.setattr(session.sparkContext, "pythonExec", str(make_environment(tmp_path / "env", changed)))
-    wanted = f"skyband.errors.PluginError: the driver runs {distribution} 0.1.0, this executor {here}"
+    wanted = f"skyband.errors.PluginError: the driver has {distribution} 0.1.0, this executor {here}"
     with pytest.raises(Exception, match=wanted):
         spark.apply(visits, faults.QUERY, shards=2).collect()
     if name in ("no skyband", "no plugin"):

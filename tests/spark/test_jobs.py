@@ -136,7 +136,7 @@ def test_a_stream_without_a_checkpoint_of_its_own_is_refused(session, job):
     assert run(job, *STREAM, LARGE, "sink.checkpoint=one").exit_code == 0
     other = run(job, *STREAM, "sink.checkpoint=two")
     assert other.exit_code == 1
-    assert "holds the answers of another stream" in other.stderr
+    assert "has the answers of another stream" in other.stderr
     changed = run(job, *STREAM, "sink.checkpoint=one", "query.every=1 hour")
     pq.write_table(
         pq.read_table(job.parent / "requests" / "requests-00.parquet"), job.parent / "requests" / "x.parquet"
@@ -280,4 +280,4 @@ def test_a_stream_whose_first_python_is_late_is_started_again(session, job, tmp_
         assert len(pq.read_table(tmp_path / "counts")) > 0
     else:
         assert ran.exit_code == 1
-        assert "Python did not start within the 10 s that Spark waits for it; run again when" in ran.output
+        assert "Python did not start within the 10 s that Spark waits; run again when" in ran.output

@@ -267,7 +267,7 @@ def test_rules_that_cannot_be_read_say_what_to_give(session, tmp_path):
         keys = {name: value for name, value in KEYS.items() if name not in ("longest", "most")}
         query = {"name": "q", "window": "1 minute", "slide": "1 minute", "k": 1}
         spark.apply(stream, {**keys, "queries": [query]}, rules=both)
-    with pytest.raises(InputError, match=r"is a stream, and the rows are a batch"):
+    with pytest.raises(InputError, match=r"is a stream, but the rows are a batch"):
         spark.apply(session.createDataFrame(rows([1])), KEYS, rules=stream)
     with pytest.raises(InputError, match=r"rules\.ts: is no column of a rule"):
         spark.apply(stream, KEYS, rules=stream)

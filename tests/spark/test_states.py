@@ -290,10 +290,10 @@ def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, t
     job.write_text(before.replace('[sink]\nformat = "parquet"', '[sink]\nformat = "json"'))
     refused = call("run")
     job.write_text(before)
-    assert refused.exit_code == 1 and "sink.format: was 'parquet' when the checkpoint was begun" in refused.stderr
+    assert refused.exit_code == 1 and "sink.format: was 'parquet' when the checkpoint was created" in refused.stderr
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint_reader, "FORMAT", 2)
-        assert "has format 3, this Skyband reads 2: use the Skyband that made it" in call("state").stderr
+        assert "has format 3, but this Skyband reads 2: use the version that made it" in call("state").stderr
 
 
 def test_the_state_of_a_running_stream_is_that_of_one_micro_batch(session, files, tmp_path, monkeypatch):

@@ -76,7 +76,7 @@ def test_a_micro_batch_that_spark_repeats_is_there_once(session, tmp_path, forma
         assert str(choice) == who
         read = frame.collect()
         assert rows_of(read, read[0].asDict()) == wanted(tmp_path / "source")
-    with pytest.raises(EngineError, match="with its connector only"):
+    with pytest.raises(EngineError, match="only with its connector"):
         table_frame(session, Source(**at, stream=True))
 
 
@@ -115,7 +115,7 @@ def test_a_table_gives_the_rows_of_the_local_engine_whoever_reads_its_files(sess
             ("auto", None, "Python, where rows are packed"),
             ("auto", "place <> 'place 1'", "Python, where rows are packed"),
             ("spark", "place <> 'place 1'", 'Spark (source.reader = "spark")'),
-            ("auto", "upper(btrim(place)) = 'PLACE 1'", "Spark (where or select is known to Spark only)"),
+            ("auto", "upper(btrim(place)) = 'PLACE 1'", "Spark (only Spark knows where or select)"),
         )
     ):
         sets = [f"source.reader={reader}", *([] if where is None else [f"source.where={where}"])]

@@ -271,7 +271,7 @@ def test_a_stream_that_falls_idle_goes_on_with_the_clock(session, files, tmp_pat
         ({"finish": 1}, "finish: must be true or false"),
         (
             {"finish": True, "idle_after": "1 second"},
-            "idle_after: is for streams that go on, finish for those that end",
+            "idle_after: is only for streams that never end, finish for those that do",
         ),
     ],
 )

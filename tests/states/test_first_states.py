@@ -155,7 +155,7 @@ def test_windows_may_reach_back_to_the_first_row_covered_and_no_microsecond_furt
     wider = {**query, "windows": [f"{length} microseconds"]}
     stream = Stream(wider, backends)
     if beyond > 0:
-        with pytest.raises(ConfigError, match=r"query.windows: the states cover 1 hour, rows before .* were forgotten"):
+        with pytest.raises(ConfigError, match=r"query.windows: the states cover 1 hour, without rows before"):
             begin_with_states(stream.operator, emitted(case, tmp_path / "states"), at)
         return
     begin_with_states(stream.operator, emitted(case, tmp_path / "states"), at)
@@ -205,9 +205,9 @@ def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, 
 @pytest.mark.parametrize(
     ("case", "changes", "backends", "said"),
     [
-        ("exact", {"by": "host"}, None, "query.by: the states are of groups by status, .*got host"),
+        ("exact", {"by": "host"}, None, "query.by: the states are grouped by status, .*got host"),
         ("exact", {"by": []}, None, "query.by: .* .got none"),
-        ("exact", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, rows before .* forgotten"),
+        ("exact", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, without rows before"),
         ("exact", {}, {"sketch": "k-skb"}, "backends.sketch: .* of sketch/exact, .* choose exact .got k-skb"),
         ("pcsa-ml", {}, {"sketch": {"name": "pcsa-ml", "epsilon": 0.1}}, "backends.sketch.epsilon: .* epsilon = 0.2"),
         ("exact", {"windows": ["100 rows"], "every": "10 rows"}, None, "query.windows: are in rows"),
@@ -217,15 +217,15 @@ def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, 
             "query.value: the states keep no values: leave it out .got 'bytes'",
         ),
         ("theta", {"hash": None}, None, "backends.sketch.hash: the states were made with hash = 'theta'"),
-        ("rows", {"k": 5}, None, "query.k: the states were made with k = 3: take that .got 5"),
+        ("rows", {"k": 5}, None, "query.k: the states were made with k = 3: use that .got 5"),
         ("rows", {"windows": ["30 minutes"]}, None, "query.windows: the states were made with windows = "),
         ("rows", {"carry": ["host"]}, None, "query.carry: is in no state"),
         ("rows", {"object": "client"}, None, "query.object: is string in the states, and int64 in the source"),
         ("rows", {"object": ["page", "client"]}, None, "query.object: is one column in the states"),
-        ("quantiles", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, rows .* forgotten"),
+        ("quantiles", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, without rows before"),
         (
             "buckets", {}, {"quantile-sketch": {"name": "buckets", "alpha": 0.1, "epsilon": 0.5}},
-            "backends.quantile-sketch.alpha: the states were made with alpha = 0.01: take that",
+            "backends.quantile-sketch.alpha: the states were made with alpha = 0.01: use that",
         ),
         ("quantiles", {}, {"quantile-sketch": "buckets"}, "backends.quantile-sketch: .* choose exact .got buckets"),
         ("offset", {"offset": "3 minutes"}, None, "query.offset: must be that of the query that gave the states"),
@@ -249,7 +249,7 @@ def test_other_queries_and_moments_are_refused(tmp_path):
     with pytest.raises(ConfigError, match=r"query.kind: top-k-workload begins with no table of states"):
         begin_with_states(Stream(ranked, None).operator, table)
     with pytest.raises(
-        ConfigError, match=r"query.kind: the states are of sketch/exact, which heavy-hitters has no use"
+        ConfigError, match=r"query.kind: the states are of sketch/exact, which heavy-hitters does not use"
     ):
         begin_with_states(Stream(*CASES["rows"]).operator, table)
 

@@ -59,7 +59,7 @@ def test_one_that_is_killed_while_it_is_written_is_not_there(tmp_path):
     killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "saved"), tests], capture_output=True)
     assert killed.returncode == -9, killed.stderr
     assert not (tmp_path / "saved").exists()
-    with pytest.raises(EngineError, match="is not there: `skyband savepoint JOB DIR` makes one"):
+    with pytest.raises(EngineError, match="does not exist: `skyband savepoint JOB DIR` makes one"):
         savepoint.read(tmp_path / "saved")
     assert write(tmp_path / "saved").snapshots() == STATES
 
@@ -73,7 +73,7 @@ def test_one_that_fails_leaves_nothing(tmp_path):
 def test_a_folder_that_is_there_is_left_alone(tmp_path):
     (tmp_path / "saved").mkdir()
     write(tmp_path / "saved")
-    with pytest.raises(EngineError, match="name another folder"):
+    with pytest.raises(EngineError, match="choose another folder"):
         write(tmp_path / "saved")
 
 
@@ -93,7 +93,7 @@ def test_states_that_are_not_one_of_each_shard_are_refused(tmp_path, shards):
     manifest = json.loads(path.read_text())
     states = [{**entry, "shard": shard} for entry, shard in zip(manifest["states"], shards, strict=True)]
     path.write_text(json.dumps({**manifest, "states": states}))
-    with pytest.raises(SnapshotError, match="2 states are of the shards"):
+    with pytest.raises(SnapshotError, match="2 states are for the shards"):
         savepoint.read(tmp_path / "saved")
 
 
@@ -167,15 +167,15 @@ def change_json(**changes):
             "damaged: .*00000.skyband' should have 3 bytes",
         ),
         (lambda folder: (folder / "savepoint.json").write_text("{"), "damaged: savepoint.json"),
-        (lambda folder: (folder / "savepoint.json").write_text("[]"), "holds no table"),
-        (lambda folder: (folder / "savepoint.json").unlink(), "holds no savepoint.json"),
-        (change_json(format=3, made_by={"skyband": "9"}), "was made by skyband 9, this is"),
-        (change_json(states=[{"file": "../../etc", "bytes": 1}]), "is no name of a file"),
+        (lambda folder: (folder / "savepoint.json").write_text("[]"), "has no table"),
+        (lambda folder: (folder / "savepoint.json").unlink(), "has no savepoint.json"),
+        (change_json(format=3, made_by={"skyband": "9"}), "was made by skyband 9, but this is"),
+        (change_json(states=[{"file": "../../etc", "bytes": 1}]), "is not the name of a file"),
         (change_json(states=7), "is damaged: TypeError"),
-        (change_json(states=[]), "0 states are of the shards"),
-        (change_json(states=[{"file": "00000.skyband", "bytes": 3, "shard": 1}]), r"1 states are of the shards \[1\]"),
+        (change_json(states=[]), "0 states are for the shards"),
+        (change_json(states=[{"file": "00000.skyband", "bytes": 3, "shard": 1}]), r"1 states are for the shards \[1\]"),
         (change_json(states=[{"file": "00000.skyband", "bytes": 3}]), "is damaged: KeyError: 'shard'"),
-        (change_json(format=3, made_by=7), "was made by skyband None, this is"),
+        (change_json(format=3, made_by=7), "was made by skyband None, but this is"),
         (lambda folder: (folder / "savepoint.json").write_text("[" * 100_000), "damaged: savepoint.json: .*recursion"),
         (change_json(query={"kind": "tallest"}), "tallest"),
     ],
@@ -198,11 +198,11 @@ def test_a_checkpoint_that_began_with_anything_else_is_not_begun_again(tmp_path)
     checkpoint.mkdir()
     (checkpoint / MARK).write_text(json.dumps({"savepoint": saved[0].id, "skyband": "1"}))
     begin_from(None, job, None, tmp_path / "one")
-    with pytest.raises(EngineError, match="has begun otherwise"):
+    with pytest.raises(EngineError, match="started otherwise"):
         begin_from(None, job, None, tmp_path / "other")
     for text in ("{}", "[]", None):
         (checkpoint / MARK).write_text(text) if text is not None else (checkpoint / MARK).rename(checkpoint / "offsets")
-        with pytest.raises(EngineError, match="has begun otherwise"):
+        with pytest.raises(EngineError, match="started otherwise"):
             begin_from(None, job, None, tmp_path / "one")
 
 

@@ -33,8 +33,12 @@ def test_a_stream_that_failed_before_its_first_micro_batch_may_be_mended(tmp_pat
 @pytest.mark.parametrize(
     ("table", "changes", "said"),
     [
-        ("sink", {"format": "json"}, "sink.format: was 'parquet' when the checkpoint was begun .got 'json'."),
-        ("source", {"where": "status = 404"}, "source.where: was 'status = 200' .*chosen in two ways; change it back"),
+        ("sink", {"format": "json"}, "sink.format: was 'parquet' when the checkpoint was created .got 'json'."),
+        (
+            "source",
+            {"where": "status = 404"},
+            "source.where: was 'status = 200' .*chosen in different ways; change it back",
+        ),
         ("source", {"where": None}, "source.where: was 'status = 200' .*got nothing"),
         ("source", {"select": ("ts", "page AS client")}, "source.select: was .*'client'.*'page AS client'"),
         ("source", {"path": "others"}, "source.path: was 'visits'"),

@@ -16,7 +16,7 @@ def schema(who, place):
 
 @pytest.mark.parametrize("collation", ["UTF8_LCASE", "UTF8_BINARY_RTRIM", "UNICODE_CI"])
 def test_each_column_with_a_collation_is_named(collation):
-    said = f"has the collation {collation}, and is told apart by its bytes here: make one of it"
+    said = f"has the collation {collation}, but Skyband compares bytes: select a column"
     problems = collation_problems(QUERY, schema(ArrayType(StringType(collation)), StringType(collation)))
     assert [str(problem).partition(": ")[0] for problem in problems] == ["by", "item"]
     assert all(said in str(problem) for problem in problems)

@@ -48,7 +48,7 @@ def test_another_build_of_the_same_version_is_told_with_both(package):
     imported_anew()
     with pytest.raises(PluginError) as caught:
         unpickle_checked({"acme": ("1.0", name, driver)}, pickle.dumps([1, 2]))
-    told = f"the driver runs acme 1.0 of build {driver}, this executor of build {build_of(name)}: the same version of"
+    told = f"the driver has acme 1.0 of build {driver}, this executor build {build_of(name)}: the same version of"
     assert str(caught.value).startswith(told)
 
 
@@ -78,14 +78,14 @@ def test_an_executor_without_the_engine_is_told_what_it_lacks(made_with, monkeyp
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "skyband_spark" else find(name))
     monkeypatch.setattr("importlib.metadata.version", absent("skyband-spark", importlib.metadata.version))
     version = made_with["skyband-spark"][0]
-    with pytest.raises(PluginError, match=f"the driver runs skyband-spark {version}, this executor has none"):
+    with pytest.raises(PluginError, match=f"the driver has skyband-spark {version}, this executor has none"):
         unpickle_checked(made_with, pickle.dumps(7))
 
 
 def test_an_executor_with_another_version_of_the_engine_is_told_both(made_with, monkeypatch):
     version, module, build = made_with["skyband-spark"]
     assert executor_version_check.build_of(module) == build
-    with pytest.raises(PluginError, match=f"the driver runs skyband-spark 9.0, this executor {version}"):
+    with pytest.raises(PluginError, match=f"the driver has skyband-spark 9.0, this executor {version}"):
         unpickle_checked({**made_with, "skyband-spark": ("9.0", module, build)}, pickle.dumps(7))
 
 

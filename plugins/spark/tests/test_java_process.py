@@ -104,5 +104,5 @@ def test_logs_of_runs_that_failed_are_kept_for_a_week(monkeypatch, tmp_path):
 def test_an_environment_that_is_missing_on_the_driver_has_a_remedy():
     text = 'Caused by: java.io.IOException: Cannot run program "./env/bin/python": error=2, No such file or directory'
     said = sentence(text)
-    assert "'./env/bin/python', on the driver's machine as well, where it is not" in said
+    assert "'./env/bin/python', on the driver's machine, where it is missing" in said
     assert "spark.pyspark.python" in said

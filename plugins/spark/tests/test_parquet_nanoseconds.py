@@ -25,7 +25,9 @@ def test_what_pandas_writes_is_named_with_the_remedy(tmp_path):
     times = pd.Series(TIMES.astype("datetime64[ns]"))
     pd.DataFrame({"ts": times, "when": times, "who": ["a", "b"]}).to_parquet(tmp_path / "b.parquet")
     (problem,) = problems(tmp_path)
-    assert problem.startswith(f"source.path: {tmp_path / 'b.parquet'}: 'ts', 'when' have nanoseconds, which Spark does")
+    assert problem.startswith(
+        f"source.path: {tmp_path / 'b.parquet'}: 'ts', 'when' have nanoseconds, which Spark cannot"
+    )
     assert "coerce_timestamps" in problem
     assert problems(tmp_path, "who STRING") == problems(tmp_path, "ts BIGINT") == []
     assert "'when' has nanoseconds" in problems(tmp_path, "when TIMESTAMP")[0]

@@ -25,10 +25,10 @@ def folder(tmp_path_factory):
         ({}, {MASTER: "local[2]"}, PYTHON),
         ({"where": "n > 0 AND text = 'a'", "select": ("n", "text AS t")}, {}, PYTHON),
         ({"options": {"maxFilesPerTrigger": 1}, "stream": True}, {}, PYTHON),
-        ({}, {MASTER: "spark://there:7077"}, "Spark (executors may not reach the path; where all do, set"),
+        ({}, {MASTER: "spark://there:7077"}, "Spark (executors might not reach the path; if all do, set"),
         ({"reader": "files"}, {MASTER: "spark://there:7077"}, PYTHON),
         ({"reader": "spark"}, {}, 'Spark (source.reader = "spark")'),
-        ({"where": "soundex(text) = 'A'"}, {}, "Spark (where or select is known to Spark only)"),
+        ({"where": "soundex(text) = 'A'"}, {}, "Spark (only Spark knows where or select)"),
         ({"where": "soundex(text) = 'A'", "reader": "files"}, {}, "Python, but where by Spark's SQL"),
         (
             {"where": "n > 0"},
@@ -37,11 +37,11 @@ def folder(tmp_path_factory):
         ),
         ({"where": "n > 0"}, {"spark.sql.ansi.enabled": "false"}, "Spark (spark.sql.ansi.enabled is not set)"),
         ({}, {"spark.sql.ansi.enabled": "false", "spark.sql.session.timeZone": "Asia/Tokyo"}, PYTHON),
-        ({"options": {"mergeSchema": True}}, {}, "Spark (source.options.mergeSchema is known to Spark only)"),
+        ({"options": {"mergeSchema": True}}, {}, "Spark (only Spark knows source.options.mergeSchema)"),
         ({}, {"spark.sql.files.ignoreCorruptFiles": "true"}, "Spark (spark.sql.files.ignoreCorruptFiles is set)"),
         ({"schema": "n STRING"}, {}, "Spark (its files have other types than source.schema)"),
-        ({"path": "dbfs:/bucket/a"}, {}, "Spark (the path is not of this machine)"),
-        ({"format": "orc"}, {}, "Spark (orc is not read in Python)"),
+        ({"path": "dbfs:/bucket/a"}, {}, "Spark (the path is not on this machine)"),
+        ({"format": "orc"}, {}, "Spark (Python does not read orc)"),
     ],
 )
 def test_the_choice_is_told_with_its_reason(folder, keys, settings, reader):

@@ -29,7 +29,7 @@ WORKER = (
     'Traceback (most recent call last):\n  File "worker.py", line 3, in main\n'
     "skyband.errors.InputError: ts, row 3: 4 is out of range\n"
 )
-BACK = "bring it back and run again, or begin anew with another table and another checkpoint"
+BACK = "restore it and run again, or start over with another table and another checkpoint"
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ TABLES = evolve(JOB, source=Source("table", table="shop.requests"), sink=Sink("t
 @pytest.mark.parametrize(("name", "key"), [("counts", "sink.table"), ("requests", "source.table")])
 def test_a_table_that_was_dropped_is_told_by_its_key(name, key):
     text = f"[TABLE_OR_VIEW_NOT_FOUND] The table or view `spark_catalog`.`shop`.`{name}` cannot be found. Verify it."
-    told = f"{key}: the table `spark_catalog`.`shop`.`{name}` is gone: bring it back and run again, or begin anew"
+    told = f"{key}: the table `spark_catalog`.`shop`.`{name}` is gone: restore it and run again, or start over"
     assert sentence(f"{FAILED}{text}{PLAN}", TABLES).startswith(told)
     assert sentence(text.replace(name, "others"), TABLES).startswith("Spark: [TABLE_OR_VIEW_NOT_FOUND]")
 
@@ -61,14 +61,14 @@ def test_a_table_that_was_dropped_is_told_by_its_key(name, key):
 def test_a_place_that_takes_nothing_is_told_by_its_key():
     job = evolve(JOB, sink=Sink("parquet", "/c/answers", "/c/state"))
     told = "FileNotFoundException: /c/answers (Permission denied)"
-    assert sentence(CALL, job) == f"Spark: {told}: see to what sink.path permits, or name another place"
+    assert sentence(CALL, job) == f"Spark: {told}: check the permissions of sink.path, or choose another place"
 
 
 @pytest.mark.parametrize(
     "text", ["[FAILED_READ_FILE.FILE_NOT_EXIST] Error while reading file file:///c/0.", "Option 'basePath' not found"]
 )
 def test_a_file_that_has_gone_is_not_called_damaged(text):
-    assert "a file of the source has gone, or its table was dropped; bring it back" in sentence(text, JOB)
+    assert "a file of the source is gone, or its table was dropped; restore it" in sentence(text, JOB)
     assert "damaged" not in sentence(text, JOB)
 
 
@@ -83,14 +83,14 @@ def test_a_file_that_has_gone_is_not_called_damaged(text):
 )
 def test_a_file_that_is_taken_away_while_it_is_written_is_told_with_what_to_do(cause):
     told = sentence(f"{FAILED}Job aborted.\nCaused by: {cause}\n{PLAN}", JOB)
-    assert told.endswith(": it has gone while the job ran, with its folder or table; " + BACK)
+    assert told.endswith(": it disappeared while the job ran, with its folder or table; " + BACK)
 
 
 def test_a_full_disk_is_told_rather_than_a_damaged_checkpoint():
     cause = "Caused by: java.io.IOException: No space left on device\n"
     text = f"{cause}{FAILED}[CANNOT_WRITE_STATE_STORE] No commit.{PLAN}"
-    told = "IOException: No space left on device: see to that, and run again"
-    assert sentence(text, JOB) == f"Spark: {told}: 'checkpoint' is as after the last micro-batch that ended"
+    told = "IOException: No space left on device: fix that and run again"
+    assert sentence(text, JOB) == f"Spark: {told}: 'checkpoint' has the state of the last completed micro-batch"
     assert sentence(text) == f"Spark: {told}"
 
 
@@ -108,7 +108,7 @@ def test_what_a_python_worker_raised_is_told():
         "    ^^^^^^^^^^^^\nModuleNotFoundError: No module named 'scipy'\n SQLSTATE: 38000\n\tat org.Foo\n"
     )
     text = f"{FAILED}[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {trace}{PLAN}"
-    told = "a Python worker of Spark failed: ModuleNotFoundError: No module named 'scipy'; Spark's log shows where"
+    told = "a Python worker of Spark failed: ModuleNotFoundError: No module named 'scipy'; see Spark's log for where"
     assert sentence(text, JOB) == told
 
 
@@ -118,7 +118,7 @@ def test_a_damaged_checkpoint_is_named_with_the_remedy():
     assert told.startswith(
         f"Spark: {log} failed to read correct log version from garbage.: the checkpoint 'checkpoint' "
     )
-    assert told.endswith("begin anew with another checkpoint and another path")
+    assert told.endswith("start over with another checkpoint and another path")
     assert "Streaming Query" not in told
 
 
@@ -138,18 +138,18 @@ def test_a_damaged_file_of_the_source_is_named_with_the_remedy(name, tmp_path):
     (tmp_path / name).touch()
     cause = unread(f"file://{tmp_path / name}".replace(" ", "%20"))
     told = sentence(f"{FAILED}{cause} SQLSTATE: KD001{PLAN}", JOB)
-    assert told == f"Spark: {cause}: a file of the source is damaged; mend it or move it away, and run again"
+    assert told == f"Spark: {cause}: a file of the source is damaged; fix it or move it away, and run again"
 
 
 def test_a_file_that_goes_while_it_is_read_is_not_called_damaged(tmp_path):
     """Spark has opened it by then, and names no reason."""
     cause = unread(f"file://{tmp_path}/02.parquet")
-    told = f"Spark: {cause}: a file of the source has gone, or its table was dropped; {BACK}"
+    told = f"Spark: {cause}: a file of the source is gone, or its table was dropped; {BACK}"
     assert sentence(f"{FAILED}{cause} SQLSTATE: KD001{PLAN}", JOB) == told
     elsewhere = unread("s3a://shop/02.parquet")
     assert "is damaged" in sentence(f"{FAILED}{elsewhere} SQLSTATE: KD001{PLAN}", JOB)
     lost = "Suppressed: java.io.FileNotFoundException: File s3a://shop/02.parquet does not exist"
-    assert "source has gone" in sentence(f"{FAILED}{elsewhere} SQLSTATE: KD001\n\tat x\n\t{lost}{PLAN}", JOB)
+    assert "source is gone" in sentence(f"{FAILED}{elsewhere} SQLSTATE: KD001\n\tat x\n\t{lost}{PLAN}", JOB)
 
 
 def test_a_file_of_other_types_is_not_said_to_be_damaged():
@@ -157,7 +157,7 @@ def test_a_file_of_other_types_is_not_said_to_be_damaged():
     text = f"{FAILED}[FAILED_READ_FILE.{cause[1:]}\nEncountered error while reading file file:///c/source/02.parquet. "
     told = sentence(f"{text}\nCaused by: org.apache.spark.SparkException: {cause}{PLAN}", JOB)
     assert "(file:///c/source/02.parquet)" in told
-    assert "is not damaged: say the wider type in source.schema" in told
+    assert "is not damaged: use the wider type in source.schema" in told
     assert "move it away" not in told
 
 
@@ -172,11 +172,11 @@ def test_a_python_that_java_hung_up_on_is_told_with_what_the_system_refuses(tmp_
     """All that it knows is that Java said no more; a checkpoint in which nothing can be written is the cause."""
     worker = '[PYTHON_EXCEPTION] failed\nTraceback (most recent call last):\n  File "w.py", line 3\nEOFError\n'
     job = evolve(JOB, sink=evolve(JOB.sink, checkpoint=str(tmp_path)))
-    assert sentence(worker, job) == "a Python worker of Spark failed: EOFError; Spark's log shows where"
+    assert sentence(worker, job) == "a Python worker of Spark failed: EOFError; see Spark's log for where"
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))
     try:
         said = sentence(worker, job)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert said.startswith(f"Spark: File too large: '{tmp_path}': see to that, and run again")
+    assert said.startswith(f"Spark: File too large: '{tmp_path}': fix that and run again")

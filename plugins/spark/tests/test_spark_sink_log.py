@@ -40,12 +40,15 @@ def test_what_any_stop_or_crash_leaves_goes_on(tmp_path, folders):
     [
         (
             {"logged": [0, 1]},
-            "of another stream, up to micro-batch 1, and '{c}' is empty: choose another path, or bring",
+            "of another stream, up to micro-batch 1, but its checkpoint '{c}' is empty: choose another path",
         ),
         ({"logged": ["9.compact"]}, "up to micro-batch 9"),
-        ({"parts": 1}, "holds answers that no stream wrote"),
-        ({"offsets": [0, 1], "commits": [0, 1]}, "is gone, and the checkpoint '{c}' has written micro-batch 1: bring"),
-        ({"offsets": [0, 1], "commits": [0, 1], "logged": [0]}, "is known only up to 0"),
+        ({"parts": 1}, "has answers that no stream wrote"),
+        (
+            {"offsets": [0, 1], "commits": [0, 1]},
+            "is gone, but the checkpoint '{c}' has written micro-batch 1: restore",
+        ),
+        ({"offsets": [0, 1], "commits": [0, 1], "logged": [0]}, "ends at 0"),
         ({"offsets": [0], "commits": [0], "logged": [0, 1]}, "the checkpoint '{c}' is only at 0: Spark would drop"),
     ],
 )

@@ -137,7 +137,7 @@ def check(stream, nbytes, query):
     sizes = sum(len(data) for (data,) in chunks.values()), sum(len(data) for _, data in log.values())
     assert sizes == (head.base_size, head.logged) and nbytes == sum(sizes)
     blob = checkpoint._whole(head, {number: data for (number,), (data,) in chunks.items()})
-    with pytest.raises(SnapshotError, match="its head says"):
+    with pytest.raises(SnapshotError, match="its head expects"):
         checkpoint._whole(head, dict.fromkeys(range(len(blob) + 1), b"x"))
     operator = checkpoint.ShardState(0, head, blob, tuple(_batches(head, log))).restore(Plan(query))
     assert (operator.texts, operator.watermark) == (stream.texts, head.step)

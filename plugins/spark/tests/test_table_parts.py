@@ -47,7 +47,7 @@ def test_a_table_of_whose_files_one_is_not_here_is_not_read_without_it(tmp_path)
     source = Source(format="acme", path=str(tmp_path))
     read = plain_files_of_tables._by_files(source, names, SCHEMA, {}, ["number"])
     assert [str(path) for path in read.files.paths] == names
-    for gone, said in (([names[0]], "not of this machine"), (names, "not of this machine"), ([], None)):
+    for gone, said in (([names[0]], "not on this machine"), (names, "not on this machine"), ([], None)):
         there = [name for name in names if name not in gone]
         for name in gone:
             Path(name).rename(f"{name}.gone")

@@ -131,7 +131,7 @@ def test_a_stream_needs_the_rocksdb_store(session, files):
     source = session.readStream.schema(session.read.parquet(folder).schema).parquet(folder)
     session.conf.set(key, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     try:
-        with pytest.raises(EngineError, match=r"RocksDB store: call skyband\.spark\.session"):
+        with pytest.raises(EngineError, match=r"RocksDB store: create the session with skyband\.spark\.session"):
             spark.apply(source, query())
     finally:
         session.conf.set(key, spark.ROCKSDB)

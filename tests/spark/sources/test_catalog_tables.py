@@ -87,7 +87,7 @@ def test_a_stream_goes_on_from_one_table_into_another(session, shop):
         assert answers(session, "shop.streamed") == batch
     lost = run(shop, *STREAM, "sink.table=shop.streamed", "sink.checkpoint=another")
     assert lost.exit_code == 1
-    assert "sink.table: " in lost.output and "holds the answers of another stream" in lost.output
+    assert "sink.table: " in lost.output and "has the answers of another stream" in lost.output
 
 
 def test_a_table_keeps_the_order_of_its_columns(session, shop):
@@ -137,13 +137,13 @@ def test_a_table_that_is_dropped_while_a_stream_runs_ends_it_by_its_key(session,
     dropped = {"sink.table": "shop.streamed", "source.table": "shop.parts"}[key]
     sets = [*STREAM, "source.table=shop.parts", "sink.table=shop.streamed", "source.options={maxFilesPerTrigger=1}"]
     # Which it is depends on whether a task reads or writes just then.
-    gone = r"sink.table: the table .* is gone|a file of the source has gone|it has gone while the job ran"
+    gone = r"sink.table: the table .* is gone|a file of the source is gone|it disappeared while the job ran"
     with pytest.raises(SkybandError, match=gone):
         run_job(shop / "job.toml", sets, progress=Dropping(session, dropped))
     assert not session.streams.active
     again = run(shop, *sets)
     assert again.exit_code == 1
-    told = "'shop.streamed' is gone, and the checkpoint" if key == "sink.table" else "there is no table 'shop.parts'"
+    told = "'shop.streamed' is gone, but the checkpoint" if key == "sink.table" else "there is no table 'shop.parts'"
     assert f"{key}: {told}" in again.output
 
 
@@ -154,14 +154,14 @@ def test_a_file_that_goes_with_its_table_while_it_is_written_is_told_though_spar
     failed = "[STREAM_FAILED] Query [id = 0] terminated with exception: [TASK_WRITE_FAILED] Task failed."
     origin = java.java.lang.RuntimeException(failed, java.java.lang.RuntimeException("wrapped", lost))
     with (
-        pytest.raises(SkybandError, match=r"part-0.parquet does not exist: it has gone while the job ran"),
+        pytest.raises(SkybandError, match=r"part-0.parquet does not exist: it disappeared while the job ran"),
         plain_errors(),
     ):
         raise StreamingQueryException(origin=origin)
     with pytest.raises(SkybandError, match=r"^Spark: \[TASK_WRITE_FAILED\] Task failed.$"), plain_errors():
         raise StreamingQueryException(origin=java.java.lang.RuntimeException(failed))
     unread = "[FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file file:///shop/0.parquet."
-    with pytest.raises(SkybandError, match=r"0.parquet.: a file of the source has gone"), plain_errors():
+    with pytest.raises(SkybandError, match=r"0.parquet.: a file of the source is gone"), plain_errors():
         raise StreamingQueryException(origin=java.java.lang.RuntimeException(unread, lost))
 
 

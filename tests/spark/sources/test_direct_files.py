@@ -109,7 +109,7 @@ def test_both_readers_give_the_rows_of_the_local_engine(session, folder):
 
 def test_sql_that_the_reader_does_not_know_is_left_to_spark(session, folder):
     where = "source.where=upper(btrim(client)) = '1 É'"
-    readers = {"auto": "Spark (where or select is known to Spark only)", "files": "Python, but where by Spark's SQL"}
+    readers = {"auto": "Spark (only Spark knows where or select)", "files": "Python, but where by Spark's SQL"}
     for reader, name in readers.items():
         said, direct = answers(folder, "spark", where, f"source.reader={reader}")
         assert f"read by  {name}" in said

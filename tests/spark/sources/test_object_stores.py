@@ -41,7 +41,7 @@ def test_a_batch_is_read_by_the_workers_and_gives_the_rows_of_the_local_engine(b
     job.write_text(JOB.replace('path = "in"', 'path = "s3a://visits/in"').replace('"json"', '"parquet"'))
     assert "read by  Python, where rows are packed" in both(tmp_path, job)
     stream = call("check", job, "source.stream=true", "sink.checkpoint=checkpoint", engine="spark")
-    assert "read by Spark (Spark lists the files of a stream, so that it must reach them itself)" in stream.stderr
+    assert "read by Spark (Spark lists the files of a stream, so it must reach them itself)" in stream.stderr
 
 
 def test_a_store_that_python_does_not_reach_is_left_to_spark_and_check_says_why(bucket, tmp_path, monkeypatch):
@@ -49,9 +49,9 @@ def test_a_store_that_python_does_not_reach_is_left_to_spark_and_check_says_why(
     job = tmp_path / "job.toml"
     job.write_text(JOB.replace('path = "in"', 'path = "s3a://visits/in"'))
     said = call("check", job, engine="spark")
-    assert said.exit_code == 0 and "read by Spark (Python does not reach it: 's3a://visits/in' cannot" in said.stderr
+    assert said.exit_code == 0 and "read by Spark (Python cannot reach it: 's3a://visits/in' cannot" in said.stderr
     with_password = call("check", job, f"source.path=s3a://me:{SECRET}@visits/in", engine="spark")
-    assert "Python does not reach it: must not contain keys or passwords" in with_password.stderr
+    assert "Python cannot reach it: must not contain keys or passwords" in with_password.stderr
     assert with_password.exit_code == 0 and SECRET not in with_password.output
     said = call("check", job, "source.reader=files", engine="spark")
     assert said.exit_code == 1 and "set AWS_REGION, AWS_ACCESS_KEY_ID" in said.output

@@ -14,7 +14,7 @@ ENDS = {
     "Java is killed alone": (
         lambda process: faults.kill_all(faults.children(process.pid, "java")),
         1,
-        r"error: Java, in which Spark runs, ended by SIGKILL \(out of memory\?\) while the job ran: give it more",
+        r"error: Spark's Java process ended by SIGKILL \(out of memory\?\) while the job ran: give it more",
     ),
     "SIGTERM to all, as systemd and containers send it": (
         lambda process: os.killpg(process.pid, signal.SIGTERM),

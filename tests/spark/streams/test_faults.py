@@ -153,7 +153,7 @@ def test_a_disk_full_of_checkpoint(session, tmp_path):
     if ran.returncode == 77 or "unshare failed" in ran.stderr:
         pytest.skip(f"may not mount here: {ran.stderr.strip()}")
     assert "first: 1" in ran.stdout, ran.stderr
-    told = f"error: Spark: IOException: No space left on device: see to that, and run again: '{checkpoint}' is"
+    told = f"error: Spark: IOException: No space left on device: fix that and run again: '{checkpoint}' has"
     assert told in ran.stderr
     assert "Traceback" not in ran.stderr
     assert "second: 0" in ran.stdout, ran.stderr

@@ -86,9 +86,9 @@ def test_a_checkpoint_and_a_sink_that_do_not_belong_are_told_before_anything_is_
         return line
 
     checkpoint.rename(aside)
-    assert "is no checkpoint of it: choose another path, or bring the checkpoint back" in refused()
+    assert "does not exist: choose another path, or restore the checkpoint" in refused()
     checkpoint.mkdir()
-    assert f"up to micro-batch {newest}, and '{checkpoint}' is empty: choose another path" in refused()
+    assert f"up to micro-batch {newest}, but its checkpoint '{checkpoint}' is empty: choose another path" in refused()
     checkpoint.rmdir()
     (tmp_path / "older").rename(checkpoint)
     assert "is only at " in refused()
@@ -97,11 +97,11 @@ def test_a_checkpoint_and_a_sink_that_do_not_belong_are_told_before_anything_is_
 
     log.rename(aside)
     said = refused()
-    assert f"is gone, and the checkpoint '{checkpoint}' has written micro-batch {newest}: bring the log back" in said
-    assert "holds answers that no stream wrote" in refused("sink.checkpoint=another")
+    assert f"is gone, but the checkpoint '{checkpoint}' has written micro-batch {newest}: restore the log" in said
+    assert "has answers that no stream wrote" in refused("sink.checkpoint=another")
     aside.rename(log)
     (log / str(newest)).rename(aside)
-    assert f"is known only up to {newest - 1}" in refused()
+    assert f"ends at {newest - 1}" in refused()
     aside.rename(log / str(newest))
 
     assert run(job).exit_code == 0

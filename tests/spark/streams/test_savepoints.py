@@ -91,7 +91,7 @@ def test_a_stream_goes_on_from_a_savepoint_with_other_shards(session, files, tmp
     check_refusals(jobs, one, saved)
     assert "saved: 2 shards, " in jobs.call("savepoint", one, saved).stdout
     assert json.loads((saved / "savepoint.json").read_text())["source"]["offset"] == '{"logOffset":0}'
-    assert "name another folder" in jobs.refused("savepoint", one, saved)
+    assert "choose another folder" in jobs.refused("savepoint", one, saved)
     shutil.move(saved, tmp_path / "moved")
     shutil.rmtree(tmp_path / "checkpoint of one")
     read = list((tmp_path / "source").iterdir())
@@ -106,7 +106,7 @@ def test_a_stream_goes_on_from_a_savepoint_with_other_shards(session, files, tmp
     jobs.call("run", two, "--from", tmp_path / "moved")
     assert jobs.rows(session, "one", "two") == jobs.expected(table)
     change(tmp_path / "moved", id="another")
-    assert "has begun otherwise" in jobs.refused("run", two, "--from", tmp_path / "moved")
+    assert "started otherwise" in jobs.refused("run", two, "--from", tmp_path / "moved")
     change(tmp_path / "moved", source={"format": "parquet", "path": "/there", "offset": "-"})
     three = jobs.write("three", 2)
     assert "source.path: was '/there'" in jobs.refused("run", three, "--from", tmp_path / "moved")
@@ -122,7 +122,7 @@ def check_refusals(jobs, job, saved):
     """What a stream says that cannot be saved now."""
     checkpoint = jobs.folder / "checkpoint of one"
     with in_use(checkpoint):
-        assert "is in use: a stream runs on it" in jobs.refused("savepoint", job, saved)
+        assert "is in use: a stream is running on it" in jobs.refused("savepoint", job, saved)
         assert "is in use" in jobs.refused("run", job)
     begun = checkpoint / "offsets" / "1"
     begun.write_text("v1")
@@ -250,7 +250,7 @@ def test_a_stream_begins_with_history(session, files, tmp_path):
     jobs = Jobs(tmp_path, "top-k-workload", queries=WORKLOAD)
     files(table, 3)
     history, saved = jobs.write("history", 2, stream=False), tmp_path / "saved"
-    assert "--until is required of a batch" in jobs.refused("savepoint", history, saved).replace(":", "")
+    assert "--until is required for a batch" in jobs.refused("savepoint", history, saved).replace(":", "")
     assert "holds no row before" in jobs.refused("savepoint", history, saved, "--until", "1969-01-01")
     check_history(session, jobs, table, history, saved)
 
@@ -275,7 +275,7 @@ def test_a_stream_begins_with_a_table_of_states(session, files, tmp_path):
     files(table, 2)
     job = jobs.write("one", 3)
     assert "--at: goes with --states" in jobs.refused("savepoint", job, saved, "--at", at.isoformat())
-    assert "query.by: the states are of groups by place" in jobs.refused(
+    assert "query.by: the states are grouped by place" in jobs.refused(
         "savepoint", jobs.write("other", 1, by=[]), saved, "--states", tmp_path / "states.parquet"
     )
     told = jobs.call("savepoint", job, saved, "--states", tmp_path / "states.parquet", "--at", at.isoformat())

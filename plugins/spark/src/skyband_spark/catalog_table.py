@@ -1,6 +1,6 @@
-"""Tables by name, of the catalogues that a Spark session knows: read, written to, and looked at before a run.
+"""Tables of the Spark session's catalogues, by name: reads and writes them, and checks them before a run.
 
-A table that is there keeps its definition: answers are added to it, or replace its rows, by the names of its columns.
+An existing table keeps its definition: answers are matched to its columns by name, and added or replace its rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ from skyband_spark.sink_log import check_belong, latest
 
 
 def is_named(table: Source | Sink) -> bool:
-    """Whether it is a table of Spark's catalogue."""
+    """Whether a source or sink is a table of Spark's catalogue."""
     return table.format == SPARK_TABLE
 
 
@@ -29,10 +29,9 @@ def table_frame(session: Any, source: Source, options: Mapping[str, str]) -> Any
 
 
 def batch_writer(session: Any, sink: Sink, answers: Any, options: Mapping[str, str]) -> Callable[[], None] | None:
-    """What writes all answers, into a new table where there is none; None where it is there and the mode says to leave
-    it.
+    """A function that writes all answers, creating the table if necessary; None where the mode says to keep its rows.
 
-    Raises ConfigError where it is there and `mode` does not say what to do, or where its columns are others.
+    Raises ConfigError where the table exists and `mode` does not say what to do, or its columns differ.
     """
     name = sink.table or ""
     if not session.catalog.tableExists(name):
@@ -47,8 +46,8 @@ def batch_writer(session: Any, sink: Sink, answers: Any, options: Mapping[str, s
 
 
 def start_stream(session: Any, job: Job, answers: Any, writer: Any) -> Any:
-    """Start a stream of answers into a table. Raises ConfigError where its columns are others, or the answers in it
-    and the checkpoint do not belong together."""
+    """Start a stream of answers into a table. Raises ConfigError where its columns differ, or its answers and the
+    checkpoint do not belong together."""
     name = job.sink.table or ""
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if session.catalog.tableExists(name):
@@ -57,8 +56,8 @@ def start_stream(session: Any, job: Job, answers: Any, writer: Any) -> Any:
         if folder is not None and checkpoint is not None:
             check_belong(checkpoint, folder, "table")
     elif checkpoint is not None and (committed := latest(checkpoint / "commits")) >= 0:
-        message = f"{name!r} is gone, and the checkpoint {str(checkpoint)!r} has written micro-batch {committed}"
-        raise ConfigError(Problem("sink.table", f"{message}: bring it back, or begin anew with another checkpoint"))
+        message = f"{name!r} is gone, but the checkpoint {str(checkpoint)!r} has written micro-batch {committed}"
+        raise ConfigError(Problem("sink.table", f"{message}: restore it, or start over with another checkpoint"))
     return writer.toTable(name)
 
 
@@ -72,12 +71,12 @@ def _require(session: Any, name: str, key: str) -> None:
 
 
 def _with_columns_of(session: Any, name: str, answers: Any) -> Any:
-    """The table. Raises ConfigError where its columns are not those of the answers, whatever their order."""
+    """The table. Raises ConfigError where its columns differ from those of the answers, in any order."""
     table = session.table(name)
     there, ours = ({field.name: field.dataType.simpleString() for field in one.schema} for one in (table, answers))
     if there != ours:
         wrong = [f"{column} {there.get(column, 'missing')}" for column in ours if there.get(column) != ours[column]]
-        wrong += [f"{column}, which answers have not" for column in there if column not in ours]
+        wrong += [f"{column}, which the answers lack" for column in there if column not in ours]
         expected = ", ".join(f"{column} {kind}" for column, kind in ours.items())
         message = f"{name!r} has other columns ({'; '.join(wrong)}): answers are {expected}"
         raise ConfigError(Problem("sink.table", message))
@@ -85,7 +84,7 @@ def _with_columns_of(session: Any, name: str, answers: Any) -> Any:
 
 
 def _folder(session: Any, name: str) -> Path | None:
-    """Where Spark's own sink of files writes the rows of a table; None of tables that keep a log themselves."""
+    """Where Spark's file sink writes the rows of a table; None for tables that keep a log themselves."""
     facts = {row.col_name: row.data_type for row in session.sql(f"DESCRIBE TABLE EXTENDED {name}").collect()}
     place = urlsplit(str(facts.get("Location", "")))
     if str(facts.get("Provider", "")).lower() not in FILE_FORMATS or place.scheme not in ("", "file") or not place.path:

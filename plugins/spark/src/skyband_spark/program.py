@@ -1,7 +1,6 @@
 """Skyband on Spark: one function from a DataFrame to the DataFrame of its answers, in batch and in streaming.
 
 from skyband_spark import program as spark
-
 counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
 """
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 GROUPED_SHARDS = 8
-"""Shards of a query with `by` unless said otherwise: fixed, because a stream's checkpoint is bound to it."""
+"""Default shards of a query with `by`: a fixed number, because a stream's checkpoint is bound to it."""
 
 MOST_SHARDS = 10_000
 """More than any cluster has cores: each is a partition whose state is committed in every micro-batch."""
@@ -53,11 +52,11 @@ SETTINGS: dict[str, str] = {
     "spark.sql.shuffle.partitions": str(GROUPED_SHARDS),
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "64",
 }
-"""What a session needs for streaming (the first), and what makes it faster or plainer (the others).
+"""Settings that a session needs for streaming (the first), or that make it faster or simpler (the others).
 
-Each shuffle partition commits its state in every micro-batch, so Spark's 200 would cost seconds; timestamps in Spark's
-own INT96 would be read elsewhere as nanoseconds without a zone. Where a micro-batch has more than 32 files, Spark looks
-at each again, in a task each up to 10,000: of 10^5 files minutes went there.
+Each shuffle partition commits its state in every micro-batch, so Spark's 200 would cost seconds. Timestamps in Spark's
+own INT96 are read elsewhere as nanoseconds without a zone. If a micro-batch has more than 32 files, Spark looks at each
+again, in up to 10,000 tasks: for 10^5 files that took minutes.
 """
 
 FEWER_FORKS = {
@@ -65,25 +64,24 @@ FEWER_FORKS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     )
 }
-"""Where a stream's checkpoint and answers are on this machine: Spark's default starts eight processes `readlink`, one
-after the other, for each small file that it renames: a quarter of a small trigger. Both end in one rename."""
+"""For checkpoints and answers on this machine: Spark's default starts eight `readlink` processes, one after the
+other, for each small file that it renames: a quarter of a small trigger. Both end in one rename."""
 
 
 def session(name: str = "skyband", **settings: Any) -> "SparkSession":
     """A Spark session with the settings that Skyband needs.
 
-    If there is a session already, it is returned: it gets those of `SETTINGS` that it does not have, and keeps its own.
-    Where Spark runs in one process and a path without a scheme is a file of this machine, a stream's small files are
-    renamed without starting processes: `spark.sql.streaming.checkpointFileManagerClass`, unless you or Spark's own
-    files of settings say which.
+    An existing session is returned: it gets the `SETTINGS` that it lacks, and keeps its own. If Spark runs in one
+    process and paths without a scheme are files of this machine, a stream's small files are renamed without starting
+    processes: `spark.sql.streaming.checkpointFileManagerClass`, unless you or Spark's settings files set it.
 
     Parameters
     ----------
     name : str, default "skyband"
         the application's name, as Spark shows it
     **settings
-        further settings by their names, with dots as double underscores, or as `**{"spark.master": "local[2]"}`; None
-        leaves one as Spark has it
+        further settings by name, with dots as double underscores, or as `**{"spark.master": "local[2]"}`; None keeps
+        Spark's default
 
     Raises
     ------
@@ -91,13 +89,13 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
         Java is missing or too old; the message says how to get it
     """
     settings = {key.replace("__", "."): value for key, value in settings.items()}
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has said where the workers' Python is
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has set the workers' Python
     if not submitted:
         require_classic(settings.get("spark.remote"))
     require_java()
     master = str(settings.get("spark.master", "local"))
     if not submitted and master.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run what the driver runs, not PATH's python3
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run the driver's Python, not PATH's python3
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
@@ -119,7 +117,7 @@ def session(name: str = "skyband", **settings: Any) -> "SparkSession":
 
 
 def _keeps_files_here(session: "SparkSession") -> bool:
-    """Whether Spark runs in one process, and a path without a scheme is a file of this machine."""
+    """Whether Spark runs in one process, and paths without a scheme are files of this machine."""
     context = session.sparkContext
     folder = context._jsc.hadoopConfiguration().get("fs.defaultFS")
     return context.master.partition("[")[0] == "local" and (folder is None or folder.startswith("file:"))
@@ -135,43 +133,43 @@ def apply(
     finish: bool | None = None,
     rules: Any = None,
 ) -> "DataFrame":
-    """The answers of a query over a DataFrame of Spark, as a DataFrame: a streaming one if `df` is.
+    """The answers of a query over a Spark DataFrame, as a DataFrame: a streaming one if `df` is.
 
     Rows that break a promise of the query, such as `repeats` of top-k, are left out and counted, and each worker warns
-    of them once, on its stderr.
+    about them once, on its stderr.
 
-    `idle_after` and `finish` are part of a checkpoint: a stream that began without one cannot take it up later. Rows
-    that come after their window was answered so are late.
+    `idle_after` and `finish` are part of a checkpoint: a stream that started without one cannot use it later. With
+    them, rows that arrive after their window has been answered are late.
 
     Parameters
     ----------
     df : DataFrame
         the rows, in batch or streaming
     query : Query or mapping
-        a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, `kind` among them
+        a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, including `kind`
     backends : mapping, default None
-        for each role the name of a backend, or a table with `name` and parameters; roles that are missing take the
-        setting `spark.skyband.backends.ROLE`, or else the role's default
+        for each role the name of a backend, or a table with `name` and parameters; missing roles use the setting
+        `spark.skyband.backends.ROLE`, or else the role's default
     shards : int, default None
-        how many operators share the work; None: 8 with `by`, else 1. Answers are the same with any number, but a
-        checkpoint can go on only with the number that it began with. Without `by`, windows in rows take one shard,
+        how many operators share the work; None: 8 with `by`, else 1. Any number gives the same answers, but a
+        checkpoint only resumes with the number that it started with. Without `by`, windows in rows take one shard,
         and rows that are compared in pairs are sent to several
     observe : str or Observation, default "skyband"
         the name, or in batch the Observation, under which Spark reports rows_in, rows_late, late_by, retained,
-        groups, state_bytes, seconds, and rows_REASON for each reason that rows are left out
+        groups, state_bytes, seconds, and rows_REASON for each reason to leave out rows
     idle_after : duration, default None
-        after so long without rows, a stream goes on with the clock, so that its last windows are answered; that is at
-        most one micro-batch more a second. None: a stream waits for its next row. A batch has no clock
+        after this long without rows, a stream's time follows the clock, so that its last windows are answered; this
+        adds at most one micro-batch a second. None: a stream waits for its next row. A batch has no clock
     finish : bool, default None
-        for runs with Trigger.AvailableNow that are to answer the last windows too. False reads on; a further run on
-        the same checkpoint with True takes the input as complete up to the next moment of output. Where rows come in
-        that run too, they are read as without it and none is lost: the next run with True answers the last windows.
-        A batch is always finished
+        for runs with Trigger.AvailableNow that should answer the last windows too. False continues to read; a further
+        run on the same checkpoint with True treats the input as complete up to the next moment of output. If rows
+        arrive in that run too, they are read as usual and none is lost: the next run with True answers the last
+        windows. A batch is always finished
     rules : DataFrame or table, default None
-        of a query that takes a second table, as the page of its kind describes it: what is asked, and when. Of a stream
-        a streaming DataFrame, which may be quiet for as long as it likes, and is part of the checkpoint: give it from
-        the first run on. Or one that is not streaming, of Spark or Arrow: a stream takes it in at its first
-        micro-batch, and in a later run the rows that were not in it before
+        for a query with a second table, as described on the page of its kind: what is asked, and when. For a stream,
+        a streaming DataFrame, which may stay quiet, and is part of the checkpoint: pass it from the first run on. Or
+        one that is not streaming, of Spark or Arrow: a stream reads it at its first micro-batch, and in a later run
+        the rows that are new in it
 
     Returns
     -------
@@ -183,7 +181,7 @@ def apply(
     ConfigError
         the query, a backend or a number of shards is wrong: all problems at once
     InputError
-        `df` is no DataFrame of Spark
+        `df` is not a Spark DataFrame
     EngineError
         the session cannot run it
     """
@@ -194,15 +192,15 @@ def apply(
     if rules is None:
         return answers_of(df, plan, observe)
     if getattr(rules, "isStreaming", False) and not df.isStreaming:
-        raise InputError("rules", "is a stream, and the rows are a batch: read it as one, session.read")
+        raise InputError("rules", "is a stream, but the rows are a batch: read it with session.read")
     plan, stream = with_rules(plan, rules)
     return answers_of(df, plan, observe, stream)
 
 
 def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame | None]":
-    """A plan with a second table; or, where that is a stream, the plan and it.
+    """A plan with a second table; or, where that is a stream, the plan and the stream.
 
-    Raises ConfigError where the query takes none, InputError where it has not the columns, or is no table.
+    Raises ConfigError where the query takes none, InputError where it lacks columns, or is not a table.
     """
     import pyarrow as pa
     from skyband.groups.execution import check_broadcast
@@ -223,7 +221,7 @@ def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame |
 def answers_of(
     df: "DataFrame", plan: ShardedPlan, observe: "str | Observation" = "skyband", rules: Any = None
 ) -> "DataFrame":
-    """The answers that a plan for a DataFrame gives over it; rules: of a stream, a second one for all shards."""
+    """The answers of a plan over a DataFrame; rules: for a stream, a second one for all shards."""
     if not df.isStreaming:
         from skyband_spark.frames import batch
 
@@ -247,10 +245,10 @@ def files(
     schema: str | None = None,
     **options: Any,
 ) -> "DataFrame":
-    """The rows of files as a DataFrame that `apply` reads in Python, where it packs them, and not through Java.
+    """The rows of files as a DataFrame that `apply` reads in Python, where it packs them, rather than through Java.
 
-    Spark keeps its log of the files, so that a stream goes on from its checkpoint, from one that it began with Spark's
-    own reader of the same folder too. Given to anything but `apply` it is a DataFrame as any, no faster than another.
+    Spark keeps its log of the files, so that a stream resumes from its checkpoint, also from one that was started with
+    Spark's own reader of the same folder. Without `apply` it is an ordinary DataFrame, no faster than another.
     Spark counts files as the rows of its source; the metric rows_in of `apply` counts rows.
 
     Parameters
@@ -260,16 +258,16 @@ def files(
     format : str, default "parquet"
         parquet, arrow, csv or json
     stream : bool, default False
-        whether files that come later are read too
+        whether files that arrive later are read too
     schema : str, default None
-        columns and types as Spark writes them; None: what the files say
+        columns and types in Spark's notation; None: from the files
     **options
         Spark's options for files, such as maxFilesPerTrigger, and for CSV those of its dialect
 
     Raises
     ------
     ConfigError
-        there are no files, they cannot be read in Python as Spark would, or an option is not known
+        there are no files, Python cannot read them as Spark would, or an option is unknown
     """
     from pyspark.sql import SparkSession
 
@@ -286,30 +284,30 @@ def bad_rows(
 ) -> "DataFrame":
     """The rows of a DataFrame that a query cannot take, as a DataFrame: a streaming one if `df` is.
 
-    `apply` leaves out and counts just these where the query's `bad_rows` is "count". They are read by themselves, so
-    that they can be written where and when it suits.
+    `apply` leaves out and counts exactly these if the query's `bad_rows` is "count". They are read separately, so that
+    they can be written where and when it suits.
 
     Parameters
     ----------
     df : DataFrame
         the rows, in batch or streaming
     query : Query or mapping
-        a Query, or its keys as a mapping, `kind` among them; its own `bad_rows` is no matter
+        a Query, or its keys as a mapping, including `kind`; its own `bad_rows` is ignored
     backends : mapping, default None
-        as `apply` takes them
+        as in `apply`
 
     Returns
     -------
     DataFrame
-        the columns that the query reads, as they came; and `_reason`, what is wrong, `_field`, the column in which it
-        is, and `_value`, what stands there
+        the columns that the query reads, unchanged; and `_reason`, what is wrong, `_field`, the column with the
+        problem, and `_value`, its value
 
     Raises
     ------
     ConfigError
         the query or a backend is wrong: all problems at once
     InputError
-        `df` is no DataFrame of Spark
+        `df` is not a Spark DataFrame
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
@@ -324,9 +322,9 @@ def plan_of(
     ticking: Ticking | None = None,
     bindings: Mapping[str, Binding] | None = None,
 ) -> ShardedPlan:
-    """What `apply` does with a DataFrame, as plain data. Raises ConfigError with every problem at once.
+    """The plan of `apply` for a DataFrame, as plain data. Raises ConfigError with every problem at once.
 
-    bindings: what the query and `backends` were bound to before; the session may name others for the other roles.
+    bindings: earlier bindings of the query and `backends`; the session may name others for the remaining roles.
     """
     own_query = make_query(query)
     if problems := collation_problems(own_query, df.schema):
@@ -345,16 +343,16 @@ def _no_dataframe(value: Any) -> str:
     remedy = "make one with session.createDataFrame(data)"
     if kind.startswith("pyspark.pandas."):
         remedy = "make one with data.to_spark()"
-    return f"must be a DataFrame of Spark (got {kind}): {remedy}, or call skyband.engines.local.apply without Spark"
+    return f"must be a Spark DataFrame (got {kind}): {remedy}, or call skyband.engines.local.apply without Spark"
 
 
 def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
-    """Raises ConfigError where the two make no sense."""
+    """Raises ConfigError where the two do not fit together."""
     problems = []
     if finish is not None and not isinstance(finish, bool):
         problems.append(Problem("finish", f"must be true or false (got {literal(finish)})"))
     if finish is not None and idle_after is not None:
-        problems.append(Problem("idle_after", "is for streams that go on, finish for those that end: drop one"))
+        problems.append(Problem("idle_after", "is only for streams that never end, finish for those that do: drop one"))
     wrong = None if idle_after is None else clock_problem(idle_after)
     if wrong is not None:
         problems.append(Problem("idle_after", wrong))
@@ -372,7 +370,7 @@ def _arrow_schema(df: "DataFrame") -> Any:
     zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
     if "timezone" in signature(to_arrow_schema).parameters:
         return to_arrow_schema(df.schema, timezone=zone)
-    schema = to_arrow_schema(df.schema)  # PySpark 4.1, which says UTC of every instant
+    schema = to_arrow_schema(df.schema)  # PySpark 4.1 gives every instant the zone UTC
     return pa.schema(
         field.with_type(pa.timestamp("us", zone)) if getattr(field.type, "tz", None) else field for field in schema
     )
@@ -384,13 +382,13 @@ def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:
 
 
 def shard_count(query: Query, shards: int | None = None) -> int:
-    """The operators that share a query's work. Raises ConfigError where it cannot be shared so."""
+    """The number of operators that share a query's work. Raises ConfigError where it cannot be shared so."""
     count = (GROUPED_SHARDS if query.by else 1) if shards is None else shards
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ConfigError(Problem("shards", f"must be a whole number, at least 1 (got {literal(count)})"))
     if count > MOST_SHARDS:
         raise ConfigError(Problem("shards", f"must be at most {MOST_SHARDS:,} (got {literal(count)})"))
-    reason = query.one_shard if query.answers == ALL else "what changed is told of one answer, not of several shards'"
+    reason = query.one_shard if query.answers == ALL else "changes are found in whole answers, not in those of shards"
     if count > 1 and not query.by and reason is not None:
         message = f"{reason}: use shards = 1, or group with `by` (got {count})"
         raise ConfigError(Problem("shards", message))
@@ -401,7 +399,7 @@ def _check_session(spark: "SparkSession", plan: ShardedPlan) -> None:
     provider = "spark.sql.streaming.stateStore.providerClass"
     if spark.conf.get(provider, "") != ROCKSDB:
         raise EngineError(
-            f"streaming state needs the RocksDB store: call skyband.spark.session() for the session, "
+            f"streaming state needs the RocksDB store: create the session with skyband.spark.session(), "
             f"or set {provider}={ROCKSDB} on yours"
         )
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions"))

@@ -1,4 +1,4 @@
-"""Functions on columns of states, for Spark's DataFrames and SQL, as Spark's own on its sketches.
+"""Functions on columns of states, for Spark's DataFrames and SQL, similar to Spark's own for its sketches.
 
 from skyband_spark import states as spark_states
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def register(session: "SparkSession") -> None:
-    """Make the functions known to SQL and to `functions.expr`, each as `skyband_` and its name here.
+    """Register the functions for SQL and `functions.expr`, each as `skyband_` and its name here.
 
-    Besides those below there is one for each question that the readers of the installed backends answer:
-    `skyband_estimate(state, '37 minutes')`. Its parameters come after the window, and may be left out from the end.
+    In addition to those below there is one for each question that installed backends' states answer:
+    `skyband_estimate(state, '37 minutes')`. Its parameters follow the window; those at the end may be omitted.
     """
     from skyband.registry.homes import QUESTIONS
 
@@ -35,7 +35,7 @@ def register(session: "SparkSession") -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """The function of a question, made when it is first used, and `NAMES`, the names of all in SQL."""
+    """The function of a question, created when first used, and `NAMES`, the SQL names of all."""
     if name == "NAMES":
         from skyband_spark.frames.state_column_functions import functions
 
@@ -60,10 +60,10 @@ def __dir__() -> list[str]:
 
 _PARAMETERS = """{states}
 since : datetime or Column, default None
-    when the window begins; a Column of timestamps has one for each state
+    when the window starts; a Column of timestamps has one for each state
 last : str or Column, default None
     instead of `since`, the window's length up to the state's moment, such as "37 minutes", or a Column of such texts.
-    Without either: all that the state covers"""
+    Without either: everything that the state covers"""
 
 
 @cache
@@ -82,7 +82,7 @@ def _function(question: Any) -> Any:
     terms = [f"{', '.join(leading)} : Column or str\n    the column of states, or its name"]
     text = _PARAMETERS.format(states=terms[0])
     text = "\n".join([text, *map(parameter_text, question.parameters())])
-    message = "From each state; null where that is. A parameter may be a Column."
+    message = "For each state; null where the state is. A parameter may be a Column."
     lead = f"{inspect.cleandoc(question.__doc__ or name)}\n\n{message}"
     arguments = ["low, high" if one.type == "range" else one.name for one in question.parameters()]
     sql = f"skyband_{name}({', '.join([*leading, 'window', *arguments])})"
@@ -92,11 +92,11 @@ def _function(question: Any) -> Any:
 
 
 def union(state: "Column | str") -> "Column":
-    """An aggregate: the state of all rows that the group's states counted. Null of no states.
+    """An aggregate: the state of all rows that the group's states counted. Null for no states.
 
-    They are of one backend, with equal parameters, and of one moment: group by `at`. Spark shuffles each state, and a
-    group's states are in memory together. Streams refuse Python's aggregates: there collect the states with
-    `functions.collect_list` and take `union_list`.
+    They must have one backend, equal parameters, and one moment: group by `at`. Spark shuffles each state, and a
+    group's states are in memory together. Streams do not support Python's aggregates: there, collect the states with
+    `functions.collect_list` and use `union_list`.
     """
     return _call("skyband_union", _column(state))
 
@@ -107,7 +107,7 @@ def union_list(states: "Column | str") -> "Column":
 
 
 def describe(state: "Column | str") -> "Column":
-    """What each state says of itself: backend, parameters, unit, at, since, latest, retained, bytes, changed."""
+    """A description of each state: backend, parameters, unit, at, since, latest, retained, bytes, changed."""
     return _call("skyband_describe", _column(state))
 
 
@@ -128,7 +128,7 @@ _CASTS = {"int": "bigint", "float": "double", "range": "double", "str": "string"
 
 
 def _values(question: Any, values: Mapping[str, Any]) -> list[Any]:
-    """The parameters as arguments, in order, up to the last that is there. What is no Column is checked here."""
+    """The parameters as arguments, in order, up to the last one that is set. Values other than Columns are checked."""
     present = {name: value for name, value in values.items() if value is not None}
     plain = {name: value for name, value in present.items() if not _has_column(value)}
     question.make({name: values[name] for name in values if name in plain or name not in question.names()})

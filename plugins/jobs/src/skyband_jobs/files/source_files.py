@@ -204,5 +204,5 @@ def _nothing_at(path: Path, source: Source) -> str:
         return f"{str(path)!r} does not exist"
     if source.stream:
         remedy = "; add a first file, or set its columns with source.schema" if source.schema is None else ""
-        return f"{str(path)!r} has no file yet{remedy}"
+        return f"{str(path)!r} has no data file yet{remedy}"
     return f"{str(path)!r} has no data file"

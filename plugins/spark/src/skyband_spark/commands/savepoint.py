@@ -1,4 +1,4 @@
-"""skyband savepoint: all that a stream goes on from, in one folder."""
+"""skyband savepoint: saves everything that a stream resumes from, in one folder."""
 
 from pathlib import Path
 
@@ -15,23 +15,23 @@ from skyband_jobs.commands.options import settings
     help="Change a key of the job, such as source.path=archive; may be given several times.",
 )  # fmt: skip
 @click.option(
-    "--until", metavar="MOMENT", help="Of a batch: take in the rows before it, such as 2026-11-22T10:30 (UTC)."
+    "--until", metavar="MOMENT", help="For a batch: take the rows before this moment, such as 2026-11-22T10:30 (UTC)."
 )
 @click.option(
     "--states",
     type=click.Path(exists=True, path_type=Path),
     metavar="TABLE",
-    help='Of a table of states, which a query with emit = "state" wrote.',
+    help='Start from a table of states, which a query with emit = "state" wrote.',
 )
-@click.option("--at", metavar="MOMENT", help="The moment of the states to begin with. [default: the newest]")
+@click.option("--at", metavar="MOMENT", help="The moment of the states to start from. [default: the newest]")
 def command(
     job: str, folder: Path, sets: tuple[str, ...], until: str | None, states: Path | None, at: str | None
 ) -> None:
-    """Write a savepoint of JOB into DIR, a new folder, from which `skyband run JOB --from DIR` begins a stream.
+    """Write a savepoint of JOB into DIR, a new folder, from which `skyband run JOB --from DIR` starts a stream.
 
-    Of a stream: its state after the last micro-batch, and how far it has read; it must be stopped. Of a batch, with
+    For a stream: its state after the last micro-batch, and how far it has read; it must be stopped. For a batch, with
     --until: the state of a stream that has had all rows of the batch before that moment. With --states: the state of
-    a stream that has had all rows that a table of states counted, up to its newest moment. Needs Spark.
+    a stream that has had all rows counted in a table of states, up to its newest moment. Needs Spark.
     """
     from skyband import text_tables
     from skyband_jobs.job.parsing import read_job
@@ -51,19 +51,19 @@ def command(
 
 
 def _check(stream: bool, until: str | None, states: Path | None, at: str | None) -> None:
-    """Raise ConfigError where the options do not go with the job or with each other."""
+    """Raise ConfigError where the options do not fit the job or each other."""
     from skyband.errors import ConfigError, Problem
 
     if states is not None:
         if until is not None:
-            raise ConfigError(Problem("--until", "is for batches; of states, --at says the moment: drop one of them"))
+            raise ConfigError(Problem("--until", "is only for batches; for states, set --at: drop one of them"))
         return
     if at is not None:
-        raise ConfigError(Problem("--at", "goes with --states: add that, or drop this"))
+        raise ConfigError(Problem("--at", "is only for --states: add --states, or drop --at"))
     if stream and until is not None:
-        raise ConfigError(Problem("--until", "is for batches; a stream is saved as far as it has come: drop it"))
+        raise ConfigError(Problem("--until", "is only for batches; a stream is saved where it stopped: drop it"))
     if not stream and until is None:
         message = (
-            "is required of a batch: the moment from which the stream's own rows count; or set source.stream = true"
+            "is required for a batch: the moment from which the stream's own rows count; or set source.stream = true"
         )
         raise ConfigError(Problem("--until", message))

@@ -1,4 +1,4 @@
-"""skyband state: what the checkpoint of a job's stream holds."""
+"""skyband state: shows what the checkpoint of a job's stream contains."""
 
 import json
 
@@ -6,7 +6,7 @@ import click
 from skyband_jobs.commands.options import settings
 
 
-@click.command(short_help="Show what the checkpoint of a stream holds.")
+@click.command(short_help="Show what the checkpoint of a stream contains.")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
@@ -15,9 +15,9 @@ from skyband_jobs.commands.options import settings
 @click.option("--largest", type=click.IntRange(0), default=10, show_default=True, help="Groups to list.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> None:
-    """Show how far the stream of JOB has come, how much its checkpoint holds, and the largest groups. Needs Spark.
+    """Show how far the stream of JOB has got, how much its checkpoint holds, and the largest groups. Needs Spark.
 
-    The stream may run meanwhile: what is shown is the state after its last micro-batch.
+    The stream may be running: the state shown is that after its last micro-batch.
     """
     import attrs
     from skyband import text_tables

@@ -1,1 +1,1 @@
-"""The operator on Spark: in batch inside mapInArrow, in streams inside transformWithState."""
+"""The operator on Spark: inside mapInArrow for batches, inside transformWithState for streams."""

@@ -1,4 +1,4 @@
-"""Spark batch: pack where the rows are, shuffle frames by shard, run one operator a shard in order of time."""
+"""Spark batch: packs rows where they are, shuffles frames by shard, and runs an operator per shard in time order."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,14 +13,14 @@ from skyband_spark.frames.version_checked_pickling import pickled_with_versions
 from skyband_spark.frames.worker import load_and_freeze, warn_of_broken_promises
 
 ENOUGH = 1 << 19
-"""Rows that wait before they are answered, where a later frame is not before them: each turn costs each group some."""
+"""Rows that wait before they are answered, unless a later frame precedes them: each step has a cost for each group."""
 
 
 def run(packed: Any, plan: ShardedPlan) -> Any:
-    """The unpacked answers of a bounded DataFrame of packed rows, computed when they are asked for.
+    """The unpacked answers of a bounded DataFrame of packed rows, computed lazily.
 
-    Frames are sorted by their earliest time on disk where they must be, so that a task holds only the rows that a
-    later frame might still precede: a few batches where the source is roughly in order of time.
+    Frames are sorted by their earliest time, on disk if necessary, so that a task holds only the rows that a later
+    frame might precede: a few batches if the source is roughly in time order.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 

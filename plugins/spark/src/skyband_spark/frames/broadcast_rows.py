@@ -1,4 +1,4 @@
-"""Rows of a query's second table, which every shard is given: of a batch with the plan, of a stream beside its rows."""
+"""Sends rows of a query's second table to every shard: in a batch with the plan, in a stream with the rows."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,7 +19,7 @@ from skyband_spark.frames.version_checked_pickling import pickled_with_versions
 def with_broadcast(packed: Any, plan: ShardedPlan, rows: Any) -> Any:
     """Packed rows and, for every row of a second stream, a packed row for each shard.
 
-    They say nothing of time, so that a quiet second stream holds nothing back.
+    These rows carry no time, so that a quiet second stream does not hold back the watermark.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -34,16 +34,17 @@ def with_broadcast(packed: Any, plan: ShardedPlan, rows: Any) -> Any:
 
 
 def take(operator: Operator, pieces: Sequence[bytes]) -> RefusedRows:
-    """Give an operator the rows of a second table that came together; returns those refused, which it is to tell of.
+    """Give an operator rows of a second table that arrived together; returns those refused, which it must report.
 
-    Every shard refuses the same ones, so the first one tells. Raises InputError at the first where they end the run.
+    Every shard refuses the same rows, so only the first reports them. Raises InputError at the first where they end the
+    run.
     """
     rows = pa.Table.from_batches([record_batch_bytes.from_bytes(piece) for piece in pieces])
     return _of_first_shard(operator, operator.broadcast(rows))
 
 
 def take_whole(operator: Operator, table: WholeTable) -> RefusedRows:
-    """As `take`, of all rows of a table that is no stream, with which the operator goes on: those that are new."""
+    """As `take`, with all rows of a table that is not a stream, of which the operator takes the new ones."""
     return _of_first_shard(operator, operator.broadcast_whole(table))
 
 

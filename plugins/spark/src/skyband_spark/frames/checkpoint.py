@@ -1,4 +1,4 @@
-"""What a stream's checkpoint holds, read by Spark's reader of states: each shard's operator."""
+"""Reads the state in a stream's checkpoint, with Spark's reader of states: each shard's operator."""
 
 import tempfile
 from collections import defaultdict
@@ -23,17 +23,17 @@ from skyband_spark.frames.state_store import FORMAT, Head
 
 @frozen
 class ShardState:
-    """One shard: its head, the snapshot it began from last, and the batches logged since."""
+    """One shard: its head, its last snapshot, and the batches logged since."""
 
     number: int
-    """Which of the `head.shards` it is."""
+    """Its number among the `head.shards`."""
     head: Head
     blob: bytes
     batches: tuple[LoggedBatch, ...]
 
     @property
     def nbytes(self) -> int:
-        """Bytes kept in the state."""
+        """Bytes of state."""
         return self.head.base_size + self.head.logged
 
     @property
@@ -42,7 +42,7 @@ class ShardState:
         return snapshot.decode(self.blob)
 
     def restore(self, plan: ShardedPlan) -> Operator:
-        """The operator as of the last step. Raises SnapshotError where it is of another plan or shard."""
+        """The operator after the last step. Raises SnapshotError where it is of another plan or shard."""
         operator = plan.operator(self.number)
         operator.restore(self.blob, joined=self.batches[-1].watermark if self.batches else None)
         operator.replay(self.batches)
@@ -50,24 +50,24 @@ class ShardState:
 
 
 def read_shards(session: Any, checkpoint: str, batch: int | None = None) -> list[ShardState]:
-    """The shards after a micro-batch, by number; those without a row yet are not there.
+    """The shards after a micro-batch, by number, without those that have had no row.
 
-    batch: one that was committed, the last where it is None. A stream may run meanwhile: all is read as of that one.
-    Raises EngineError where the checkpoint is not there, is empty or not Skyband's, SnapshotError where it is damaged.
+    batch: one that was committed; None: the last. A stream may be running: everything is read as of that micro-batch.
+    Raises EngineError where the checkpoint is missing, empty or not Skyband's, SnapshotError where it is damaged.
     """
     folder = Path(checkpoint)
     if not (folder / "state").is_dir():
-        message = "holds no state yet: run the stream first" if folder.is_dir() else "is not there"
+        message = "has no state yet: run the stream first" if folder.is_dir() else "does not exist"
         raise EngineError(f"the checkpoint {checkpoint!r} {message}")
     batch = last_committed(folder) if batch is None else batch
     if batch < 0:
-        raise EngineError(f"the checkpoint {checkpoint!r} holds no state yet: run the stream first")
+        raise EngineError(f"the checkpoint {checkpoint!r} has no state yet: run the stream first")
     with _plain_path(folder) as where:
         return _read(_States(session, where, batch))
 
 
 def last_committed(checkpoint: Path) -> int:
-    """The last micro-batch that was committed, -1 before the first."""
+    """The last committed micro-batch, -1 before the first."""
     log = checkpoint / "commits"
     names = [path.name for path in log.iterdir()] if log.is_dir() else []
     return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
@@ -85,7 +85,7 @@ def _read(states: "_States") -> list[ShardState]:
 
 @contextmanager
 def _plain_path(folder: Path) -> Iterator[str]:
-    """The folder by a name that Spark's reader of states finds: it takes a space for %20, and looks for that."""
+    """A path to the folder that Spark's reader of states accepts: it would turn a space into %20."""
     if quote(str(folder)) == str(folder):
         yield str(folder)
         return
@@ -98,7 +98,7 @@ def _plain_path(folder: Path) -> Iterator[str]:
 def _whole(head: Head, chunks: dict[int, bytes]) -> bytes:
     blob = b"".join(chunks[number] for number in sorted(chunks))
     if len(blob) != head.base_size:
-        raise SnapshotError(f"damaged: a shard's snapshot has {len(blob)} bytes, its head says {head.base_size}")
+        raise SnapshotError(f"damaged: a shard's snapshot has {len(blob)} bytes, its head expects {head.base_size}")
     return blob
 
 
@@ -108,28 +108,28 @@ def _logged(head: Head, log: dict[int, bytes]) -> Iterator[LoggedBatch]:
 
 @frozen
 class _States:
-    """Spark's reader of the states in a checkpoint as of one micro-batch."""
+    """Spark's reader of the states in a checkpoint, as of one micro-batch."""
 
     session: Any
     checkpoint: str
     batch: int
 
     def heads(self) -> dict[int, Head]:
-        """The head of each shard, by its key. Raises SnapshotError where they are of another format."""
+        """The head of each shard, by its key. Raises SnapshotError where they have another format."""
         reader = self._reader("head")
         names = tuple(reader.schema["value"].dataType.fieldNames())
         formats = {row[0] for row in reader.select("value.format").collect()} if "format" in names else {"none"}
         if names != Head._fields or formats - {FORMAT}:
             other = next(iter(formats - {FORMAT}), "another")
             raise SnapshotError(
-                f"the checkpoint {self.checkpoint!r} has format {other}, this Skyband reads {FORMAT}: use the "
-                "Skyband that made it, or give the job a new checkpoint"
+                f"the checkpoint {self.checkpoint!r} has format {other}, but this Skyband reads {FORMAT}: use the "
+                "version that made it, or give the job a new checkpoint"
             )
         rows = reader.selectExpr("key.shard AS shard", "value.*").collect()
         return {row[0]: Head._make(bytes(v) if isinstance(v, bytearray) else v for v in row[1:]) for row in rows}
 
     def entries(self, name: str, key: str) -> dict[int, dict[int, bytes]]:
-        """Of a map, by the shard's key and by its own whole-number key."""
+        """The entries of a map, by the shard's key and by their own integer key."""
         rows = self._reader(name).selectExpr(
             "key.shard AS shard", f"user_map_key.{key} AS place", "user_map_value.data AS bytes"
         )
@@ -146,5 +146,5 @@ class _States:
             return reader.load(self.checkpoint)
         except PySparkException as error:
             if "STATE_VARIABLE" in str(error) or "stateVarName" in str(error):
-                raise EngineError(f"the checkpoint {self.checkpoint!r} is of a stream that is not Skyband's") from error
+                raise EngineError(f"the checkpoint {self.checkpoint!r} is not from a stream of Skyband") from error
             raise

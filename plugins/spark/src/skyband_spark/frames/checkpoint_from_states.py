@@ -1,8 +1,8 @@
-"""A checkpoint that begins with states: a stream that was never run finds them there and goes on from them.
+"""Writes a checkpoint that starts with given states, from which a stream that never ran resumes.
 
-Spark lets a stream begin with states through `initialState`, in its first micro-batch only. So one is run that reads
-nothing: two empty files, one after the other, because on a start Spark looks at what the last micro-batch but one had
-read. Then what it has read is written anew: what the stream that made the states had read, or nothing.
+Spark lets a stream start with states through `initialState`, only in its first micro-batch. So one is run that reads
+nothing: two empty files, one after the other, because on a start Spark checks what the last micro-batch but one had
+read. Then its position is rewritten: that of the stream that made the states, or nothing.
 """
 
 import json
@@ -24,10 +24,10 @@ SEEDS = (0, 1)
 """The micro-batches that write the states."""
 
 NOTHING_READ = "-"
-"""What Spark writes of a source that it has read nothing of yet."""
+"""Spark's offset of a source of which nothing was read yet."""
 
 _FIRST_SOURCE = 2
-"""The line of Spark's offsets that is of the first source: the others follow."""
+"""The line of the first source in Spark's offsets; the others follow."""
 
 _STATES = pa.schema([("shard", pa.int64()), ("number", pa.int32()), ("size", pa.int64()), ("data", pa.binary())])
 
@@ -49,15 +49,16 @@ class FirstStates(StatefulProcessor):  # type: ignore[misc]
         yield from ()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: it holds no resources."""
 
 
 def write_checkpoint(
     session: Any, plan: ShardedPlan, snapshots: list[bytes], folder: Path, second: bool = False
 ) -> Path:
-    """A checkpoint in `folder`, which is empty, whose stream of this plan goes on from these snapshots, by shard.
+    """Write a checkpoint into `folder`, which is empty, from which a stream of this plan resumes with these snapshots,
+    by shard.
 
-    Its source, and the second where it has one, are where `set_position` puts them.
+    The positions in its source, and in the second if there is one, are set by `set_position`.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -79,7 +80,7 @@ def write_checkpoint(
 
 
 def set_position(checkpoint: Path, offset: str = NOTHING_READ, log: Path | None = None, number: int = 0) -> None:
-    """Say of a fresh checkpoint how far the source of this number was read: a line of Spark's offsets, and its log."""
+    """Set in a new checkpoint how far the source with this number was read: a line of Spark's offsets, and its log."""
     for batch in SEEDS:
         path = checkpoint / "offsets" / str(batch)
         lines = path.read_text("utf-8").splitlines()
@@ -94,7 +95,7 @@ def set_position(checkpoint: Path, offset: str = NOTHING_READ, log: Path | None 
 
 
 def set_place(checkpoint: Path, final: Path) -> None:
-    """Say in a fresh checkpoint where it will be: Spark keeps whole paths to the schemas of its states."""
+    """Set the final place of a new checkpoint: Spark keeps absolute paths to the schemas of its states."""
     for path in (checkpoint / "state").glob("*/_metadata/*/[0-9]*"):
         version, text = path.read_text("utf-8").split("\n", 1)
         offsets = json.loads(text)
@@ -107,22 +108,24 @@ def set_place(checkpoint: Path, final: Path) -> None:
 
 
 def offset_of(checkpoint: Path, batch: int, number: int = 0) -> str:
-    """How far the source of this number was read after a micro-batch. Raises EngineError where that is not there."""
+    """How far the source with this number was read after a micro-batch. Raises EngineError where it is missing."""
     lines = (checkpoint / "offsets" / str(batch)).read_text("utf-8").splitlines()
     if len(lines) <= _FIRST_SOURCE + number or lines[0] != "v1":
-        raise EngineError(f"{str(checkpoint / 'offsets' / str(batch))!r} is no list of offsets as Spark 4 writes it")
+        raise EngineError(
+            f"{str(checkpoint / 'offsets' / str(batch))!r} is not a list of offsets as written by Spark 4"
+        )
     return lines[_FIRST_SOURCE + number]
 
 
 def _without_ticks(packed: Any, plan: ShardedPlan) -> Any:
-    """Packed rows beside the clock that the stream has, if it has one: its checkpoint is to know of both sources."""
+    """Packed rows, with the stream's clock if it has one: its checkpoint must know both sources."""
     from pyspark.sql import functions as sql
 
     return packed if plan.ticking is None else with_ticks(packed, plan).where(sql.col("first") < sql.lit(-(2**63)))
 
 
 def _snapshot_file(snapshots: list[bytes], folder: Path) -> Path:
-    """The snapshots as files that Spark reads, a file a shard."""
+    """The snapshots as files that Spark reads, one for each shard."""
     folder.mkdir()
     for number, (key, snapshot) in enumerate(zip(keys_of(len(snapshots)), snapshots, strict=True)):
         starts = range(0, len(snapshot), CHUNK)
@@ -140,6 +143,6 @@ def _empty_files(folder: Path) -> Path:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file of Spark's anew, without the checksum it keeps beside it."""
+    """Rewrite one of Spark's files, and remove its checksum file."""
     path.write_text(text, "utf-8")
     (path.parent / f".{path.name}.crc").unlink(missing_ok=True)

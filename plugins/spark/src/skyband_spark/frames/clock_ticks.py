@@ -1,4 +1,4 @@
-"""Ticks of a clock beside a stream's rows, by which it notices that rows stay away, or that the input is complete."""
+"""Adds ticks of a clock to a stream, which show that no rows arrive, or that the input is complete."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,10 +12,10 @@ from skyband_spark.frames.version_checked_pickling import pickled_with_versions
 
 
 def with_ticks(packed: Any, plan: ShardedPlan) -> Any:
-    """Packed rows and, where the stream is to tick, a packed row for each tick.
+    """Packed rows and, if the stream needs ticks, a packed row for each tick.
 
-    A clock ticks every second. For a stream to be finished there is one tick for each run with
-    Trigger.AvailableNow instead: Spark's `rate` does not know that trigger and would take all files at once.
+    A clock ticks every second. A stream that finishes gets one tick for each run with Trigger.AvailableNow instead:
+    Spark's `rate` does not support that trigger, and would take all files at once.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 

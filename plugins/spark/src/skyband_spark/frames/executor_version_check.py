@@ -1,7 +1,7 @@
-"""What an executor runs before anything else of ours: is the same installed here as where the query was made?
+"""Checks in an executor, before anything else of ours runs, that the same code is installed as on the driver.
 
-This module travels by value, so that it can speak where Skyband itself is missing. It imports nothing of ours before
-that is known.
+This module travels by value, so that it works where Skyband itself is missing. It imports nothing of ours before that
+is known.
 """
 
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from typing import Any
 
 
 def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickled: bytes) -> Any:
-    """What was pickled, unpickled. `made_with`: by distribution, its version at the driver, a module of it, and the
-    build, `build_of` its package there.
+    """Unpickle, after comparing versions. `made_with`: for each distribution its version on the driver, one of its
+    modules, and the package's build there, as from `build_of`.
 
-    Raises PluginError, naming both versions or builds, where a distribution is missing here or of another code.
+    Raises PluginError with both versions or builds, where a distribution is missing here or has other code.
     """
     import pickle
     import platform
@@ -22,13 +22,13 @@ def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickl
     for distribution, (version, module, _) in made_with.items():
         here = _here(distribution, version, module)
         if here is not None:
-            differing.append(f"the driver runs {distribution} {version}, this executor {here}")
-    # One module may need another distribution: all are known to be here before any is imported.
+            differing.append(f"the driver has {distribution} {version}, this executor {here}")
+    # One module may need another distribution: all are checked before any is imported.
     for distribution, (version, module, build) in made_with.items():
         other = build if differing else build_of(module.partition(".")[0])
         if None not in (build, other) and build != other:
-            both = f"{distribution} {version} of build {build}, this executor of build {other}"
-            differing.append(f"the driver runs {both}: the same version of other code")
+            both = f"{distribution} {version} of build {build}, this executor build {other}"
+            differing.append(f"the driver has {both}: the same version of other code")
     if differing:
         place = f"{sys.executable} on {platform.node()}"
         remedy = "install the same on both, or ship one environment with spark.archives"
@@ -37,9 +37,9 @@ def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickl
 
 
 def build_of(package: str) -> str | None:
-    """What tells the code of a package from other code of its version; None where it is in an archive.
+    """A hash that identifies a package's code; None where it is in an archive.
 
-    O(bytes of its modules), once a process.
+    O(bytes of its modules), once per process.
     """
     import hashlib
     from importlib import import_module
@@ -59,7 +59,7 @@ def build_of(package: str) -> str | None:
 
 
 def _here(distribution: str, expected: str, module: str) -> str | None:
-    """What is installed here instead of the version wanted; None where it is the same."""
+    """The version installed here, if it is not the expected one; else None."""
     from importlib import import_module
     from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
@@ -82,7 +82,7 @@ def _here(distribution: str, expected: str, module: str) -> str | None:
 
 
 def _error() -> type[Exception]:
-    """PluginError, or what is called so where Skyband cannot be imported."""
+    """PluginError, or a class of that name where Skyband cannot be imported."""
     try:
         from skyband.errors import PluginError
     except ImportError:

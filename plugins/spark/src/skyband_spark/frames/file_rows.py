@@ -1,4 +1,4 @@
-"""Rows that Python reads from files in the step that packs them: Spark knows the files, not what is in them."""
+"""Reads rows from files with Python in the step that packs them: Spark only handles the names of the files."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -17,32 +17,32 @@ from skyband_spark.frames.worker import Mapped, load_and_freeze, worker_mapper
 
 
 class PlacedRows(Protocol):
-    """Batches of rows that remember where the last one came from."""
+    """Batches of rows that remember where the latest one came from."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
 
     def placing(self) -> AbstractContextManager[None]:
-        """What is wrong with a row of the last batch is told with its file and its place there."""
+        """Errors of a row in the last batch name its file and its place there."""
 
 
 Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str], RefuseUnreadable | None], PlacedRows]
-"""From batches that name parts of files, and columns, to the rows there; it runs in a worker of Spark. What it cannot
-read it gives to the function, or raises as InputError where there is none."""
+"""Reads rows from batches that name parts of files, with some columns; it runs in a worker of Spark. It passes what
+it cannot read to the function, or raises InputError if that is None."""
 _Pack = Callable[[Iterator[pa.RecordBatch], Unreadable], Iterator[pa.RecordBatch]]
 
 
 @frozen
 class FileRows:
-    """The rows of files as Spark sees them: names of files, and how Python reads what is in them."""
+    """The rows of files as Spark sees them: names of files, and a reader for their contents."""
 
     names: Any
-    """A DataFrame, of a stream or not."""
+    """A DataFrame, streaming or not."""
     reader: Reader
     schema: pa.Schema
-    """In types that Spark has too."""
+    """The columns, in types that Spark also has."""
 
     def frame(self) -> Any:
-        """The rows as a DataFrame: `spark.apply` reads them where it packs them, all else takes them from Java."""
+        """The rows as a DataFrame: `spark.apply` reads them where it packs them; other uses read them through Java."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
         names = self.schema.names
@@ -59,7 +59,7 @@ class FileRows:
 
 
 _FRAMES: WeakKeyDictionary[Any, FileRows] = WeakKeyDictionary()
-"""By the DataFrames made of them. One that is derived from such a DataFrame is another, and is read as any is."""
+"""By the DataFrames made from them. A DataFrame derived from such a one is not found here, and is read normally."""
 
 
 def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
@@ -68,7 +68,7 @@ def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
 
 
 def bad_rows(df: Any, plan: ShardedPlan) -> Any:
-    """The rows of a DataFrame that the query counts as bad, with what is wrong with each."""
+    """The rows of a DataFrame that the query counts as bad, each with the reason."""
     schema = bad_rows_schema(plan.query, plan.schema)
     plain = pa.schema([field.with_name(f"c{place}").with_nullable(True) for place, field in enumerate(schema)])
 
@@ -81,7 +81,7 @@ def bad_rows(df: Any, plan: ShardedPlan) -> Any:
 
 
 def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
-    """What `pack` makes of a DataFrame's rows, where they are or, of files, where they are read."""
+    """Apply `pack` to a DataFrame's rows, where they are or, for files, where they are read."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     files = _FRAMES.get(df)
@@ -93,7 +93,7 @@ def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
 
 
 def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
-    """Reads only the columns of the query, and tells what is wrong with a row by its file."""
+    """Reads only the columns of the query; errors of a row name its file."""
 
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load_and_freeze(plan)
@@ -106,7 +106,7 @@ def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
 
 
 def numbered(df: Any, names: Sequence[str]) -> Any:
-    """These columns, called c0, c1, …: mapInArrow cannot take a DataFrame that has a dot in the name of a column."""
+    """These columns, called c0, c1, …: mapInArrow does not accept dots in names of columns."""
     from pyspark.sql import functions as sql
 
     return df.select(*(sql.col(f"`{name.replace('`', '``')}`").alias(f"c{i}") for i, name in enumerate(names)))

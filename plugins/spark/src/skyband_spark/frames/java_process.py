@@ -1,4 +1,4 @@
-"""The Java that a session of this process starts: ended where it was not to be, and told of when it ends itself."""
+"""The Java process of a session: stopped when it should not outlive us, and reported when it dies."""
 
 import signal
 import subprocess
@@ -7,18 +7,18 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 _PATIENCE = 2.0
-"""Seconds in which a process that broke its connections has ended."""
+"""Seconds within which a process that closed its connections has ended."""
 
 
 @contextmanager
 def ended_if_interrupted() -> Iterator[None]:
-    """End the Java that is started meanwhile where the block does not come to its end before Java has answered.
+    """Kill the Java that is started in the block, if the block fails before Java has answered.
 
-    PySpark removes the folder in which Java is to say where it listens, and Java waits for ever then.
+    PySpark then removes the folder in which Java would report its port, and Java would wait for ever.
     """
     from pyspark import SparkContext, java_gateway
 
-    if SparkContext._gateway is not None:  # there is one already
+    if SparkContext._gateway is not None:  # it is already running
         yield
         return
     started: list[Any] = []
@@ -42,7 +42,7 @@ def ended_if_interrupted() -> Iterator[None]:
 
 
 def how_java_ended() -> str | None:
-    """How the Java that this process started has ended, in words; None where it runs, or another started it."""
+    """How the Java started by this process has ended, in words; None where it runs, or another process started it."""
     from pyspark import SparkContext
 
     process = getattr(SparkContext._gateway, "proc", None)

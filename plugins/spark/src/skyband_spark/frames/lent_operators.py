@@ -1,14 +1,15 @@
-"""Operators that other workers on this machine have in memory: where Spark gives a shard to a worker that has not its
-operator, the rows go to the one that has.
+"""Lets workers on a machine use each other's operators: if Spark moves a shard to another worker, its rows are sent to
+the worker that has the operator in memory.
 
-Spark gives each task to any of its idle workers, so that shards change places from one micro-batch to the next: each
-worker would read a state, or catch up with a log, that another has in memory. So a worker listens, for each operator in
-its memory, at an address made of the token of its last step, a Unix socket without a file. Who may read the state knows
-the token, and where somebody listens, his operator is at that step. He works with it for one micro-batch; the one who
-borrows it writes the state.
+Spark gives each task to any idle worker, so shards move between workers with each micro-batch. Each worker would
+have to read a state, or replay a log, that another has in memory. So for each operator in its memory, a worker listens
+at an address made of the token of its last step, a Unix socket without a file. Whoever can read the state knows the
+token, and whoever listens there has the operator at that step. It works for one micro-batch; the borrower writes the
+state.
 
-Nobody lends while he works with an operator of his own, as Python does two things only by turns: then the other loads
-the state, and has the shard from then on. Both ends talk to processes of their own user alone. On Linux only.
+A worker does not lend while it works with its own operator, because Python would only alternate between the two: then
+the other loads the state, and has the shard from then on. Both ends only talk to processes of their own user. Linux
+only.
 """
 
 import os
@@ -31,13 +32,13 @@ if TYPE_CHECKING:  # imported by the processor, which must stay light
     from skyband_spark.frames.sharded_plan import ShardedPlan
 
 _PEER = struct.Struct("3i")
-"""Process, user and group of who is at the other end."""
+"""Process, user and group of the other end."""
 _PATIENCE = 2.0
-"""Seconds in which a neighbour says whether it lends. At first it compares its code with ours, for half a second."""
+"""Seconds within which a neighbour answers. The first time it compares its code with ours, for half a second."""
 
 
 class NeighbourGoneError(Exception):
-    """The worker that has the operator did not come to the end of the micro-batch."""
+    """The worker that has the operator did not complete the micro-batch."""
 
 
 class CachedOperator(NamedTuple):
@@ -47,27 +48,27 @@ class CachedOperator(NamedTuple):
     step: int
     token: bytes
     work: float
-    """Seconds of work in the log up to this step, as the workers that had it know them."""
+    """Seconds of work in the log up to this step, as its workers measured them."""
     writing: float
-    """Seconds that the last snapshot took; 0 where it is not known."""
+    """Seconds that the last snapshot took; 0 where unknown."""
 
 
 Take = Callable[[bytes, bytes], CachedOperator | None]
-"""Gives the operator of a shard away, if it is at this token."""
+"""Takes the operator of a shard out of the cache, if it is at this token."""
 Keep = Callable[[bytes, CachedOperator], None]
-"""Takes it back, at another token."""
+"""Puts it back, at another token."""
 
 
 class Neighbours:
-    """The workers of this worker's parent, which run the same code: what is lent to them, and borrowed."""
+    """The workers with the same parent, which run the same code: lends operators to them, and borrows theirs."""
 
     def __init__(self) -> None:
         self.working = False
-        """Whether this worker works with an operator of its own; after an error until it has done so again."""
+        """Whether this worker is using its own operator; after an error, until the next success."""
         self._listeners: dict[bytes, socket.socket] = {}
 
     def offer(self, shard_id: bytes, token: bytes, take: Take, keep: Keep) -> None:
-        """Lend the operator of a shard, at this token, to a neighbour who wants it."""
+        """Lend the operator of a shard, at this token, to a neighbour that wants it."""
         self.withdraw(shard_id)
         if sys.platform != "linux":
             return
@@ -83,15 +84,15 @@ class Neighbours:
         threading.Thread(target=self._serve, args=arguments, daemon=True).start()
 
     def withdraw(self, shard_id: bytes) -> None:
-        """Lend the operator of a shard no longer."""
+        """Stop lending the operator of a shard."""
         listener = self._listeners.pop(shard_id, None)
         if listener is not None:
             with suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)  # its thread waits no longer
+                listener.shutdown(socket.SHUT_RDWR)  # wakes its thread
             listener.close()
 
     def borrow(self, plan: "ShardedPlan", token: bytes) -> "RemoteOperator | None":
-        """The operator whose last step has this token; None where no neighbour has it, or he works."""
+        """The operator whose last step has this token; None where no neighbour has it, or it is busy."""
         if sys.platform != "linux":
             return None
         lender = socket.socket(socket.AF_UNIX)
@@ -130,7 +131,7 @@ class Neighbours:
                 if own is None:
                     connection.send(None)
                     continue
-                listener.close()  # it will not be at this token any more
+                listener.close()  # it will leave this token
                 if _runs(own.operator, plan):
                     connection.send((own.work, own.writing))
                     back = _work(connection, own.operator)
@@ -141,21 +142,21 @@ class Neighbours:
 
 
 class RemoteOperator:
-    """An operator in another worker, for one micro-batch: what `Operator` does it does there.
+    """An operator in another worker, used for one micro-batch with the methods of `Operator`.
 
-    Each method but `keep` raises NeighbourGoneError where the other worker has ended, or its operator raised an error:
-    done again here, that is raised where the task is.
+    Every method except `keep` raises NeighbourGoneError where the other worker has ended, or its operator failed: the
+    work is then repeated here, so that the error is raised in the task.
     """
 
     def __init__(self, connection: Connection, work: float, writing: float) -> None:
-        """work, writing: as `CachedOperator` has them."""
+        """work, writing: as in `CachedOperator`."""
         self._connection = connection
         self.work, self.writing = work, writing
         self.seconds = 0.0
-        """Of work that was done there."""
+        """Seconds of work done there."""
 
     def add(self, frames: Sequence[bytes]) -> None:
-        """Take in packed frames."""
+        """Take packed frames."""
         self._ask("add", frames)
 
     def step(self, progress: "EventTimeProgress", ticking: "Ticking | None") -> "pa.RecordBatch":
@@ -188,7 +189,7 @@ class RemoteOperator:
         return watermark
 
     def keep(self, step: int, token: bytes, work: float, writing: float) -> None:
-        """Give it back, to be kept there at this step; where the other worker has ended nothing is lost."""
+        """Give it back, to be kept there at this step; if the other worker has ended, nothing is lost."""
         with suppress(NeighbourGoneError):
             self._ask("keep", step, token, work, writing)
         self._connection.close()
@@ -204,9 +205,9 @@ class RemoteOperator:
 
 
 def _work(connection: Connection, operator: "Operator") -> CachedOperator | None:
-    """Do with an operator what a neighbour wants, until he is gone; the operator at its new step, if he gives it back.
+    """Serve an operator to a neighbour until it disconnects; returns it at its new step, if it was given back.
 
-    Nobody has any use for an operator that was not given back: no state says what it is.
+    An operator that was not given back is discarded: no state matches it.
     """
     back, began = None, time.thread_time()
     while True:
@@ -220,7 +221,7 @@ def _work(connection: Connection, operator: "Operator") -> CachedOperator | None
         else:
             try:
                 answer = _call(operator, name, arguments)
-            except Exception:  # whoever borrows does the work again, and raises it where Spark sees it
+            except Exception:  # the borrower repeats the work, and raises it where Spark sees it
                 return None
         connection.send((answer, time.thread_time() - began))
 
@@ -245,7 +246,7 @@ def _pickled(plan: "ShardedPlan") -> bytes:
 
 
 def _runs(operator: "Operator", plan: bytes) -> bool:
-    """Whether it runs just this: the query with its evolvable keys, the backends, the source's schema."""
+    """Whether it runs exactly this: the query with its evolvable keys, the backends, the source's schema."""
     from pyspark import cloudpickle
 
     same: bool = (operator.query, operator.bindings, operator.schema) == cloudpickle.loads(plan)
@@ -253,11 +254,11 @@ def _runs(operator: "Operator", plan: bytes) -> bool:
 
 
 def _address(token: bytes) -> str:
-    """Of a socket without a file, where workers of one parent meet."""
+    """The address of a socket without a file, shared by workers of one parent."""
     return f"\0skyband {os.getppid()} {token.hex()}"
 
 
 def _is_neighbour(other: socket.socket) -> bool:
-    """Whether another process of this user is at the other end."""
+    """Whether the other end is another process of this user."""
     process, user, _ = _PEER.unpack(other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
     return bool(user == os.getuid() and process != os.getpid())

@@ -1,7 +1,7 @@
 """The processor that Spark runs: it imports nothing heavy before the first row.
 
-Spark starts a fresh Python on the driver at the start of every stream only to call `init` and learn which states
-there are; all that unpickling the processor imports is waited for there.
+At the start of every stream, Spark starts a new Python on the driver only to call `init` and learn the states; every
+import needed to unpickle the processor delays it.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from skyband_spark.frames.lent_operators import Neighbours
 from skyband_spark.frames.state_store import StateStore
 
 _NEIGHBOURS = Neighbours()
-"""Of this worker."""
+"""The neighbours of this worker."""
 
 
 class ShardProcessor(StatefulProcessor):  # type: ignore[misc]
-    """Hosts the operator of one shard; the plan travels pickled, to be opened where there are rows."""
+    """Hosts the operator of one shard; the plan travels pickled, and is unpickled when there are rows."""
 
     def __init__(self, plan: Any) -> None:
         self._pickled_plan = cloudpickle.dumps(plan)
@@ -32,4 +32,4 @@ class ShardProcessor(StatefulProcessor):  # type: ignore[misc]
         yield process_micro_batch(cloudpickle.loads(self._pickled_plan), self._store, key[0], rows)
 
     def close(self) -> None:
-        """Nothing is held beyond the micro-batch but the cache."""
+        """Do nothing: only the cache outlives the micro-batch."""

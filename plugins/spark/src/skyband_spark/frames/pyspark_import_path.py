@@ -1,7 +1,7 @@
-"""Where Spark's Python processes import PySpark from: its files beside this interpreter, not the zip that comes along.
+"""Makes Spark's Python processes import PySpark from its files next to this interpreter rather than from a zip.
 
-Spark puts `SPARK_HOME/python/lib/pyspark.zip` first on their path. A zip keeps no compiled modules: each process
-compiles PySpark's sources again, .4 s of a core, and a stream starts two before its first answer.
+Spark puts `SPARK_HOME/python/lib/pyspark.zip` first on their path. A zip keeps no compiled modules, so each process
+compiles PySpark's sources again: 0.4 s of a core, and a stream starts two before its first answer.
 """
 
 import hashlib
@@ -14,15 +14,15 @@ from pathlib import Path
 from types import ModuleType
 
 _LINKED = ("bin", "conf", "jars", "sbin")
-"""What a home of Spark's needs where Spark runs in one process."""
+"""What Spark's home needs if Spark runs in one process."""
 
 
 @contextmanager
 def home_without_zip() -> Iterator[None]:
-    """Spark, if started meanwhile, starts from a folder of links to what came with PySpark, without the zip.
+    """Start Spark in the block from a folder of links to PySpark's files, without the zip.
 
     Nothing changes where SPARK_HOME is set, PySpark has no zip, workers have another Python or would not find PySpark,
-    or the folder, `~/.cache/skyband/spark-…`, cannot be made.
+    or the folder, `~/.cache/skyband/spark-…`, cannot be created.
     """
     home = None if "SPARK_HOME" in os.environ else _home()
     if home is None:
@@ -48,15 +48,15 @@ def _home() -> Path | None:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in _LINKED:
             if (package / name).is_dir():
-                with suppress(FileExistsError):  # another process may make them just now
+                with suppress(FileExistsError):  # another process may be creating them
                     (home / name).symlink_to(package / name, target_is_directory=True)
-    except (OSError, RuntimeError):  # there is no home, or nothing can be written to it
+    except (OSError, RuntimeError):  # there is no home, or it is not writable
         return None
     return home if all((home / name).resolve() == (package / name).resolve() for name in ("bin", "jars")) else None
 
 
 def _found_without_us(package: ModuleType) -> bool:
-    """Whether a new process of this Python imports the same: this one may have been told of more folders.
+    """Whether a new process of this Python imports the same package: this one may have additional folders.
 
     -P: a `contextlib.py` in the working folder is not Python's.
     """

@@ -1,4 +1,4 @@
-"""Answers on their way back: rows of the answers beside rows of metrics, which are observed and left out."""
+"""Returns answers together with rows of metrics, which Spark observes and then filters out."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from skyband_spark.frames.sharded_plan import ShardedPlan
 
 METRICS = "skyband_metrics"
 _LATEST = (pa.field("late_by", pa.int64()), pa.field("watermark", pa.int64()))
-"""Those of which the largest of all shards is told."""
+"""Metrics reported as the maximum over all shards."""
 _COUNTS = ("rows_in", "rows_late", "retained", "groups", "state_bytes")
 
 
@@ -29,7 +29,7 @@ def _metric(reason: str) -> str:
 
 
 def metrics_type(plan: ShardedPlan) -> pa.DataType:
-    """The struct that carries an operator's metrics beside the answers; null on the answers themselves."""
+    """The struct with an operator's metrics; null in rows of answers."""
     counts = [pa.field(name, pa.int64()) for name in metric_names(plan)]
     return pa.struct([*counts, pa.field("seconds", pa.float64()), *_LATEST])
 
@@ -40,7 +40,7 @@ def unpacked_schema(plan: ShardedPlan) -> pa.Schema:
 
 
 def shard_schema(plan: ShardedPlan) -> pa.Schema:
-    """The columns of one shard's answers, then the metrics; the unpacked schema where they need no merging."""
+    """The columns of one shard's answers, then the metrics; equal to the unpacked schema if nothing is merged."""
     return _with_metrics_column(plan, plan.answers)
 
 
@@ -50,7 +50,7 @@ def _with_metrics_column(plan: ShardedPlan, answers: pa.Schema) -> pa.Schema:
 
 
 def with_metrics(plan: ShardedPlan, metrics: Metrics, state_bytes: int, watermark: int | None) -> dict[str, Any]:
-    """The metrics of one turn of an operator, as `metrics_type` has them."""
+    """The metrics of one step of an operator, in the form of `metrics_type`."""
     reasons = plan.query.all_drop_reasons
     return {
         **asdict(metrics, filter=lambda entry, _: entry.name != "dropped"),
@@ -61,21 +61,21 @@ def with_metrics(plan: ShardedPlan, metrics: Metrics, state_bytes: int, watermar
 
 
 def answer_rows(plan: ShardedPlan, answers: pa.RecordBatch) -> pa.RecordBatch:
-    """Answers beside the metrics, which are null."""
+    """Answers with metrics that are null."""
     schema = _with_metrics_column(plan, answers.schema)
     nothing = pa.nulls(len(answers), schema.field(METRICS).type)
     return pa.RecordBatch.from_arrays([*answers.columns, nothing], schema=schema)
 
 
 def metrics_row(plan: ShardedPlan, metrics: dict[str, Any]) -> pa.RecordBatch:
-    """One row that holds only metrics, beside the columns of a shard's answers."""
+    """One row that has only metrics; the columns of a shard's answers are null."""
     schema = shard_schema(plan)
     columns = [pa.nulls(1, kind) for kind in schema.types[:-1]]
     return pa.RecordBatch.from_arrays([*columns, pa.array([metrics], schema.types[-1])], schema=schema)
 
 
 def merge_shards(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The partial answers of all shards at the same moments as one answer, the metrics untouched."""
+    """Merge the partial answers of all shards at each moment; metrics stay unchanged."""
     table = pa.Table.from_batches(batches, schema=shard_schema(plan))
     is_answer = table.column(METRICS).is_null()
     partial = table.filter(is_answer).drop_columns([METRICS])
@@ -88,7 +88,7 @@ def merge_shards(plan: ShardedPlan, batches: Iterator[pa.RecordBatch]) -> Iterat
 
 
 def merge_answers(plan: ShardedPlan, answers: Any) -> Any:
-    """A DataFrame of the shards' answers with those at the same moments made one, where they do not stand alone."""
+    """A DataFrame of the shards' answers, merged by moment unless they stand alone."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     from skyband_spark.frames.version_checked_pickling import pickled_with_versions
@@ -104,12 +104,12 @@ def merge_answers(plan: ShardedPlan, answers: Any) -> Any:
 
 
 def _check_unobserved(df: Any, observe: Any) -> None:
-    """Raise ConfigError where an application whose answers are asked here reports under the same name."""
-    java = getattr(df, "_jdf", None)  # there is none in Spark Connect, whose server then names it
+    """Raise ConfigError where an earlier application in this DataFrame is observed under the same name."""
+    java = getattr(df, "_jdf", None)  # Spark Connect has none: its server reports the problem
     if java is None or not isinstance(observe, str):
         return
     if re.search(rf"\bCollectMetrics {re.escape(observe)},", java.queryExecution().logical().toString()):
-        message = f"{observe!r} is how an application before this one is observed"
+        message = f"{observe!r} is already the name of an earlier application"
         raise ConfigError(Problem("observe", f'{message}: give this one another name, such as observe="second"'))
 
 

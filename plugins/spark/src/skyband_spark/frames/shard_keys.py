@@ -1,4 +1,4 @@
-"""The keys under which Spark knows the shards: not their numbers, so that each has a partition of its own."""
+"""The keys of shards in Spark: not their numbers, so that each shard gets its own partition."""
 
 from functools import cache
 from struct import pack
@@ -11,10 +11,10 @@ _SPARKS_SEED = 42
 
 @cache
 def keys_of(shards: int) -> tuple[int, ...]:
-    """A key for each shard that Spark hashes into a partition of its own, where it has as many or a multiple of them.
+    """A key for each shard, which Spark hashes to its own partition if their number divides that of partitions.
 
-    By their numbers two of two shards would share a partition, and three of eight. Keys are of state: they follow from
-    the number of shards alone. They do not ascend: of four shards they are 2, 0, 14 and 3.
+    With plain numbers two of two shards would share a partition, and three of eight. Keys are part of the state: they
+    depend only on the number of shards. They do not ascend: for four shards they are 2, 0, 14 and 3.
     """
     keys: dict[int, int] = {}
     key = 0
@@ -25,7 +25,7 @@ def keys_of(shards: int) -> tuple[int, ...]:
 
 
 def number_of(key: int, shards: int) -> int:
-    """The number of the shard that Spark knows under this key. Raises SnapshotError where none of so many is."""
+    """The number of the shard with this key. Raises SnapshotError where there is none."""
     try:
         return keys_of(shards).index(key)
     except ValueError:

@@ -1,8 +1,8 @@
-"""The functions on states as Spark takes them: Arrow columns in and out, the backends named by the driver.
+"""The functions on states for Spark: Arrow columns in and out, with the driver's backends.
 
-The window is one argument: text such as "37 minutes" is the length up to the state's moment, a timestamp or a whole
-number the moment it begins, null all that the state covers. A question's parameters come after it, one with two ends
-as two arguments; those at the end may be left out.
+The window is one argument: text such as "37 minutes" is the length up to the state's moment, a timestamp or an
+integer is its start, null is all that the state covers. A question's parameters follow, a range as two arguments;
+those at the end may be omitted.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +30,9 @@ DESCRIPTION = (
 
 
 def question_udf(question: type[Question]) -> Any:
-    """(state, window, parameters…) -> the question's result; (state, state, window, parameters…) where it is of pairs.
+    """(state, window, parameters…) -> the question's result; (state, state, window, parameters…) for pairs.
 
-    Null where a state or one of a column of windows is. A parameter that is null is as if it were left out.
+    Null where a state, or a value in a column of windows, is null. A null parameter counts as omitted.
     """
     readers = Readers.installed()
     name, result, leading = question.name, question.result, 2 if question.of_pairs else 1
@@ -58,18 +58,18 @@ def question_udf(question: type[Question]) -> Any:
 
 
 def union_udf() -> Any:
-    """An aggregate of states to the state of all their rows; null of no states."""
+    """An aggregate of states to the state of all their rows; null for no states."""
     readers = Readers.installed()
 
     def union(state: pa.Array) -> bytes | None:
         return _union(state, readers)
 
-    union.__annotations__["return"] = pa.Scalar  # what tells Spark that it is an aggregate
+    union.__annotations__["return"] = pa.Scalar  # shows Spark that it is an aggregate
     return arrow_udf(union, "binary")
 
 
 def union_list_udf() -> Any:
-    """(array of states) -> the state of all their rows: for streams, which refuse Python's aggregates."""
+    """(array of states) -> the state of all their rows: for streams, which do not support Python's aggregates."""
     readers = Readers.installed()
 
     def union_list(state: pa.Array) -> pa.Array:
@@ -79,7 +79,7 @@ def union_list_udf() -> Any:
 
 
 def describe_udf() -> Any:
-    """(state) -> struct of what it says of itself."""
+    """(state) -> struct of its description."""
     readers = Readers.installed()
 
     def describe(state: pa.Array) -> pa.Array:
@@ -90,9 +90,9 @@ def describe_udf() -> Any:
 
 
 def functions(kinds: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
-    """What makes each function, by the name under which SQL knows it.
+    """A factory for each function, by its name in SQL.
 
-    kinds: further names, each a function that says what to install where nothing that is installed brings it.
+    kinds: further names, each a function that says what to install if no installed plugin brings it.
     """
     by_name: dict[str, Callable[[], Any]] = {
         "skyband_union": union_udf, "skyband_union_list": union_list_udf, "skyband_describe": describe_udf,
@@ -122,7 +122,7 @@ _DESCRIPTION = pa.struct(
 
 
 def _window(window: pa.Array) -> tuple[str, pa.Array | None]:
-    """Whether a column says when windows begin or how long they are; None in its place where all of it is null."""
+    """Whether a column has the starts of windows or their lengths; with None instead of it where all of it is null."""
     kind = window.type
     if pa.types.is_null(kind) or window.null_count == len(window):
         return "since", None
@@ -134,7 +134,7 @@ def _window(window: pa.Array) -> tuple[str, pa.Array | None]:
 
 
 def _values(parameters: Sequence[tuple[str, bool]], arguments: Sequence[Any]) -> dict[str, Any]:
-    """The parameters by name, out of the arguments of a row."""
+    """The parameters by name, from the arguments of a row."""
     values: dict[str, Any] = {}
     remaining = list(arguments)
     for name, ends in parameters:
@@ -151,7 +151,7 @@ def _values(parameters: Sequence[tuple[str, bool]], arguments: Sequence[Any]) ->
 
 
 def _plain(answer: Any, kind: pa.DataType, objects: str | None = None) -> Any:
-    """An answer as Arrow makes a column of: dictionaries for structs, objects as text."""
+    """An answer in a form for Arrow: dictionaries for structs, objects as text."""
     if isinstance(answer, pa.Table):
         if objects is not None:
             place = answer.column_names.index(objects)

@@ -1,16 +1,16 @@
-"""Where an operator rests between micro-batches: in Spark's state store, as a snapshot and a log, and in this worker.
+"""Keeps an operator between micro-batches: in Spark's state store, as a snapshot and a log, and in this worker.
 
-A micro-batch writes what it was given, not what it made of it: its frames go to a log, from which an operator that is
-behind catches up. When the log is twice as large as the last snapshot, or long, or dear to catch up with, the whole
-state is written anew and the log begins afresh. So a micro-batch costs its own bytes, and a whole state once in twice
-as many bytes of rows; a state much smaller than its rows is written whole every time. (Writing only the changed pieces
-of a snapshot would not do: a backend whose state is compact changes most of it with every batch.)
+A micro-batch writes its input, not its result: its frames go to a log, from which an operator that is behind catches
+up. When the log is twice as large as the last snapshot, or long, or expensive to replay, the whole state is written
+again and the log starts over. So a micro-batch costs its own bytes, and a whole state once in twice as many bytes of
+rows; a state much smaller than its rows is written whole every time. (Writing only the changed pieces of a snapshot
+would not help: a backend with a compact state changes most of it with every batch.)
 
-Each step has a random token, written with it. An operator left in this worker is used again where its token is that of
+Each step has a random token, written with it. An operator that stayed in this worker is reused if its token is that of
 the state's last step, or of one in its log or its snapshot: then it catches up. A task that failed after its operator
-moved on leaves a token that the state does not hold. It is used for the same query only: a job that was changed and
-started again loads the state, which says what may change. An operator left in another worker of this machine is
-borrowed for the micro-batch, where that is at the state's last step (`lent_operators`).
+advanced leaves a token that the state does not contain. It is only reused for the same query: a job that was changed
+and restarted loads the state, which knows what may change. An operator in another worker of this machine is borrowed
+for the micro-batch, if it is at the state's last step (`lent_operators`).
 """
 
 import os
@@ -31,36 +31,35 @@ if TYPE_CHECKING:  # imported by the processor, which must stay light
     from skyband_spark.frames.sharded_plan import ShardedPlan
 
 FORMAT = 3
-"""How states are written."""
+"""The version of the state's format."""
 CHUNK = 256 * 1024
 """Bytes of a snapshot in one entry of the state."""
 
 MOST_LOGGED = 1000
-"""Steps in a log: what an operator that begins from the snapshot has to catch up with, at most."""
+"""The most steps in a log, which an operator that starts from the snapshot has to replay."""
 
 LOG_PER_BASE = 2
-"""Bytes of a log for each byte of the snapshot it follows, at most. To write a whole state takes a third of a large
-micro-batch, as it has to be made first: with a log no larger than the snapshot, every other one did so."""
+"""The most bytes of a log for each byte of its snapshot. Writing a whole state takes a third of a large
+micro-batch, because it must be built first: with a log no larger than the snapshot, every other one did so."""
 
 MOST_TO_CATCH_UP = 2.0
-"""Seconds of work that a log may hold, so that a shard that moves to another worker answers soon: more only where
-writing the state takes longer than that. A worker knows what its own steps cost, and those of others from catching up.
-"""
+"""The most seconds of work in a log, so that a shard that moves to another worker answers soon: more only if writing
+the state takes longer. A worker measures its own steps, and learns the cost of others by replaying them."""
 
 _MOST_SENT = 4
-"""Bytes of rows that are sent to the worker that has an operator, for each byte of its state: to load one byte takes as
-long as to send some."""
+"""The most bytes of rows sent to the worker that has an operator, for each byte of its state: loading one byte takes
+as long as sending some."""
 
 MOST_CACHED = 256
 """Shards remembered in a worker, each with its newest operator only: others would be copies of the whole state."""
 
 
 class Head(NamedTuple):
-    """What the state holds. Steps are numbered from 1; the snapshot is of step `base`, the log of those after it."""
+    """The head of a state. Steps are numbered from 1; the snapshot is of step `base`, the log has the later ones."""
 
     format: int
     shard_id: bytes
-    """Random, for good: which shard of which stream this is."""
+    """A permanent random id of this shard of this stream."""
     token: bytes
     base_token: bytes
     step: int
@@ -78,20 +77,20 @@ _HEAD = (
 
 
 class StateStore:
-    """Takes the operator of one shard out of its state, and keeps it there again."""
+    """Loads the operator of one shard from its state, and saves it again."""
 
     def __init__(self, handle: Any, neighbours: Neighbours | None = None) -> None:
-        """neighbours: who else may have operators at hand, and use those of here."""
+        """neighbours: other workers that may have operators, and may use those of this one."""
         self._neighbours = neighbours
         self._state = handle.getValueState("head", _HEAD)
         self._chunks = handle.getMapState("chunks", "number int", "data binary")
         self._log = StepLog(handle.getMapState("log", "step bigint", "token binary, data binary"))
 
     def borrow(self, plan: "ShardedPlan", row_bytes: int) -> RemoteOperator | None:
-        """The operator of the shard where a neighbour has it as the last committed micro-batch left it, and this
-        worker has not.
+        """The operator of the shard, if a neighbour has it as the last committed micro-batch left it, and this worker
+        has not.
 
-        None as well where there are many more bytes of rows to send than of state to load.
+        Also None where there are many more bytes of rows to send than of state to load.
         """
         head = self._head = self._read_head(plan.shards)
         cached = _CACHE.get(head.shard_id)
@@ -107,7 +106,7 @@ class StateStore:
         return operator
 
     def load(self, plan: "ShardedPlan", number: int) -> "Operator":
-        """The operator of the shard of this number, as the last committed micro-batch left it."""
+        """The operator of the shard with this number, as the last committed micro-batch left it."""
         if self._neighbours is not None:
             self._neighbours.working = True
         self._head = self._read_head(plan.shards)
@@ -127,15 +126,15 @@ class StateStore:
             count = -(-self._head.base_size // CHUNK)
             snapshot = b"".join(bytes(self._chunks.getValue((number,))[0]) for number in range(count))
             self._anew = operator.restore(snapshot, joined=steps[-1].watermark if steps else None)
-            self._began = time.thread_time()  # what it takes to restore is no reason to write it again
+            self._began = time.thread_time()  # time spent restoring is no reason to write it again
         if steps:
             operator.replay(steps)
         return operator
 
     def commit(self, operator: "Operator | RemoteOperator", frames: Sequence[bytes], whole: bool = False) -> int:
-        """Write the step that was given these frames, remember the operator here; returns the bytes of state kept.
+        """Write the step with these frames, and cache the operator; returns the bytes of state kept.
 
-        whole: it was given more than frames, so that the state is written and not the step.
+        whole: it had more input than frames, so the state is written instead of the step.
         """
         self._anew |= whole
         head, token = self._head, os.urandom(16)
@@ -160,16 +159,16 @@ class StateStore:
         return head.base_size + head.logged
 
     def _is_to_be_whole(self, head: Head, log_bytes: int) -> bool:
-        """Whether the state is written rather than the step that was given so many bytes, whose work is added."""
+        """Whether to write the state rather than the step with this many bytes, whose work is added."""
         self._work += time.thread_time() - self._began
         if self._anew or head.logged + log_bytes > LOG_PER_BASE * head.base_size or head.step - head.base > MOST_LOGGED:
             return True
         return self._work > max(MOST_TO_CATCH_UP, self._writing)
 
     def begin(self, chunks: Iterable[tuple[int, bytes]], size: int, shards: int) -> None:
-        """Write chunks, by number, of the first state, of `size` bytes, of a shard of a stream that begins with it.
+        """Write chunks, by number, of the first state, of `size` bytes, for a shard of a stream that starts with it.
 
-        Called as often as there are some: Spark gives a large state in several parts.
+        May be called several times: Spark passes a large state in parts.
         """
         for number, data in chunks:
             self._chunks.updateValue((number,), (data,))
@@ -192,7 +191,7 @@ class StateStore:
         return head
 
     def _follows(self, cached: CachedOperator) -> bool:
-        """Whether the state's last step follows from one that the operator held here has come to."""
+        """Whether the state's last step follows from the step of the cached operator."""
         if cached.step == self._head.step:
             return cached.token == self._head.token
         if cached.step == self._head.base:
@@ -219,7 +218,7 @@ _CACHE: OrderedDict[bytes, CachedOperator] = OrderedDict()
 
 
 def _keep(shard_id: bytes, operator: CachedOperator, neighbours: Neighbours | None) -> None:
-    """Keep an operator here, for the next micro-batch of its shard."""
+    """Cache an operator for the next micro-batch of its shard."""
     _CACHE[shard_id] = operator
     while len(_CACHE) > MOST_CACHED:
         _forget(next(iter(_CACHE)), neighbours)
@@ -228,8 +227,8 @@ def _keep(shard_id: bytes, operator: CachedOperator, neighbours: Neighbours | No
 
 
 def _take(shard_id: bytes, token: bytes) -> CachedOperator | None:
-    """The operator of a shard if it is here at this token, and then no longer."""
-    cached = _CACHE.pop(shard_id, None)  # at once: the task of this worker may come for it, too
+    """Take the operator of a shard out of the cache, if it is at this token."""
+    cached = _CACHE.pop(shard_id, None)  # popped first: this worker's task may want it, too
     if cached is None or cached.token == token:
         return cached
     _CACHE.setdefault(shard_id, cached)
@@ -237,7 +236,7 @@ def _take(shard_id: bytes, token: bytes) -> CachedOperator | None:
 
 
 def _forget(shard_id: bytes, neighbours: Neighbours | None) -> CachedOperator | None:
-    """The operator of a shard that is here, and then no longer."""
+    """Take the operator of a shard out of the cache."""
     if neighbours is not None:
         neighbours.withdraw(shard_id)
     return _CACHE.pop(shard_id, None)

@@ -1,4 +1,4 @@
-"""A batch over the past as the states that a stream begins with."""
+"""Runs a batch over history to make the states that a stream starts with."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,8 +20,8 @@ _PIECES = pa.schema([("shard", pa.int64()), ("number", pa.int64()), ("data", pa.
 def states_before(df: Any, plan: ShardedPlan, until: int) -> list[bytes]:
     """The snapshots, by shard, of a stream that has had all rows of a bounded DataFrame before a moment.
 
-    Its watermark is that moment: rows before it are late from then on. Its answers are not given. None where there are
-    no rows at all.
+    Its watermark is that moment: later rows from before it are late. Its answers are discarded. None where there are no
+    rows at all.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -53,7 +53,7 @@ def rows_before(plan: ShardedPlan, batch: pa.RecordBatch, until: int) -> pa.Reco
 
 
 def state_pieces(plan: ShardedPlan, batches: Iterator[pa.RecordBatch], until: int) -> Iterator[pa.RecordBatch]:
-    """The state of one shard once all its packed rows, by their earliest time, are taken in: pieces of a snapshot."""
+    """The state of one shard after all its packed rows, by their earliest time: pieces of a snapshot."""
     operator, end, limit = plan.operator(), TaskEnds(plan.query), None
     for batch in batches:
         for row in batch.to_pylist():

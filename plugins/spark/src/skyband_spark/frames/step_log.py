@@ -1,6 +1,7 @@
-"""The log of a shard's steps in Spark's state: a step in one entry, or in pieces where it is large.
+"""The log of a shard's steps in Spark's state: a step is one entry, or several pieces if it is large.
 
-A process that copies 14 MB at a time takes new memory from the system for each copy, and Java does not let go of such
+A process that copies 14 MB at a time takes new memory from the system for each copy, and Java keeps such arrays until
+a full garbage collection: in pieces the same bytes take a seventh of Python's time.
 arrays before it collects all its garbage: in pieces the same bytes take a seventh of Python's time.
 """
 
@@ -10,28 +11,28 @@ from typing import Any
 from skyband.errors import SnapshotError
 
 PIECE = 1024 * 1024
-"""Bytes of a step in one entry of the state, at most."""
+"""The most bytes of a step in one entry of the state."""
 _MOST_PIECES = 1 << 20
 
 
 class StepLog:
-    """Bytes of steps, by their numbers from 1, each with its token. Many bytes stand in pieces of their own."""
+    """Bytes of steps, by their numbers from 1, each with its token. Large steps are stored in pieces."""
 
     def __init__(self, entries: Any) -> None:
         """entries: the map state, `step bigint` to `token binary, data binary`."""
         self._entries = entries
 
     def token(self, step: int) -> bytes:
-        """The token of a step that is there."""
+        """The token of an existing step."""
         return bytes(self._entries.getValue((step,))[0])
 
     def load(self, step: int) -> bytes:
-        """The bytes of a step that is there."""
+        """The bytes of an existing step."""
         data = bytes(self._entries.getValue((step,))[1])
         return data or b"".join(bytes(self._entries.getValue((key,))[1]) for key in self._pieces(step))
 
     def write(self, step: int, token: bytes, data: bytes) -> None:
-        """Write a step, of one byte at least, that is not there."""
+        """Write a new step of at least one byte."""
         if len(data) <= PIECE:
             self._entries.updateValue((step,), (token, data))
             return
@@ -40,7 +41,7 @@ class StepLog:
             self._entries.updateValue((_key(step, number),), (b"", data[start : start + PIECE]))
 
     def remove(self, steps: Iterable[int]) -> None:
-        """Remove steps that are there."""
+        """Remove existing steps."""
         for step in steps:
             for key in [*self._pieces(step), step]:
                 self._entries.removeKey((key,))
@@ -53,7 +54,7 @@ class StepLog:
 
 
 def bytes_of(entries: Mapping[int, bytes], step: int) -> bytes:
-    """The bytes of a step out of all entries of a log, by their keys. Raises SnapshotError where it is not there."""
+    """The bytes of a step from all entries of a log, by their keys. Raises SnapshotError where it is missing."""
     if step not in entries:
         raise SnapshotError(f"damaged: the log lacks step {step}")
     pieces, number = [entries[step]], 0
@@ -64,5 +65,5 @@ def bytes_of(entries: Mapping[int, bytes], step: int) -> bytes:
 
 
 def _key(step: int, number: int) -> int:
-    """Where a piece stands: below zero, where no step does."""
+    """The key of a piece: negative, unlike those of steps."""
     return -(step * _MOST_PIECES + number)

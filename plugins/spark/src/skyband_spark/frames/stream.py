@@ -1,4 +1,4 @@
-"""Spark Structured Streaming: the operator of each shard inside transformWithState, its state in RocksDB."""
+"""Spark Structured Streaming: the operator of each shard in transformWithState, its state in RocksDB."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from skyband_spark.frames.version_checked_pickling import pickled_with_versions
 def run(packed: Any, plan: ShardedPlan) -> Any:
     """The unpacked answers of a streaming DataFrame of packed rows.
 
-    Every micro-batch answers the moments its rows have passed.
+    Every micro-batch answers the moments that its rows have passed.
     """
     schema = from_arrow_schema(results_and_metrics.shard_schema(plan))
     answers = (
@@ -30,7 +30,7 @@ def run(packed: Any, plan: ShardedPlan) -> Any:
 
 
 def _key(shards: int) -> Any:
-    """The column of keys, by which Spark puts the shards into partitions."""
+    """The column of keys, by which Spark partitions the shards."""
     from pyspark.sql import functions as sql
 
     keys = sql.array(*(sql.lit(key).cast("bigint") for key in keys_of(shards)))

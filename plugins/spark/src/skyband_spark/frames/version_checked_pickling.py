@@ -1,4 +1,4 @@
-"""Functions and processors on their way to the executors: opened there only where the same code is installed."""
+"""Pickles functions and processors for executors, where they unpickle only if the same code is installed."""
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 @frozen
 class _PickledWithVersions:
-    """Called like what is payload; unpickled, it is what was payload."""
+    """Calls its payload; unpickles to the payload itself."""
 
     payload: Any
     made_with: Mapping[str, tuple[str, str, str | None]]
 
     @property
     def __name__(self) -> str:
-        """What Spark calls it in its plans."""
+        """Its name in Spark's plans."""
         return getattr(self.payload, "__name__", type(self.payload).__name__)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -37,9 +37,9 @@ class _PickledWithVersions:
 
 
 def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
-    """`payload`, for a worker of Spark to open: an error names the versions where its installation differs.
+    """Wrap `payload` for a worker of Spark: an error names the versions where its installation differs.
 
-    Without the seal a worker that lacks Skyband would fail while unpickling, with an error about some module.
+    Otherwise a worker without Skyband would fail while unpickling, with an error about some module.
     """
     modules = {"skyband": (__version__, "skyband"), "skyband-spark": (_own_version(), "skyband_spark")}
     modules |= _of_the_query(plan)
@@ -56,7 +56,7 @@ def pickled_with_versions(payload: T, plan: ShardedPlan) -> T:
 
 
 def _own_version() -> str:
-    """That of this distribution, which need not be core's."""
+    """The version of this distribution, which may differ from core's."""
     try:
         return version("skyband-spark")
     except PackageNotFoundError:  # code on a path without metadata
@@ -64,7 +64,7 @@ def _own_version() -> str:
 
 
 def _of_the_query(plan: ShardedPlan) -> dict[str, tuple[str, str]]:
-    """The distribution that brings the query, its version and package; none of a class that no plugin brings."""
+    """The distribution of the query, with its version and package; empty for a class that no plugin brings."""
     package = type(plan.query).__module__.partition(".")[0]
     return {
         entry.distribution: (entry.version, package)

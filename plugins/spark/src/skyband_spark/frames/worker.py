@@ -1,4 +1,4 @@
-"""In a worker of Spark: what it runs where the rows are, and what is done once for all its tasks."""
+"""Runs in a worker of Spark: the code for each task, and the setup done once for all tasks."""
 
 import gc
 import threading
@@ -16,11 +16,11 @@ Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch
 
 _settled = threading.Event()
 _warned: dict[str | tuple[str, type[Warning], int], int] = {}
-"""What was said already, as `warnings` notes it."""
+"""Warnings already given, in the form of `warnings`' registry."""
 
 
 def worker_mapper(plan: ShardedPlan, pack: Mapped) -> Mapped:
-    """`pack`, such as `plan.to_shuffle_rows`, for Spark to run where the rows are."""
+    """Wrap `pack`, such as `plan.to_shuffle_rows`, for Spark to run where the rows are."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         load_and_freeze(plan)
@@ -30,24 +30,24 @@ def worker_mapper(plan: ShardedPlan, pack: Mapped) -> Mapped:
 
 
 def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> None:
-    """Once a worker, on its stderr: the text has no number, so that a stream does not say it with each micro-batch."""
+    """Warn once a worker, on its stderr: the text has no number, so that a stream does not repeat it."""
     for reason, text in plan.query.promises.items():
         if dropped.get(reason):
             message = f"{text}; the metric rows_{reason.replace(' ', '_')} counts them"
-            warnings.warn_explicit(message, UserWarning, "skyband", 0, registry=_warned)  # no line of source below it
+            warnings.warn_explicit(message, UserWarning, "skyband", 0, registry=_warned)  # without a line of source
 
 
 def load_and_freeze(plan: ShardedPlan) -> None:
-    """Load what every task needs and freeze it: Python's garbage collector looks through it no more.
+    """Load what every task needs, and freeze it for Python's garbage collector.
 
-    Spark has a worker collect garbage after each task. With pandas, Arrow and numba's kernels that is a walk through
-    170,000 objects, .1 s of a core, several times a micro-batch. Done at the start of a worker's first task, when no
-    operator is alive yet: an operator refers to itself, and frozen it would never be freed.
+    Spark has a worker collect garbage after each task. With pandas, Arrow and numba's kernels that walks over 170,000
+    objects, 0.1 s of a core, several times a micro-batch. This runs at the start of a worker's first task, before any
+    operator exists: an operator refers to itself, and would never be freed once frozen.
     """
-    if not _settled.is_set():  # asking the collector whether it is frozen would count all that is
+    if not _settled.is_set():  # asking the collector would count all frozen objects
         read_schema = pa.schema([plan.schema.field(name) for name in plan.query.columns])
         nothing = no_rows(read_schema)
-        for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and with the first of them most of numba
+        for _ in plan.to_shuffle_rows(iter([nothing])):  # loads the kernels, and most of numba
             continue
         gc.freeze()
         _settled.set()

@@ -1,1 +1,1 @@
-"""What a job reads on Spark: sources of Spark, and files and tables that Python reads where rows are packed."""
+"""The sources of a job on Spark: those of Spark, and files and tables that Python reads where rows are packed."""

@@ -1,4 +1,4 @@
-"""Times in nanoseconds in Parquet files, as pandas writes them, which Spark does not read."""
+"""Detects nanosecond times in Parquet files, as pandas writes them, which Spark cannot read."""
 
 import json
 from pathlib import Path
@@ -10,11 +10,11 @@ from skyband_jobs.files.spark_ddl import parse_ddl
 from skyband_jobs.job.model import Source, local_path
 
 _FILES = 20
-"""As many of the newest are looked at; each costs the bytes of its footer."""
+"""The number of newest files that are checked; each costs the bytes of its footer."""
 
 
 def nanosecond_problems(source: Source) -> list[Problem]:
-    """A problem with the columns that Spark would fail at, where the source's files are on this machine."""
+    """A problem for the columns that Spark cannot read, if the source's files are on this machine."""
     path = None if source.path is None else local_path(source.path)
     if source.format != "parquet" or path is None:
         return []
@@ -25,15 +25,15 @@ def nanosecond_problems(source: Source) -> list[Problem]:
             columns = [name for name in _nanosecond_columns(file) if declared is None or name in declared]
             if columns:
                 return [Problem("source.path", _message(file, columns))]
-    except (OSError, ValueError):  # others say what is wrong with a path, a schema or a file
+    except (OSError, ValueError):  # reported elsewhere
         return []
     return []
 
 
 def _message(file: Path, columns: list[str]) -> str:
     named = ", ".join(map(repr, columns))
-    remedy = 'write microseconds (of pandas: to_parquet(…, coerce_timestamps="us")), or use --engine local'
-    return f"{file}: {named} {'has' if len(columns) == 1 else 'have'} nanoseconds, which Spark does not read: {remedy}"
+    remedy = 'write microseconds (in pandas: to_parquet(…, coerce_timestamps="us")), or use --engine local'
+    return f"{file}: {named} {'has' if len(columns) == 1 else 'have'} nanoseconds, which Spark cannot read: {remedy}"
 
 
 def _declared_times(ddl: str) -> set[str]:
@@ -43,7 +43,7 @@ def _declared_times(ddl: str) -> set[str]:
 
 
 def _nanosecond_columns(file: Path) -> list[str]:
-    """By what the file says itself: Arrow takes the old INT96, which Spark reads, for nanoseconds too."""
+    """Checks the file's own metadata: Arrow also takes INT96, which Spark can read, for nanoseconds."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as opened:

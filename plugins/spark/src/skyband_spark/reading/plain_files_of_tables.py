@@ -1,4 +1,4 @@
-"""Tables that Spark reads without a connector of its own: their plain files, found through their log."""
+"""Reads tables that Spark has no connector for: their plain files, found through their log."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,19 +17,19 @@ from skyband_spark.reading.table_parts import TableParts
 
 
 def is_ours(session: Any, table: Source | Sink) -> bool:
-    """Whether a table is read or written in this process, by a plugin's format, and not by a connector of Spark's."""
+    """Whether a plugin's format reads or writes a table in this process, rather than a connector of Spark."""
     return in_process(table, lambda name: str(session.conf.get(name, ""))) is not None
 
 
 def table_frame(session: Any, source: Source, columns: Iterable[str] | None = None) -> tuple[Any, Choice]:
-    """The rows of a table as it is now, as a DataFrame, and who reads its files: `rest` of it is still to do.
+    """The rows of a table as it is now, as a DataFrame, and the choice of its reader; its `rest` is still to do.
 
     Raises EngineError for a stream, which only a connector reads, ConfigError where the table is more than its files
-    and Python does not read it.
+    and Python cannot read it.
     """
     if source.stream:
         raise EngineError(
-            f"Spark reads a stream from {source.format} with its connector only: configure it under [spark], read the "
+            f"Spark reads a stream from {source.format} only with its connector: configure it under [spark], read the "
             "table as a batch (source.stream = false), or use --engine local"
         )
     bound = in_process(source)
@@ -49,26 +49,26 @@ def table_frame(session: Any, source: Source, columns: Iterable[str] | None = No
 
 
 def table_choice(source: Source, settings: Mapping[str, str], columns: Iterable[str]) -> Choice | None:
-    """Who will read the files of a table on Spark; None where that is a connector's, or there is none to read.
+    """The choice of a table's reader on Spark; None where a connector reads it, or it cannot be read.
 
-    settings: those of the session, as far as they are known.
+    settings: those of the session that are known.
     """
     bound = in_process(source, lambda name: str(settings.get(name, "")))
     if bound is None or source.stream:
         return None
     try:
         return _choice(source, bound.read(keys_of(source)), lambda _: settings, columns)[0]
-    except ConfigError:  # which a run tells
+    except ConfigError:  # reported by a run
         return None
 
 
 def _choice(
     source: Source, table: TableRows, settings: Callable[[str], Mapping[str, Any]], columns: Iterable[str] | None
 ) -> tuple[Choice, Sequence[str]]:
-    """Who reads a table, and its files where these are all of it.
+    """The choice of a table's reader, and its files if they are the whole table.
 
     settings: those of the session, by the folder of the files. Raises ConfigError where the table is more than its
-    files, and nobody here reads it.
+    files, and nothing here can read it.
     """
     names: Sequence[str] = ()
     why = ""
@@ -96,14 +96,14 @@ def _by_parts(
     settings: Callable[[str], Mapping[str, Any]],
     why: str,
 ) -> Choice:
-    """A table whose parts Python reads, as Spark's own reader does not know what it is beyond its files: `why`.
+    """A table whose parts Python reads, because Spark's reader does not see everything besides its files: `why`.
 
-    Elsewhere they are reached by the table's own settings, which each part has.
+    Remote parts are reached with the table's own settings, which each part has.
     """
     here = [part.place for part in parts if local_path(part.place) is not None]
     if source.reader == "auto" and here and not _is_local(settings(_folder(here[:1]))):
         message = (
-            'executors may not reach its files, and only Python reads them; where all do, set source.reader = "files"'
+            'executors might not reach its files, and only Python reads them; if all do, set source.reader = "files"'
         )
         raise ConfigError(Problem("reader", f"{why}: {message}"))
     plain = evolve(source, explode=None, where=None, select=None)
@@ -116,22 +116,22 @@ def _by_parts(
 
 
 def _is_local(settings: Mapping[str, Any]) -> bool:
-    """Whether all that reads is of this machine, or reaches what it has."""
+    """Whether all readers are on this machine, or reach its files."""
     return str(settings.get(MASTER) or "local").startswith("local")
 
 
 def _by_files(
     source: Source, names: Sequence[str], schema: Any, settings: Mapping[str, Any], columns: Iterable[str] | None
 ) -> Choice:
-    """Who reads the files that a table consists of: as those of a folder of Parquet files, in its own order.
+    """The choice for the files of a table: like a folder of Parquet files, but in the table's order.
 
-    Raises ConfigError where `source.reader` says "files" and they cannot be read so.
+    Raises ConfigError where `source.reader` is "files" and Python cannot read them.
     """
     import pyarrow as pa
 
     paths = [path for path in map(local_path, names) if path is not None and path.exists()]
     if not paths or len(paths) < len(names):
-        return Choice(None, source, "its files are not of this machine" if names else "it has no files")
+        return Choice(None, source, "its files are not on this machine" if names else "it has no files")
     plain = _plain(source, _folder(names))
     columns_there = pa.schema([(field.name, as_spark(field.type) or field.type) for field in schema])
     files = Files(plain, tuple(paths), columns_there, Shape(), columns_there, layout_of(plain))
@@ -140,18 +140,18 @@ def _by_files(
     except ConfigError:
         if source.reader == "files":
             raise
-        return Choice(None, source, "where or select is known to Spark only")
+        return Choice(None, source, "only Spark knows where or select")
     choice = choose_reader(plain, settings, columns, files)
     return choice if choice.files is not None else Choice(None, source, choice.why)
 
 
 def _plain(source: Source, folder: str) -> Source:
-    """A source of just the files of a table."""
+    """A source of only the files of a table."""
     return evolve(source, format="parquet", path=folder, table=None, catalog={}, options={})
 
 
 def _folder(names: Sequence[str]) -> str:
-    """The folder that all files are in."""
+    """The folder that contains all files."""
     return os.path.commonpath([os.path.dirname(name) for name in names]) if names else ""  # noqa: PTH120 - or an address
 
 

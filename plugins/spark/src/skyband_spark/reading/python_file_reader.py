@@ -1,6 +1,6 @@
-"""Files that Spark distributes and Python reads, as the local engine does: one reader on every engine.
+"""Reads files in Python that Spark distributes, with the local engine's reader: one reader on every engine.
 
-Spark keeps its log of files, its options for them and its exactly once: it reads their names, not what is in them.
+Spark keeps its log of files, its options for them and its exactly-once: it reads their names, not their contents.
 """
 
 import pickle
@@ -35,30 +35,30 @@ _NAMES = "path string, modificationTime timestamp, length long, content binary"
 UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 _SETTINGS = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles", "spark.sql.caseSensitive",
              "spark.sql.parquet.mergeSchema", "spark.sql.parquet.binaryAsString")  # fmt: skip
-"""What Spark's own readers do otherwise where one of these is true."""
+"""Settings that change what Spark's own readers do, if true."""
 
 _ANSI = "spark.sql.ansi.enabled"
 MASTER = "spark.master"
 _TASKS_A_CORE = 4
-"""Of a micro-batch, at most."""
+"""The most tasks per core in a micro-batch."""
 _TASKS_ELSEWHERE = 200
 _SHARE = 1 << 24
-"""Bytes of a large Parquet file of a stream that are one share of its work."""
+"""Bytes of a large Parquet file in a stream that are one share of its work."""
 BY_PYTHON = "Python"
 _NOT_HADOOP = (".xz", ".zst", ".lz4")
-"""Hadoop has no codec for the first, one for the second with libraries of its own, another format for the third."""
+"""Hadoop has no codec for the first, needs libraries for the second, and has another format for the third."""
 
 
 @frozen
 class Choice:
-    """Who reads the files of a source."""
+    """The choice of a source's reader."""
 
     files: Files | TableParts | None
-    """As Python reads them; None where Spark's own reader is taken."""
+    """The files as Python reads them; None where Spark's own reader is used."""
     rest: Source
-    """What is left to Spark of it: `explode`, `where` and `select` in SQL that only Spark knows."""
+    """What is left for Spark: `explode`, `where` and `select` in SQL that only Spark knows."""
     why: str = ""
-    """Why Spark's own reader is taken, or cannot be."""
+    """Why Spark's own reader is used, or cannot be."""
 
     def __str__(self) -> str:
         if self.files is None:
@@ -76,12 +76,11 @@ def choose_reader(
     columns: Iterable[str] | None = None,
     rows: Files | Table | None = None,
 ) -> Choice:
-    """Who reads the files of a source: the one place that decides.
+    """Choose the reader of a source's files: the one place that decides.
 
-    settings: those of the session, as far as they are known. columns: those that are needed, unless Spark is to make
-    others of them; None: all. rows: the source, where it is open.
-
-    Raises ConfigError where there are no files, or `source.reader` says "files" and they cannot be read so.
+    settings: those of the session that are known. columns: those that are needed, unless Spark makes others from them;
+    None: all. rows: the source, if it is open.
+    Raises ConfigError where there are no files, or `source.reader` is "files" and they cannot be read that way.
     """
     why = _why_spark(source, settings)
     if why is None:
@@ -90,7 +89,7 @@ def choose_reader(
         except OutOfReachError as error:
             if source.reader == "files":
                 raise ConfigError(*(one.within("source") for one in error.problems)) from error
-            why = f"Python does not reach it: {error.problems[0].message}"
+            why = f"Python cannot reach it: {error.problems[0].message}"
         else:
             why = _differing(files, rest, columns)
             if why is None:
@@ -99,19 +98,19 @@ def choose_reader(
         raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {why}"))
     strange = _unknown_to_spark(source)
     if strange is not None:
-        message = f"Spark's own reader does not know {strange.suffix} ({strange.name}), and is taken as {why}"
+        message = f"Spark's own reader does not know {strange.suffix} ({strange.name}), but is used because {why}"
         raise ConfigError(Problem("source.reader", f"{message}: compress with gzip, or let Python read it"))
     skips = next((name for name in source.options if name.lower() == ONLY_PYTHON and source.format == "csv"), None)
     if skips is not None:
-        message = f"Spark's own reader does not know {skips}, and is taken as {why}"
-        remedy = "let Python read the files, or cut these lines off"
+        message = f"Spark's own reader does not know {skips}, but is used because {why}"
+        remedy = "let Python read the files, or remove these lines"
         raise ConfigError(Problem(f"source.options.{skips}", f"{message}: {remedy}"))
     return Choice(None, source, why)
 
 
 def loaded_path(source: Source) -> str:
-    """The path of a source that has one; of a stream of one file a pattern that no other matches, as Spark's streams
-    take folders and patterns only."""
+    """The path of a source that has one; for a stream of one file, a pattern that only it matches, because Spark's
+    streams only take folders and patterns."""
     assert source.path is not None
     path = local_path(source.path)
     if not source.stream or path is None or is_pattern(path) or not path.is_file():
@@ -123,7 +122,7 @@ def loaded_path(source: Source) -> str:
 
 
 def _unknown_to_spark(source: Source) -> Path | None:
-    """A file of text that Spark's own reader would take for what it is not: compressed as Hadoop does not know it."""
+    """A text file with a compression that Hadoop does not know, which Spark's own reader would misread."""
     path = None if source.path is None else local_path(source.path)
     if path is None or source.format not in OPTIONS:
         return None
@@ -131,18 +130,18 @@ def _unknown_to_spark(source: Source) -> Path | None:
 
 
 def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
-    """Why Spark's own reader is taken, whatever the files hold."""
+    """Why Spark's own reader is used, whatever the files contain; None where it is not."""
     if source.reader == "spark":
         return 'source.reader = "spark"'
     if source.format not in READABLE:
-        return f"{source.format} is not read in Python"
+        return f"Python does not read {source.format}"
     if source.path is None or file_path(source.path) is None:
-        return "the path is not of this machine"
+        return "the path is not on this machine"
     if source.stream and local_path(source.path) is None and source.reader == "auto":
-        return "Spark lists the files of a stream, so that it must reach them itself"
+        return "Spark lists the files of a stream, so it must reach them itself"
     beyond = beyond_readers(source) or next((name for name in source.options if not _is_of_files(source, name)), None)
     if beyond is not None:
-        return f"source.options.{beyond} is known to Spark only"
+        return f"only Spark knows source.options.{beyond}"
     zone = settings.get(ZONE_SETTING)
     if source.format in OPTIONS and zone not in (None, *UTC):
         return f"times are written in the zone {zone}"
@@ -155,20 +154,20 @@ def _why_spark(source: Source, settings: Mapping[str, Any]) -> str | None:
     if is_set is not None:
         return f"{is_set} is set"
     if source.reader == "auto" and not str(settings.get(MASTER) or "local").startswith("local"):
-        return 'executors may not reach the path; where all do, set source.reader = "files"'
+        return 'executors might not reach the path; if all do, set source.reader = "files"'
     return None
 
 
 def _is_of_files(source: Source, option: str) -> bool:
-    """Whether an option is known here; those of text were looked at before."""
+    """Whether an option is known here; those of text were checked before."""
     return source.format in OPTIONS or option.lower() in FILE_OPTIONS or option.lower().startswith("max")
 
 
 def _differing(files: Files, rest: Source, columns: Iterable[str] | None) -> str | None:
-    """Why Python's reader would not give the rows that Spark's does, or no quicker."""
+    """Why Python's reader would return other rows than Spark's, or be no faster; else None."""
     if files.source.reader == "auto" and files.layout is not None:
         if _is_left(rest):
-            return "where or select is known to Spark only"
+            return "only Spark knows where or select"
         if _declared_otherwise(files):
             return "its files have other types than source.schema"
     needed = _needed(files, rest, columns)
@@ -176,18 +175,18 @@ def _differing(files: Files, rest: Source, columns: Iterable[str] | None) -> str
         raw_names = {*files.shape.reads(needed)}
         maps = [field.name for field in files.raw if field.name in raw_names and has_map(field.type)]
         if maps:
-            return f"column {maps[0]!r} is a MAP, which Python does not read from JSON"
+            return f"column {maps[0]!r} is a MAP, which Python cannot read from JSON"
     for name in needed:
         if name not in files.schema.names:
             return f"column {name!r} is not in its files"
         kind = files.schema.field(name).type
         if files.layout is not None and as_spark(kind) is None:
-            return f"column {name!r} is {kind}, which Spark has in its own way"
+            return f"column {name!r} is {kind}, which Spark stores differently"
     return None
 
 
 def file_frame(session: Any, choice: Choice, columns: Iterable[str] | None = None) -> Any:
-    """The rows of a source that Python reads as a DataFrame; `where` and `select` of `choice.rest` are still to do."""
+    """The rows of a source that Python reads, as a DataFrame; `where` and `select` of `choice.rest` are still to do."""
     assert choice.files is not None
     schema = _schema(choice.files, choice.rest, columns)
     if isinstance(choice.files, TableParts):
@@ -196,7 +195,7 @@ def file_frame(session: Any, choice: Choice, columns: Iterable[str] | None = Non
 
 
 def settings_of(session: Any, source: Source) -> dict[str, Any]:
-    """The settings of a session that matter; on a cluster, also what its executors see of the path."""
+    """The session's settings that matter; on a cluster, they depend on whether its executors reach the path."""
     settings = {name: session.conf.get(name, None) for name in (ZONE_SETTING, _ANSI, MASTER, *_SETTINGS)}
     elsewhere = not str(settings[MASTER] or "local").startswith("local")
     if elsewhere and source.reader == "auto" and source.of_files and source.path is not None:
@@ -207,7 +206,7 @@ def settings_of(session: Any, source: Source) -> dict[str, Any]:
 
 
 def all_executors_reach(session: Any, path: Path) -> bool:
-    """Whether tasks, several a core, see the newest file of a path just as this machine does: a shared folder."""
+    """Whether tasks, several per core, see the newest file of a path exactly as this machine does: a shared folder."""
     try:
         if isinstance(path, StorePath):
             check_reach(path)
@@ -233,14 +232,14 @@ def frame_of(
 ) -> Any:
     """`spark.files`: the rows of files for a program, read in Python or refused with ConfigError.
 
-    session: asked once the files are open, as it may have to start Java.
+    session: called once the files are open, because it may have to start Java.
     """
     keys = {"format": format, "path": absolute(path, Path()), "stream": stream, "options": options, "reader": "files"}
     source = build(Source, keys if schema is None else {**keys, "schema": schema})
     try:
         files = None if _why_spark(source, {}) is not None else _files(source, None)[0]
     except OutOfReachError:
-        files = None  # the session says how to get there
+        files = None  # the session knows how to reach it
     except ConfigError as error:
         problems = [evolve(one, field=one.field.removeprefix("source.")) for one in error.problems]
         raise ConfigError(*problems) from None
@@ -249,7 +248,7 @@ def frame_of(
 
 
 def _declared_otherwise(files: Files) -> bool:
-    """Whether Parquet or Arrow files have a column of another type than the schema that was given for them."""
+    """Whether Parquet or Arrow files have a column of another type than the declared schema."""
     if files.layout is None or files.source.schema is None or not files.paths:
         return False
     declared = dict(zip(files.raw.names, files.raw.types, strict=True))
@@ -258,7 +257,7 @@ def _declared_otherwise(files: Files) -> bool:
 
 
 def _fields(layout: Layout, path: Path) -> Iterable[pa.Field]:
-    """The columns of a file; none of one that cannot be read, which is told where its rows are."""
+    """The columns of a file; none if it cannot be read, which its reader reports."""
     try:
         return layout.read_schema(path)
     except (InputError, OSError, ValueError, pa.ArrowException):
@@ -266,13 +265,13 @@ def _fields(layout: Layout, path: Path) -> Iterable[pa.Field]:
 
 
 def _needed(files: Files | TableParts, rest: Source, columns: Iterable[str] | None) -> Sequence[str]:
-    """The columns that are read; all where Spark is to make others of them."""
+    """The columns that are read; all if Spark makes others from them."""
     all_of_them: list[str] = files.schema.names
     return all_of_them if columns is None or _is_left(rest) else list(columns)
 
 
 def _is_left(rest: Source) -> bool:
-    """Whether Spark is to make other rows or columns."""
+    """Whether Spark has to make other rows or columns."""
     return any(getattr(rest, name) is not None for name in SHAPING)
 
 
@@ -283,7 +282,7 @@ def _schema(files: Files | TableParts, rest: Source, columns: Iterable[str] | No
 
 
 def spark_defaults(source: Source) -> dict[str, str]:
-    """Options under which Spark's own reader reads CSV most like the one here: RFC 4180, and names before places."""
+    """Options with which Spark's own CSV reader behaves most like ours: RFC 4180, and columns by name."""
     if source.format != "csv":
         return {}
     names = {name.lower() for name in source.options}
@@ -292,7 +291,7 @@ def spark_defaults(source: Source) -> dict[str, str]:
 
 
 def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
-    """The files, with `where` and `select` done by the reader where it knows them, else left."""
+    """The files, with `where` and `select` applied by the reader if it knows them, else left to Spark."""
     plain = evolve(source, explode=None, where=None, select=None)
     if isinstance(rows, Files):
         return rows, plain
@@ -306,7 +305,7 @@ def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
             raise
         except ConfigError as error:
             refusal = error
-        if source.stream and source.schema is not None:  # which may begin in an empty folder
+        if source.stream and source.schema is not None:  # it may start with an empty folder
             raw = parse_ddl(source.schema)
             try:
                 shape = Shape.of(here)
@@ -317,7 +316,7 @@ def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
 
 
 def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
-    """As they are given out: by Spark's log in a stream, else by tasks that share the work."""
+    """The rows, distributed by Spark's log in a stream, else by tasks that share the work."""
     source = files.source
     option_names = () if source.format not in OPTIONS else tuple(name.lower() for name in OPTIONS[source.format])
     options = {name: option_text(value) for name, value in source.options.items() if name.lower() not in option_names}
@@ -344,10 +343,10 @@ def _rows(session: Any, files: Files, schema: pa.Schema) -> FileRows:
 
 
 def _shared(names: Any, files: Files, options: Mapping[str, str], cores: int) -> Any | None:
-    """The files of a stream, each large one as often as it has shares of the work, which go to any core.
+    """The files of a stream, large ones once for each share of their work, so that any core may read a share.
 
-    None where micro-batches have files for all cores, or none is large among those that are there now: to hand shares
-    out costs each micro-batch a step more.
+    None where micro-batches have files for all cores, or no present file is large: distributing shares costs each
+    micro-batch an additional step.
     """
     from pyspark.sql import functions as sql
 
@@ -363,9 +362,9 @@ def _shared(names: Any, files: Files, options: Mapping[str, str], cores: int) ->
 
 
 def _most_tasks(session: Any, cores: int) -> int:
-    """Of a micro-batch: Spark makes one of each 32 small files, as it takes opening one for 4 MB to read.
+    """The most tasks of a micro-batch: Spark makes one of each 32 small files, as it counts opening one as 4 MB.
 
-    Outside this machine there may be more cores later than now.
+    On a cluster there may be more cores later than now.
     """
     alone = str(session.conf.get(MASTER, None) or "local").startswith("local")
     return _TASKS_A_CORE * cores if alone else max(_TASKS_A_CORE * cores, _TASKS_ELSEWHERE)
@@ -373,13 +372,13 @@ def _most_tasks(session: Any, cores: int) -> int:
 
 @frozen
 class PartReader:
-    """Reads the files that come by their names, or by the numbers of tasks, in a worker of Spark."""
+    """Reads files given by names, or by numbers of tasks, in a worker of Spark."""
 
     files: Files
     tasks: tuple[bytes, ...] | None = None
-    """The parts of each task, pickled: all tasks are sent to each, which opens its own."""
+    """The parts of each task, pickled: all are sent to each task, which unpickles its own."""
     share: int = 0
-    """Bytes of a share of a large file, where shares are given out."""
+    """Bytes of a share of a large file, where shares are distributed."""
 
     def __call__(
         self, batches: Iterator[pa.RecordBatch], columns: Sequence[str], refuse: RefuseUnreadable | None = None
@@ -402,7 +401,7 @@ class PartReader:
 
 
 def as_spark(kind: pa.DataType) -> pa.DataType | None:
-    """The type in which Spark has the same values; None where it has them as others, or not at all."""
+    """The type in which Spark has the same values; None where its values differ, or it has none."""
     types = pa.types
     if types.is_dictionary(kind):
         return as_spark(kind.value_type)

@@ -1,4 +1,4 @@
-"""Tables that Spark's workers read by parts, each as its format says: where a table is more than its files."""
+"""Reads tables in Spark's workers by parts, for tables that are more than their files."""
 
 import pickle
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ from skyband_spark.frames.file_rows import FileRows
 
 _TASKS_A_CORE = 2
 _LEAST = 1 << 22
-"""Bytes of a task: below this it costs more than its rows."""
+"""Bytes of a task below which it costs more than its rows."""
 
 
 @frozen
 class TableParts:
-    """The rows of a table in parts, with the columns that `where` and `select` make of its own."""
+    """The rows of a table in parts, with the columns of `where` and `select`."""
 
     parts: tuple[TablePart, ...]
     raw: pa.Schema
@@ -33,14 +33,14 @@ class TableParts:
     def batches(
         self, columns: Sequence[str], parts: Sequence[TablePart], refuse: RefuseUnreadable | None
     ) -> PlacedBatches:
-        """Rows of some parts, only the columns named; iterating raises InputError where they cannot be read.
+        """Rows of some parts, with only these columns; iterating raises InputError where they cannot be read.
 
-        refuse: what takes a file that cannot be read, in the place of the error.
+        refuse: takes a file that cannot be read, instead of an error.
         """
         names = self.shape.reads(columns)
         schema = pa.schema([self.schema.field(name) for name in columns])
         by_place: dict[FilePart, list[TablePart]] = {}
-        for part in parts:  # a format may have several of one file
+        for part in parts:  # a format may have several for one file
             by_place.setdefault(FilePart(Path(part.place)), []).append(part)
         refused = None if refuse is None else RefusedRows(refuse)
         return PlacedBatches(
@@ -52,14 +52,14 @@ class TableParts:
         )
 
     def file_rows(self, session: object, schema: pa.Schema) -> FileRows:
-        """As Spark sees them: numbers of tasks, each with parts to read. schema: the columns, in Spark's types."""
+        """The parts for Spark: numbers of tasks, each with parts to read. schema: the columns, in Spark's types."""
         tasks = tasks_of(self.parts, session.sparkContext.defaultParallelism)  # type: ignore[attr-defined]
         numbers = session.range(0, len(tasks), 1, max(len(tasks), 1))  # type: ignore[attr-defined]
         return FileRows(numbers, PartsReader(evolve(self, parts=()), tuple(map(pickle.dumps, tasks))), schema)
 
 
 def tasks_of(parts: Sequence[TablePart], cores: int) -> list[tuple[TablePart, ...]]:
-    """Parts in order, those that a task reads together."""
+    """Parts in order, grouped by task."""
     most = max(sum(part.size for part in parts) // (cores * _TASKS_A_CORE), _LEAST)
     tasks: list[list[TablePart]] = []
     filled = 0
@@ -74,11 +74,11 @@ def tasks_of(parts: Sequence[TablePart], cores: int) -> list[tuple[TablePart, ..
 
 @frozen
 class PartsReader:
-    """Reads the parts that come by the numbers of tasks, in a worker of Spark."""
+    """Reads the parts of given task numbers in a worker of Spark."""
 
     table: TableParts
     tasks: tuple[bytes, ...]
-    """The parts of each task, pickled: all tasks are sent to each, which opens its own."""
+    """The parts of each task, pickled: all are sent to each task, which unpickles its own."""
 
     def __call__(
         self, batches: Iterator[pa.RecordBatch], columns: Sequence[str], refuse: RefuseUnreadable | None = None

@@ -1,6 +1,6 @@
-"""Files that went between Spark's listing of them and their micro-batch: Spark passes them over and says nothing.
+"""Finds files that disappeared between Spark's listing and their micro-batch, which Spark silently skips.
 
-Its log of a source names the files of each micro-batch; where Python reads them, Spark counts those that were there.
+Spark's log of a source names the files of each micro-batch; if Python reads them, Spark counts the existing ones.
 """
 
 import json
@@ -12,7 +12,7 @@ from skyband_jobs.job.model import local_path
 
 
 def parse_offset(offset: str | None) -> Any:
-    """An offset as a value; None of the first, which has none. Raises ValueError of one that is neither."""
+    """An offset as a value; None for the first, which is empty. Raises ValueError where it cannot be parsed."""
     if not offset or offset == "None":
         return None
     try:
@@ -21,17 +21,17 @@ def parse_offset(offset: str | None) -> Any:
         try:
             return literal_eval(offset)
         except (SyntaxError, ValueError) as error:
-            raise ValueError(f"the offset {offset!r} is no JSON") from error
+            raise ValueError(f"the offset {offset!r} is not JSON") from error
 
 
 def log_entry(offset: str | None) -> int:
-    """The number of an entry in the log of a source of files; -1 before the first."""
+    """The number of an entry in the log of a file source; -1 before the first."""
     parsed = parse_offset(offset)
     return -1 if parsed is None else int(parsed["logOffset"])
 
 
 def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
-    """Of the micro-batch that a StreamingQueryProgress tells of, files of its log that were not there to be read."""
+    """Files in the log of a StreamingQueryProgress' micro-batch that no longer existed when it was read."""
     names: list[str] = []
     for number, source in enumerate(progress.sources):
         if source.description.startswith("FileStreamSource"):
@@ -43,7 +43,7 @@ def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
 
 
 def _files_between(log: Path, start: int, end: int) -> list[str]:
-    """The files of entries start + 1 to end of a source's log, each tenth of which holds all before it as well."""
+    """The files of entries start + 1 to end of a source's log, of which each tenth also contains all before it."""
     files = []
     for number in range(start + 1, end + 1):
         path = next((path for path in (log / str(number), log / f"{number}.compact") if path.exists()), None)

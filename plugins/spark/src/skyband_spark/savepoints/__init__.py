@@ -1,1 +1,1 @@
-"""The state of a stopped stream as a portable folder: taken, and begun from."""
+"""The state of a stopped stream as a portable folder: saving it, and starting from it."""

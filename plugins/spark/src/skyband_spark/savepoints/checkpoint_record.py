@@ -1,7 +1,7 @@
-"""What a job was when it began its checkpoint, beside what the state knows: changes that nobody would see are refused.
+"""Records a job when it starts its checkpoint, to refuse later changes that would pass unnoticed.
 
-The state knows its query, its backends and the types of its columns. It does not know which rows it was given, nor in
-which format its answers were written.
+The state knows its query, its backends and the types of its columns, but not which rows it was given, nor in which
+format its answers were written.
 """
 
 import json
@@ -16,26 +16,26 @@ from skyband_spark.sink_log import latest
 
 RECORD = "skyband-job.json"
 _QUERY = "query."
-_ROWS = "answers would be made of rows chosen in two ways"
+_ROWS = "answers would mix rows that were chosen in different ways"
 _REASONS = {
     "source.explode": _ROWS,
     "source.where": _ROWS,
     "source.select": _ROWS,
     "sink.format": "answers in two formats in one place cannot be read together",
 }
-_POSITION = "how far the other one was read means nothing in this"
+_POSITION = "the position in the other one is meaningless in this"
 
 
 def check_goes_on(job: Job, checkpoint: Path) -> None:
-    """Raise ConfigError, with every change, where the job may not go on with a checkpoint; else record what it is.
+    """Raise ConfigError, with every change, where the job must not resume from a checkpoint; else record the job.
 
-    Of a stream that failed before its first micro-batch the record is written anew.
+    If the stream failed before its first micro-batch, the record is written again.
     """
     path, now = checkpoint / RECORD, _facts(job)
     before = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
     names = {*before, *(name for name in now if before and name.startswith(_QUERY))}
     problems = [
-        Problem(name, f"was {fact_text(before.get(name))} when the checkpoint was begun "
+        Problem(name, f"was {fact_text(before.get(name))} when the checkpoint was created "
                 f"(got {fact_text(now.get(name))}): {_reason(name)}; change it back, or give the changed job a new "
                 "checkpoint and a new path")
         for name in sorted(names)

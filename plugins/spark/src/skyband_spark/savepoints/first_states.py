@@ -1,4 +1,4 @@
-"""An operator that begins with emitted states, one of each group: as if it had seen all rows before their moment."""
+"""Starts an operator from emitted states, one for each group: as if it had seen all rows before their moment."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,17 +22,17 @@ from skyband_jobs.files.states_table import GroupState, StatesTable
 
 
 def begin_with_states(operator: Operator, table: StatesTable, at: int | None = None) -> int:
-    """Let a fresh operator of a whole stream begin with a table's states; returns the moment from which it goes on.
+    """Let a new operator of a whole stream start from a table's states; returns the moment from which it continues.
 
-    at: a moment of the table, the newest where it is None. Raises ConfigError with everything that does not fit,
-    InputError where the table is none or has no such moment, SnapshotError where a state is damaged.
+    at: a moment of the table; None: the newest. Raises ConfigError with everything that does not fit, InputError where
+    it is not a table of states or lacks the moment, SnapshotError where a state is damaged.
     """
     query, schema = operator.query, operator.schema
     if query.rows:
-        message = "are in rows: a state does not say which of the source's rows it counted; begin with history"
+        message = "are in rows, but a state does not say which of the source's rows it counted: start from history"
         raise ConfigError(Problem("query.windows", message))
     if query.zone_column is not None:
-        message = f"have a zone for each group, of {query.zone_column!r}, and states go on in one: begin with history"
+        message = f"have a zone for each group, {query.zone_column!r}, but states continue in one: start from history"
         raise ConfigError(Problem("query.windows", message))
     _check_grouping(query, table)
     moment, groups = table.as_of(at)
@@ -55,7 +55,7 @@ def _check_grouping(query: Query, table: StatesTable) -> None:
     if sorted(query.by) == sorted(table.grouping):
         return
     grouping = ", ".join(table.grouping) or "none"
-    message = f"the states are of groups by {grouping}, and do not know the rows of their groups, to group them anew"
+    message = f"the states are grouped by {grouping}, and cannot be grouped differently, as they do not know their rows"
     raise ConfigError(Problem("query.by", f"{message} (got {', '.join(query.by) or 'none'})"))
 
 
@@ -78,10 +78,10 @@ def _check_states(operator: Operator, groups: Sequence[GroupState]) -> None:
 def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: State) -> list[Problem]:
     role = state.info.role
     if role not in bindings:
-        return [Problem("query.kind", f"the states are of {state.key}, which {query.kind} has no use for")]
+        return [Problem("query.kind", f"the states are of {state.key}, which {query.kind} does not use")]
     binding = bindings[role]
     if binding.info.name != state.info.name:
-        message = f"the states are of {state.key}, and only the backend that made a state reads it"
+        message = f"the states are of {state.key}, and only the backend that made a state can read it"
         return [Problem(f"backends.{role}", f"{message}: choose {state.info.name} (got {binding.info.name})")]
     own_keys = query.backend_parameters(role)
     here = _plain(binding.create(**own_keys).parameters())
@@ -91,24 +91,22 @@ def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: Stat
         if name not in execution_of(query).open_parameters(role) and snapshot.text(before) != snapshot.text(value):
             place = f"query.{name}" if name in own_keys else f"backends.{role}.{name}"
             problems.append(
-                Problem(
-                    place, f"the states were made with {name} = {literal(before)}: take that (got {literal(value)})"
-                )
+                Problem(place, f"the states were made with {name} = {literal(before)}: use that (got {literal(value)})")
             )
     return problems
 
 
 def _check_length(processor: GroupProcessor, moment: int, covers: Coverage) -> None:
-    """Raise ConfigError where the next answers need rows that the state has forgotten."""
+    """Raise ConfigError where the next answers need rows that the state has dropped."""
     start = processor.earliest_start(moment) if isinstance(processor, RegularProcessor) else moment
     if covers.rows or start < covers.since:
-        message = f"the states cover {covers.length}, rows before {covers.show(covers.since)} were forgotten"
-        remedy = f"the next answers need those from {covers.show(start)} on: make no window longer"
-        raise ConfigError(Problem("query.windows", f"{message}, and {remedy}"))
+        message = f"the states cover {covers.length}, without rows before {covers.show(covers.since)}"
+        remedy = f"the next answers need rows from {covers.show(start)} on: choose shorter windows"
+        raise ConfigError(Problem("query.windows", f"{message}, but {remedy}"))
 
 
 def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa.RecordBatch:
-    """The grouping columns of the groups, in the types that the source has."""
+    """The grouping columns of the groups, with the source's types."""
     columns = []
     for entry in query.group_fields(schema):
         name, kind = entry.name, plain_type(entry.type)
@@ -116,7 +114,7 @@ def _values(query: Query, schema: pa.Schema, groups: Sequence[GroupState]) -> pa
         try:
             columns.append(column.cast(kind))
         except pa.ArrowException as error:
-            message = f"column {name!r} is {column.type} in the states, and {kind} in the source"
+            message = f"column {name!r} is {column.type} in the states, but {kind} in the source"
             raise ConfigError(Problem("query.by", f"{message}: {error}")) from error
     return pa.RecordBatch.from_arrays(columns, list(query.by))
 

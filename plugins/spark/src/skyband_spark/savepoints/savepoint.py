@@ -1,9 +1,9 @@
-"""A savepoint: one folder with all that a stream goes on from, which no other file or folder is needed for.
+"""A savepoint: one self-contained folder with everything that a stream resumes from.
 
-savepoint.json   what made it, the query and source, how far time and the source had come, and what is beside it
+savepoint.json   what made it, the query and source, the position in time and in the source, and the other files
 states/          a snapshot of each shard
-source/          Spark's log of the files read, where the source is of files
-rules/           the same of the query's second table, where that is a stream
+source/          Spark's log of the files read, if the source is files
+rules/           the same for the query's second table, if that is a stream
 """
 
 import json
@@ -30,7 +30,7 @@ FORMAT = 2
 
 MANIFEST, STATES, SOURCE, SECOND = "savepoint.json", "states", "source", "rules"
 _TOPICS = ("subscribe", "subscribepattern", "assign")
-"""Options that say what a source is, besides its format and path."""
+"""Options that identify a source, in addition to its format and path."""
 
 
 @frozen
@@ -40,37 +40,37 @@ class Position:
     source: Mapping[str, Any]
     """The source's format, path and topics."""
     offset: str
-    """As Spark writes it."""
+    """In Spark's notation."""
     log: Path | None
     """Spark's log of the files read."""
 
 
 @frozen
 class Savepoint:
-    """What a folder holds."""
+    """The contents of a savepoint's folder."""
 
     folder: Path
     id: str
     made_by: Mapping[str, str]
-    """Versions: of Skyband, of Spark, of the distributions that brought the backends."""
+    """Versions of Skyband, of Spark, and of the backends' distributions."""
     query: Query
     shards: int
     watermark: int | None
     position: Position | None
-    """None where it was made of history: the stream begins where its own source does."""
+    """None for a savepoint from history: the stream starts where its own source does."""
     second: Position | None = None
-    """How far the query's second table was read, where that was a stream."""
+    """How far the query's second table was read, if that was a stream."""
 
     def snapshots(self) -> list[bytes]:
-        """The state of each shard, by its number. Raises SnapshotError where one is not there or of another size."""
+        """The state of each shard, by its number. Raises SnapshotError where one is missing or has another size."""
         files = _files_by_shard(_manifest(self.folder))
         return [_state(self.folder / STATES / name, size) for name, size in files]
 
 
 def source_facts(source: Source) -> dict[str, Any]:
-    """What a source is and which rows are taken of it, beyond how it is read: a position means nothing in another.
+    """What identifies a source and the rows taken from it: a position is meaningless in another one.
 
-    Without the passwords of its path, which may change: this is written down.
+    Without the passwords in its path, which may change: this is written to disk.
     """
     topics = {name: str(value) for name, value in source.options.items() if name.lower() in _TOPICS}
     table = {} if source.table is None else {"table": source.table}
@@ -81,7 +81,7 @@ def source_facts(source: Source) -> dict[str, Any]:
 
 
 def fact_text(value: Any) -> str:
-    """One of these facts in an error."""
+    """One of these facts, for an error."""
     return "nothing" if value is None else literal(value)
 
 
@@ -96,9 +96,9 @@ def checkpoint_of(job: Job) -> Path:
 
 
 def check_free(folder: Path) -> None:
-    """Raise EngineError unless a savepoint can be written there."""
+    """Raise EngineError unless a savepoint can be written to a folder."""
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise EngineError(f"{str(folder)!r} is there already: name another folder for the savepoint")
+        raise EngineError(f"{str(folder)!r} already exists: choose another folder for the savepoint")
 
 
 def write(
@@ -110,9 +110,9 @@ def write(
     position: Position | None,
     second: Position | None = None,
 ) -> Savepoint:
-    """Write a savepoint of a snapshot of each shard, by its number; second: of the query's second table.
+    """Write a savepoint with a snapshot of each shard, by its number; second: the position in the second table.
 
-    `folder` is complete or not there, whenever this is interrupted.
+    `folder` is complete or absent, even if this is interrupted.
     """
     check_free(folder)
     identity = uuid.uuid4().hex
@@ -138,7 +138,7 @@ def write(
         _to_disk(partial)
         partial.rename(folder)
     finally:
-        shutil.rmtree(partial, ignore_errors=True)  # there is none once it is renamed
+        shutil.rmtree(partial, ignore_errors=True)  # it is gone once renamed
     return read(folder)
 
 
@@ -148,8 +148,8 @@ def read(folder: Path) -> Savepoint:
     if manifest.get("format") != FORMAT:
         made_by = manifest.get("made_by")
         by = made_by.get("skyband") if isinstance(made_by, dict) else None
-        message = f"was made by skyband {by}, this is {__version__}"
-        raise SnapshotError(f"the savepoint {str(folder)!r} {message}: read it with that one, or make it again")
+        message = f"was made by skyband {by}, but this is {__version__}"
+        raise SnapshotError(f"the savepoint {str(folder)!r} {message}: read it with that version, or make it again")
     try:
         position = _position(manifest["source"], folder / SOURCE)
         second = _position(manifest.get(SECOND), folder / SECOND)
@@ -163,7 +163,7 @@ def read(folder: Path) -> Savepoint:
 
 
 def _position(source: Any, log: Path) -> Position | None:
-    """How far a source was read, as a manifest says it."""
+    """The position in a source, from a manifest."""
     if source is None:
         return None
     facts = {name: value for name, value in source.items() if name != "offset"}
@@ -172,14 +172,14 @@ def _position(source: Any, log: Path) -> Position | None:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     if not (folder / MANIFEST).is_file():
-        message = f"holds no {MANIFEST}" if folder.is_dir() else "is not there"
+        message = f"has no {MANIFEST}" if folder.is_dir() else "does not exist"
         raise EngineError(f"the savepoint {str(folder)!r} {message}: `skyband savepoint JOB DIR` makes one")
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (ValueError, RecursionError) as error:
         raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST}: {error}") from error
     if not isinstance(manifest, dict):
-        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST} holds no table")
+        raise SnapshotError(f"the savepoint {str(folder)!r} is damaged: {MANIFEST} has no table")
     return manifest
 
 
@@ -189,10 +189,10 @@ def _files_by_shard(manifest: Mapping[str, Any]) -> list[tuple[str, int]]:
     for entry in manifest["states"]:
         name = str(entry["file"])
         if Path(name).name != name:
-            raise ValueError(f"{name!r} is no name of a file")
+            raise ValueError(f"{name!r} is not the name of a file")
         files[entry["shard"]] = (name, int(entry["bytes"]))
     if [*sorted(files)] != [*range(len(manifest["states"]))] or not files:
-        raise ValueError(f"{len(manifest['states'])} states are of the shards {sorted(files)}")
+        raise ValueError(f"{len(manifest['states'])} states are for the shards {sorted(files)}")
     return [files[number] for number in range(len(files))]
 
 
@@ -203,7 +203,7 @@ def _state(path: Path, size: int) -> bytes:
 
 
 def _keys(query: Query) -> dict[str, Any]:
-    """A query's keys as data, files that they named read."""
+    """A query's keys as data, with the files that they name read."""
     keys = attrs.asdict(query, filter=lambda entry, value: entry.init and value is not None, value_serializer=_plain)
     return {"kind": query.kind, **keys}
 
@@ -217,7 +217,7 @@ def _plain(_: Any, __: Any, value: Any) -> Any:
 
 
 def _to_disk(folder: Path) -> None:
-    """Have all files of a folder written before it gets its name."""
+    """Flush all files of a folder to disk before it gets its name."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:

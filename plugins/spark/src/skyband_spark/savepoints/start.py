@@ -1,4 +1,4 @@
-"""Starts a stream from a savepoint: makes its checkpoint, from which it then goes on as from any other."""
+"""Starts a stream from a savepoint: creates its checkpoint, from which it then resumes as usual."""
 
 import json
 import shutil
@@ -23,19 +23,19 @@ from skyband_spark.savepoints.savepoint import Position, Savepoint, checkpoint_o
 from skyband_spark.savepoints.stream_lock import in_use
 
 _STARTS = 3
-"""How often it is tried where Spark gives up waiting for its first Python, as a busy machine has it."""
+"""The number of attempts if Spark gives up waiting for Python, as it may on a busy machine."""
 
 MARK = "from-savepoint.json"
 _PREFIX, _SUFFIX = ".skyband-", ".partial"
 _OWN = "skyband-partial.json"
-"""Says of a folder that it is ours, and for which checkpoint: no other is removed."""
+"""Marks a folder as ours, with its checkpoint: no other folder is removed."""
 
 
 def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
-    """Make the checkpoint of a job with this plan that goes on from the savepoint in `folder`.
+    """Create the checkpoint of a job with this plan, which resumes from the savepoint in `folder`.
 
-    Nothing is done where that was done before. It is complete or not there, whenever this is interrupted.
-    Raises ConfigError and SnapshotError where the job cannot go on from it, saying why.
+    Nothing is done if that was done before. The checkpoint is complete or absent, even if this is interrupted.
+    Raises ConfigError and SnapshotError with the reason where the job cannot resume from it.
     """
     from skyband_spark.frames.checkpoint_from_states import SEEDS
 
@@ -62,12 +62,12 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
 
 @contextmanager
 def _partial_folder(checkpoint: Path) -> Iterator[Path]:
-    """A folder beside the checkpoint that is to be, gone afterwards, as are those that killed starts left."""
+    """A folder next to the future checkpoint, removed afterwards, as are those left by starts that were killed."""
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     whose = json.dumps({"checkpoint": checkpoint.name})
     for mark in checkpoint.parent.glob(f"{_PREFIX}*{_SUFFIX}/{_OWN}"):
         if not mark.parent.is_symlink() and mark.is_file() and mark.read_text("utf-8") == whose:
-            with suppress(EngineError), in_use(mark.parent):  # another start is at it
+            with suppress(EngineError), in_use(mark.parent):  # another start uses it
                 shutil.rmtree(mark.parent)
     partial = Path(tempfile.mkdtemp(_SUFFIX, _PREFIX, checkpoint.parent))
     with in_use(partial):
@@ -87,7 +87,7 @@ def _write(
     checkpoint: Path,
     second: bool,
 ) -> Path:
-    """The checkpoint, complete but for its place; second: whether the stream has a second source, of rules."""
+    """The checkpoint, complete except for its place; second: whether the stream has a second source, of rules."""
     from skyband_spark.frames.checkpoint_from_states import set_place, set_position, write_checkpoint
 
     for starts in range(1, _STARTS + 1):
@@ -118,20 +118,20 @@ def _operator(plan: ShardedPlan, shared: bool) -> Any:
 
 
 def _is_begun(checkpoint: Path, savepoint: Savepoint) -> bool:
-    """Whether the checkpoint began with this savepoint. Raises EngineError where it began with anything else."""
+    """Whether the checkpoint started from this savepoint. Raises EngineError where it started otherwise."""
     if not checkpoint.exists() or (checkpoint.is_dir() and not any(checkpoint.iterdir())):
         return False
     mark = _mark(checkpoint)
     if mark is not None and mark.get("savepoint") == savepoint.id:
         return True
     raise EngineError(
-        f"the checkpoint {str(checkpoint)!r} is of a stream that has begun otherwise: run the job without --from to go "
-        "on with it, or choose another sink.checkpoint and sink.path"
+        f"the checkpoint {str(checkpoint)!r} is from a stream that started otherwise: run the job without --from to "
+        "resume it, or choose another sink.checkpoint and sink.path"
     )
 
 
 def _mark(checkpoint: Path) -> dict[str, Any] | None:
-    """What is written of the savepoint that a checkpoint began from; None where it began otherwise."""
+    """The record of the savepoint that a checkpoint started from; None where it started otherwise."""
     path = checkpoint / MARK
     if not path.is_file():
         return None
@@ -143,7 +143,7 @@ def _mark(checkpoint: Path) -> dict[str, Any] | None:
 
 
 def _check_source(job: Job, contents: Savepoint) -> None:
-    """Raise ConfigError where a position in the savepoint's sources means nothing in the job's."""
+    """Raise ConfigError where a position in the savepoint's sources is meaningless in the job's."""
     problems = _moved("source", contents.position, job.source)
     problems += _moved(f"query.{job.query.broadcast}", contents.second, _second(job))
     if problems:
@@ -151,20 +151,20 @@ def _check_source(job: Job, contents: Savepoint) -> None:
 
 
 def _second(job: Job) -> Source | None:
-    """The query's second table, where it is a stream."""
+    """The query's second table, if it is a stream."""
     return job.broadcast if job.broadcast is not None and job.broadcast.stream else None
 
 
 def _moved(key: str, position: Position | None, source: Source | None) -> list[Problem]:
-    """What of a source under a key is other than where a savepoint was made. One that is no more is no matter."""
+    """The differences of a source, under a key, from that of a savepoint. A source that was removed is ignored."""
     if position is None or source is None:
         return []
     before, here = position.source, savepoint.source_facts(source)
     return [
         Problem(
             f"{key}.{name}",
-            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(here.get(name))}), and it "
-            "goes on where that was left: rows would be lost or read twice; change it back",
+            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(here.get(name))}), but it "
+            "resumes where that stopped: rows would be lost or read twice; change it back",
         )
         for name in sorted({*before, *here})
         if before.get(name) != here.get(name)

@@ -1,4 +1,4 @@
-"""Who has a stream's checkpoint in use: a run of it, a savepoint, or nobody."""
+"""A lock on a stream's checkpoint, held by a run or a savepoint."""
 
 import os
 import sys
@@ -12,18 +12,18 @@ from skyband_jobs.running.folder_lock import try_lock
 
 @contextmanager
 def in_use(folder: Path) -> Iterator[None]:
-    """Keep a folder for this process while inside; the system lets go of it however the process ends.
+    """Lock a folder for this process; the system releases the lock however the process ends.
 
-    Raises EngineError where another process has it. File systems without locks lock nothing.
+    Raises EngineError where another process holds it. File systems without locks lock nothing.
     """
-    if sys.platform == "win32":  # where a folder cannot be opened
+    if sys.platform == "win32":  # cannot open a folder
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
         if try_lock(handle) is False:
-            message = "is in use: a stream runs on it, or is being started or saved"
-            raise EngineError(f"the checkpoint {str(folder)!r} {message}; stop that first")
+            message = "is in use: a stream is running on it, being started or saved"
+            raise EngineError(f"the checkpoint {str(folder)!r} {message}; stop it first")
         yield
     finally:
         os.close(handle)

@@ -1,1 +1,1 @@
-"""Kernels compiled before the workers of Spark need them."""
+"""Compiles kernels before the workers of Spark need them."""

@@ -14,9 +14,9 @@ from skyband_jobs.job.model import Job
 
 
 def write(job: Job) -> None:
-    """Note which compiled kernels, and files of code, a rehearsal in this process has used.
+    """Record which compiled kernels and code files a rehearsal in this process has used.
 
-    Nothing is noted where there is no folder to write to, or a function in the job has no name in later processes.
+    Nothing is recorded where no folder is writable, or the job has a function without a name in later processes.
     """
     path = _path(job)
     if path is None:
@@ -31,7 +31,7 @@ def write(job: Job) -> None:
 
 
 def is_current(job: Job) -> bool:
-    """Whether such a query was rehearsed here, and all that it used then is there unchanged."""
+    """Whether such a query was rehearsed here, and everything it used is unchanged."""
     path = _path(job)
     try:
         if path is None:
@@ -39,13 +39,13 @@ def is_current(job: Job) -> bool:
         used = json.loads(path.read_bytes())
         unchanged = all(_stamp(Path(file)) == stamp for file, stamp in used["code"].items())
         return unchanged and all(Path(file).exists() for file in used["kept"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # none, or one that is no record
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):  # no record, or an invalid one
         return False
 
 
 def _path(job: Job) -> Path | None:
     identity = repr((job.query, sorted((job.backends or {}).items())))
-    if " at 0x" in identity:  # a function or an object that is another one in each process
+    if " at 0x" in identity:  # a function or object with an identity per process
         return None
     named = (identity, sys.version, version("numba"), version("numpy"), os.environ.get("NUMBA_CACHE_DIR"))
     try:
@@ -56,7 +56,7 @@ def _path(job: Job) -> Path | None:
 
 
 def _used() -> tuple[list[Path], list[Path]]:
-    """The code of all modules with kernels, and what numba keeps of those kernels that were called."""
+    """The code of all modules with kernels, and numba's cache files of the kernels that were called."""
     from numba.core.registry import CPUDispatcher
 
     code, caches = [], []

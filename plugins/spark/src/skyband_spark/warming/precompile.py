@@ -1,9 +1,9 @@
-"""Compiles the kernels that a job calls while Spark starts, so that Spark's workers find them on disk.
+"""Compiles a job's kernels while Spark starts, so that Spark's workers find them on disk.
 
-A kernel is compiled at its first call and kept for all later processes. Workers are fresh processes: they would compile
-in the midst of the first micro-batches, several of them the same kernels. So another process puts the job's first rows
-through its operator meanwhile, to no other end. Nothing depends on it: where it fails, workers compile as they go.
-Once it has, the next job with such a query goes without: `compiled_kernels_marker` knows that all is on disk.
+A kernel is compiled at its first call and cached for all later processes. Workers are new processes: they would
+compile during the first micro-batches, several of them the same kernels. So another process puts the job's first rows
+through its operator meanwhile. Nothing depends on it: if it fails, workers compile as they go. Once it succeeds, the
+next job with such a query skips it: `compiled_kernels_marker` records that everything is on disk.
 """
 
 import os
@@ -19,11 +19,11 @@ from skyband_jobs.running.progress import Progress
 from skyband_spark.warming import compiled_kernels_marker
 
 _PATIENCE = 60.0
-"""Seconds that a job waits for it once Spark is there."""
+"""Seconds that a job waits for it once Spark has started."""
 
 
 class Warming:
-    """A process that compiles; `wait` for it before the first rows, `stop` it whatever comes."""
+    """A process that compiles; `wait` for it before the first rows, and always `stop` it."""
 
     def __init__(self, path: str | Path, sets: Iterable[str]) -> None:
         self._call = [sys.executable, "-P", "-m", "skyband_spark.warming.rehearsal", str(path), *sets]
@@ -32,14 +32,14 @@ class Warming:
         self._started = 0.0
 
     def start(self, job: Job) -> None:
-        """Begin, where workers run on this machine, the job's files are here, and its kernels may not be compiled."""
+        """Start, if workers run on this machine, the job's files are here, and its kernels may not be compiled."""
         here = "PYSPARK_GATEWAY_PORT" not in os.environ and job.spark.get("spark.master", "local").startswith("local")
         if here and job.source.of_files and job.source.select is None and not compiled_kernels_marker.is_current(job):
             self._started = time.monotonic()
             self._process = subprocess.Popen(self._call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def wait(self, progress: Progress) -> None:
-        """Until it is done."""
+        """Wait until it is done."""
         start = time.monotonic()
         while self._process is not None and self._process.poll() is None and time.monotonic() < start + _PATIENCE:
             seconds = time.monotonic() - self._started
@@ -47,7 +47,7 @@ class Warming:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """End it."""
+        """Kill it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

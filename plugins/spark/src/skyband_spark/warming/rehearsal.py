@@ -1,6 +1,6 @@
-"""A job's first rows through its operator, to no other end than that all its kernels are compiled and on disk.
+"""Runs a job's first rows through its operator, only to compile its kernels and keep them on disk.
 
-`precompile` runs this module in a process of its own while Spark starts.
+`precompile` runs this module in its own process while Spark starts.
 """
 
 import sys
@@ -14,13 +14,13 @@ from skyband_jobs.running.bad_rows import unread
 from skyband_spark.warming import compiled_kernels_marker
 
 _ROWS, _PUSHES = 5_000, 5
-"""Rows that go through, enough for what begins small (a sketch's exact counts) to become what it is; in pieces."""
+"""The rows that are run, in this many pieces; enough for small structures (a sketch's exact counts) to grow up."""
 
 
 def rehearse(job: CheckedJob) -> bool:
-    """Put a job's first rows through its operator, answer, and go on from its state, as a worker does.
+    """Run a job's first rows through its operator, answer, and continue from its state, as a worker does.
 
-    Returns whether there were enough of them for all to begin that does so with time.
+    Returns whether there were enough rows for everything that starts only after some time.
     """
     if job.rows is None:
         return False
