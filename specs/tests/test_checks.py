@@ -35,7 +35,7 @@ def test_every_check_says_what_it_checks():
 def test_a_suite_that_shrank_is_an_error(monkeypatch):
     monkeypatch.setattr(memory, "COUNT", 2)
     checks_for.cache_clear()
-    with pytest.raises(RuntimeError, match="holds 1 checks and pins COUNT = 2"):
+    with pytest.raises(RuntimeError, match="has 1 checks, but COUNT = 2"):
         checks_for("sketch")
     monkeypatch.undo()
     assert checks.checks_for("sketch")
@@ -50,7 +50,7 @@ def test_a_plugins_checks_that_are_not_counted_are_named_with_it(monkeypatch):
     monkeypatch.setattr(checks, "conformance_module", lambda *_: found)
     for count in ({}, {"COUNT": 2}):
         vars(found).update(count)
-        with pytest.raises(PluginError, match=r"role juggler.*: acme_checks must say in COUNT how many checks it"):
+        with pytest.raises(PluginError, match=r"role juggler.*: acme_checks must set COUNT to the number"):
             checks._of_role("juggler")
 
 
@@ -68,7 +68,7 @@ def with_role(monkeypatch, conformance):
 @pytest.mark.parametrize(
     ("conformance", "error", "said"),
     [
-        (None, ConfigError, "juggler of acme says nothing of its conformance"),
+        (None, ConfigError, "juggler of acme has no conformance checks"),
         ("no_such_package", PluginError, "no_such_package.driver could not be imported"),
         ("skyband_specs", PluginError, "skyband_specs.driver.DRIVER must be a Driver of the role 'juggler'"),
     ],

@@ -49,12 +49,12 @@ def test_line_breaks_are_the_authors(toy):
 @pytest.mark.parametrize(
     ("docstring", "said"),
     [
-        ("", "must begin with a sentence that says what it is"),
+        ("", "must start with a sentence that says what it is"),
         ("Something.", "lacks Parameters, Complexity, References, Examples"),
         (GOOD.replace("O(1).", ""), "lacks Complexity"),
         (GOOD.replace("relative error", "how wrong it may be"), "relative error (above 0 and below 1)"),
         (GOOD.replace("0.02", "0.05"), "epsilon : float, default 0.02"),
-        (GOOD.replace("epsilon :", "eps :"), "what stands under Parameters must be"),
+        (GOOD.replace("epsilon :", "eps :"), "the section Parameters must be"),
         (GOOD.replace("Complexity", "Cost here"), "lacks Complexity"),
         (
             GOOD.replace("References", "X").replace("Complexity", "References").replace("X", "Complexity"),
@@ -72,7 +72,7 @@ def test_what_is_missing_or_wrong_is_named(docstring, said):
 @pytest.mark.parametrize(
     ("docstring", "said"),
     [
-        ("Sums", "must begin with a sentence that says what it asks"),
+        ("Sums", "must start with a sentence that says what it asks"),
         ("Sums.", "lacks Examples"),
         ("Sums.\n\n    Examples\n    --------\n    >>> 1 + 1\n    3\n    ", "Got:"),
     ],

@@ -63,7 +63,7 @@ def test_nan_in_an_answer_is_no_change_of_it(toy_info, toy):
 
     assert tried("answers_are_the_callers", toy_info, Fresh).outcome == PASSED
     changed = tried("answers_are_the_callers", toy_info, Kept)
-    assert changed.outcome == FAILED and re.search(r"an answer was \[.*\] and is \[", changed.reason)
+    assert changed.outcome == FAILED and re.search(r"an answer changed from \[.*\] to \[", changed.reason)
 
 
 def test_progress_sees_each_result_as_it_comes(toy_info, toy):

@@ -79,7 +79,7 @@ def test_an_unknown_backend_is_named_with_the_known_ones(run):
 
 @pytest.mark.parametrize(
     ("distribution", "why"),
-    [("skyband-gone", "no such plugin is installed"), ("skyband-failed", "could not be imported: ImportError: x")],
+    [("skyband-gone", "this plugin is not installed"), ("skyband-failed", "could not be imported: ImportError: x")],
 )
 def test_a_distribution_without_backends_says_why(run, distribution, why):
     result = run(distribution=distribution)

@@ -442,7 +442,7 @@ def test_pages_that_are_no_files_are_not_read(folder, monkeypatch):
     for name in ("a.md", "commands.md"):
         os.mkfifo(folder.home / name)
     (folder.home / "b.md").symlink_to("/dev/zero")
-    assert "commands.md is not a page that `skyband docs` wrote" in folder.call("docs", folder.home).stderr
+    assert "commands.md was not written by `skyband docs`" in folder.call("docs", folder.home).stderr
     (folder.home / "commands.md").unlink()
     assert folder.call("docs", folder.home).exit_code == 0
 

@@ -104,12 +104,12 @@ def test_a_third_partys_backend_gets_its_page(third_party, tmp_path):
     (folder / "mine.md").write_text("# Mine\n")
     (folder / "job.md").write_text("# Notes of my own\n")
     refused = docs(third_party, folder)
-    assert refused.returncode == 1 and "is not a page that `skyband docs` wrote" in refused.stderr
+    assert refused.returncode == 1 and "was not written by `skyband docs`" in refused.stderr
     assert (folder / "backends" / "sketch" / "newest.md").read_text("utf-8") == page, "nothing is half written"
     (folder / "job.md").unlink()
     (folder / "backends" / "sketch" / "newest.md").rename(folder / "backends" / "sketch" / "older.md")
     again = docs(third_party, folder)
-    assert again.returncode == 0 and "older.md was generated once and is not any more" in again.stderr
+    assert again.returncode == 0 and "older.md is no longer generated" in again.stderr
     page = (folder / "backends" / "sketch" / "newest.md").read_text("utf-8")
     assert ">>> Newest().estimate(0)\n0.0\n" in page, "its own example, where that of its role fails"
     assert "## Complexity\n\nO(1) a row.\n" in page
@@ -140,7 +140,7 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     page = (folder / "queries" / "fine-sum.md").read_text("utf-8")
     assert "Role: `gone`." in page
     lonely = (folder / "queries" / "lonely-sum.md").read_text("utf-8")
-    assert "It does not run with what is installed: backends.sketch: unknown backend 'pcsa-ml'" in lonely
+    assert "It does not run with the installed packages: backends.sketch: unknown backend 'pcsa-ml'" in lonely
     assert "| `at` | `timestamp[us, tz=UTC]` |\n| `sum` | `int64` |" in page, "its first example's, as it shows no job"
     for path in folder.rglob("*.md"):
         for link in re.findall(r"(?<!\\)\]\(([^)#]+)", path.read_text("utf-8")):

@@ -177,7 +177,7 @@ def test_what_is_there_is_not_overwritten(maker, there):
     (maker.home / "x" / there).write_text("precious")
     called = maker.new(maker.home / "x", "--role", "sketch")
     assert called.exit_code == 2
-    assert "is not empty; name a new folder" in called.stderr
+    assert "is not empty: name a new folder" in called.stderr
     assert [path.name for path in (maker.home / "x").iterdir()] == [there]
     assert (maker.home / "x" / there).read_text() == "precious"
 
@@ -292,7 +292,7 @@ def test_a_made_plugin_of_every_kind_installs_is_listed_verified_and_passes_its_
         (["--command", "A b"], "try --command a-b"),
         (["--query", "top-k"], "query/top-k is taken: it comes with skyband-incomplete "),
         (["--query", "Top K"], "try --query top-k"),
-        (["--query", "x", "--name", "y"], "--query gives the name"),
+        (["--query", "x", "--name", "y"], "--query sets the name"),
     ],
 )
 def test_a_new_plugin_that_cannot_be_is_a_wrong_call(maker, arguments, said):

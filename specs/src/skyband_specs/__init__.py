@@ -1,3 +1,3 @@
-"""What every backend of a role must do, as checks that run under pytest and without it."""
+"""Checks of what every backend of a role must do, which run under pytest and without it."""
 
 __version__ = "0.1.0"

@@ -12,10 +12,10 @@ from skyband_specs.driver import Case
 from skyband_specs.stream import Stream
 
 SEEDS = (1, 2, 3)
-"""The seeds of the streams that every check over seeded streams tries."""
+"""The seeds of the streams in every check over seeded streams."""
 
 LONG = 10
-"""How many more seeds are tried where a case is `long`."""
+"""The number of additional seeds for a `long` case."""
 
 
 def seeded(case: Case, seeds: Sequence[int] = SEEDS) -> Iterator[Stream]:
@@ -25,9 +25,9 @@ def seeded(case: Case, seeds: Sequence[int] = SEEDS) -> Iterator[Stream]:
 
 
 def sampled(case: Case, most: int) -> list[Stream]:
-    """The role's tiny streams: all where the case is `long`, otherwise so many, others for each parameter set.
+    """The role's tiny streams: all for a `long` case, otherwise a sample of `most`, different for each parameter set.
 
-    Chosen at random: every n-th stream of an enumeration would always end in the same row.
+    The sample is random: every n-th stream of an enumeration would always end in the same row.
     """
     every = list(case.driver.tiny(case))
     if case.long or len(every) <= most:
@@ -45,18 +45,18 @@ def fed(make: Make, case: Case, stream: Stream, cuts: Sequence[int] = ()) -> Any
 
 
 def random_cuts(length: int, seed: int) -> list[int]:
-    """Ascending places to cut a stream: runs of short batches, long ones, and empty ones."""
+    """Ascending places to cut a stream: some short batches, some long ones, and empty ones."""
     rng = np.random.default_rng([seed, length])
     count = int(rng.integers(1, max(2, length // 3)))
     return sorted(rng.integers(0, length + 1, count).tolist())
 
 
 def all_cuts(length: int) -> list[int]:
-    """Cuts that make every row a batch of its own."""
+    """Cuts that put every row in its own batch."""
     return list(range(1, length))
 
 
 def visible(case: Case, backend: Any, stream: Stream, stop: int) -> tuple[Any, bytes, int]:
-    """All that tells two backends apart from outside: answers, snapshot bytes (where it has them), items retained."""
+    """Everything visible that distinguishes two backends: answers, snapshot bytes (if any), items retained."""
     answers = case.driver.answers(backend, stream, stop)
     return answers, backend.snapshot() if case.has("snapshot") else b"", len(backend)

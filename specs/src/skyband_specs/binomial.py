@@ -1,4 +1,4 @@
-"""How often a bounded backend may be wrong before it is the backend and not bad luck."""
+"""How often a bounded backend may be wrong before that cannot be bad luck."""
 
 from functools import cache
 from math import exp, lgamma, log, log1p
@@ -8,7 +8,7 @@ from math import exp, lgamma, log, log1p
 def allowed_failures(trials: int, delta: float, flake: float) -> int:
     """The fewest failures m such that P(more than m of `trials` fail) <= `flake` when each fails with `delta`.
 
-    So a backend that keeps its promise exceeds it with probability at most `flake`. Exact binomial tail, O(trials).
+    So a backend that keeps its promise exceeds m with probability at most `flake`. Exact binomial tail, O(trials).
     """
     if not delta:
         return 0

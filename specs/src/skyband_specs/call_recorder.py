@@ -1,4 +1,4 @@
-"""Standing at a backend's border: every call of a public method is seen with its arguments."""
+"""Wraps a backend to record every call of a public method with its arguments."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,9 +12,9 @@ OnReturn = Callable[[Any], None]
 
 
 class Border:
-    """Stands before a backend; `before` and `after` see each call that goes through, as (method, args, kwargs).
+    """Wraps a backend; `before` and `after` are called for each call, as (method, args, kwargs).
 
-    `on_return` sees what each call returned, last of all.
+    `on_return` is called with each result, last of all.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Border:
         return len(self._backend)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # not a public method: what Python asks of an object, to copy it say
+        if name.startswith("__"):  # not a public method, but one of Python's, such as for copying
             raise AttributeError(name)
         value = getattr(self._backend, name)
         if not callable(value):
@@ -54,7 +54,7 @@ def arrays_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
 
 
 def arrays_of(answer: Any) -> list[Array]:
-    """The numpy arrays in what a call returned: itself, in a tuple, in a list of records, in their fields."""
+    """The numpy arrays in a result: itself, or in tuples, lists and the fields of records."""
     if isinstance(answer, np.ndarray):
         return [answer]
     if isinstance(answer, list | tuple) or (isinstance(answer, Sequence) and not isinstance(answer, str | bytes)):

@@ -1,4 +1,4 @@
-"""The checks' own vocabulary: `@check` tags a plain function, `expect` fails it."""
+"""The vocabulary of the checks: `@check` marks a plain function as a check, `expect` makes it fail."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from skyband_specs.driver import Case
 GROUPS = ("oracle", "determinism", "batch-split", "merge", "snapshot", "edges", "bad-input", "memory", "scale")
 
 OPTIONAL = ("odd", "trials")
-"""What a driver need not give."""
+"""The streams that a driver need not provide."""
 
 Make = Callable[..., Any]
 Body = Callable[[Make, Case], None]
@@ -19,11 +19,11 @@ Body = Callable[[Make, Case], None]
 
 @frozen(eq=False)
 class Check:
-    """One thing a backend must do: a function that raises AssertionError where it does not, and when it applies.
+    """One requirement of backends: a function that raises AssertionError where it is not met, and when it applies.
 
-    needs: the capabilities without which it says nothing. guarantees: those it holds for.
-    once: tried with a backend's first parameter set only, because a run is dear.
-    tries: the streams that a role's driver need not give, `odd` or `trials`, without which it says nothing.
+    needs: the capabilities that it requires. guarantees: those it holds for. once: run only with a backend's first
+    parameter set, as a run is expensive. tries: the optional streams of a role's driver, `odd` or `trials`, that it
+    needs.
     """
 
     body: Body
@@ -41,7 +41,7 @@ class Check:
             (self.tries, (None, *OPTIONAL)),
         ):
             if value not in valid:
-                raise ValueError(f"{self.body.__name__}: {value!r} is none of {valid}")
+                raise ValueError(f"{self.body.__name__}: {value!r} is not one of {valid}")
         unknown = set(self.guarantees) - set(GUARANTEES)
         if unknown or not self.body.__name__.startswith("check_"):
             raise ValueError(f"{self.body.__name__}: must be called check_… and name known guarantees (got {unknown})")
@@ -60,7 +60,7 @@ def check(
     once: bool = False,
     tries: str | None = None,
 ) -> Callable[[Body], Check]:
-    """Tag a function `check_something(make, case)` as a check of `group`."""
+    """Mark a function `check_something(make, case)` as a check of `group`."""
     return lambda body: Check(body, group, needs, guarantees, once, tries)
 
 
@@ -72,12 +72,12 @@ def expect(condition: bool, message: str) -> None:
 
 def expect_equal(got: Any, expected: Any, what: str) -> None:
     """Fail the running check unless the two are equal."""
-    if not bool(got == expected):  # what differs is said, and looked for, only then
+    if not bool(got == expected):  # the difference is only computed on failure
         raise AssertionError(f"{what}: {difference(got, expected)}")
 
 
 def difference(got: Any, expected: Any) -> str:
-    """Where two pieces of plain data differ first: the smallest list or tuple of plain values that is not the same."""
+    """The first difference of two pieces of plain data: the smallest list or tuple of plain values that differs."""
     place = ""
     while _same_shape(got, expected):
         index = next(i for i, pair in enumerate(zip(got, expected, strict=True)) if pair[0] != pair[1])
@@ -94,10 +94,10 @@ def _same_shape(got: Any, expected: Any) -> bool:
 
 
 def brief(value: Any, most: int = 400) -> str:
-    """A value's repr, its middle left out where it is long."""
+    """A value's repr, with the middle cut out if it is long."""
     return shortened(f"{len(value)} bytes" if isinstance(value, bytes) else repr(value), most)
 
 
 def shortened(text: str, most: int = 400) -> str:
-    """A text, its middle left out where it is long."""
+    """A text, with the middle cut out if it is long."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"

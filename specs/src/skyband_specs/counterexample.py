@@ -1,4 +1,4 @@
-"""Counterexamples: the shortest failing stream found, printed as code that anyone can paste."""
+"""Counterexamples: the shortest failing stream found, printed as code to paste."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -15,13 +15,13 @@ from skyband_specs.stream import Stream
 
 ATTEMPTS = 500
 SECONDS = 5.0
-"""How long to look for a shorter stream, in tries and in seconds of this thread."""
+"""Limits on the search for a shorter stream, in attempts and in seconds of this thread."""
 
 Law = Callable[[Any], None]
 
 
 class Shortened(Protocol):
-    """Rows of which some can be taken: a Stream, or anything that has as much."""
+    """Rows of which a subset can be taken: a Stream, or similar."""
 
     def __len__(self) -> int: ...
 
@@ -32,7 +32,7 @@ T = TypeVar("T", bound=Shortened)
 
 
 class Counterexample(AssertionError):  # noqa: N818 - the word is the field's
-    """A stream that breaks a law: what went wrong, and `snippet`, the code that shows it."""
+    """A stream that breaks a law: the reason, and `snippet`, code that reproduces it."""
 
     def __init__(self, reason: str, snippet: str) -> None:
         self.reason = reason
@@ -41,7 +41,7 @@ class Counterexample(AssertionError):  # noqa: N818 - the word is the field's
 
 
 def holds_for(case: Case, streams: Iterable[Stream], law: Law) -> None:
-    """Try `law(stream)` on each; the first that raises is shortened row by row and raised as a Counterexample."""
+    """Try `law(stream)` on each; the first stream that raises is shortened and raised as a Counterexample."""
     for stream in streams:
         error = _failure(law, stream)
         if error is not None:
@@ -51,7 +51,7 @@ def holds_for(case: Case, streams: Iterable[Stream], law: Law) -> None:
 
 
 def shrink(stream: T, fails: Callable[[T], bool], seconds: float = SECONDS) -> T:
-    """A shorter stream that still fails: blocks of rows are dropped, half as long each round, while that is so."""
+    """A shorter stream that still fails: drops blocks of rows, half as long each round, while it does."""
     give_up = time.thread_time() + seconds
     attempts = 0
     size = len(stream)
@@ -72,7 +72,7 @@ def shrink(stream: T, fails: Callable[[T], bool], seconds: float = SECONDS) -> T
 
 
 def snippet(case: Case, stream: Stream) -> str:
-    """Python that makes the case's backend and feeds it the stream, from the calls its driver really makes."""
+    """Python code that creates the case's backend and feeds it the stream, from the calls that its driver makes."""
     parameters = "".join(f", {name}={value!r}" for name, value in case.parameters.items())
     create = f'backend = skyband.create("{case.info.role}", "{case.info.name}"{parameters})'
     calls: list[str] = []
@@ -95,7 +95,7 @@ def _code(value: Any) -> str:
 def _failure(law: Law, stream: Stream) -> Exception | None:
     try:
         law(stream)
-    except Exception as error:  # a backend that crashes fails its check like one that is wrong
+    except Exception as error:  # a crash fails the check too
         return error
     return None
 

@@ -1,4 +1,4 @@
-"""A driver, all that the common checks need to know of a role (one subclass a role), and a case of what it tries."""
+"""A driver, which tells the common checks about a role, and a case, a backend with parameters to try."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,19 +15,19 @@ from skyband_specs.stream import Stream
 
 
 class Driver(ABC):
-    """Makes streams for a role, feeds them to a backend and asks it everything there is to ask.
+    """Makes streams for a role, feeds them to a backend, and asks it every possible question.
 
-    A driver holds no state, and everything it makes depends on its arguments only: the same in every process.
+    A driver has no state, and everything it makes depends only on its arguments: it is the same in every process.
     """
 
     role: ClassVar[str]
 
     @abstractmethod
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """The parameter sets every backend of the role is tried with, the plainest first.
+        """The parameter sets that every backend of the role is tried with, the simplest first.
 
-        A key that the backend has no parameter for is dropped, then sets that become equal, and those without a
-        parameter that it requires, which its plugin then gives by the hook `skyband_cases`.
+        Keys that are not parameters of the backend are dropped, then duplicate sets and sets without a required
+        parameter, which its plugin then provides with the hook `skyband_cases`.
         """
 
     @abstractmethod
@@ -40,70 +40,70 @@ class Driver(ABC):
 
     @abstractmethod
     def steady(self, case: "Case") -> Stream:
-        """A long stream whose valid content stays the same in size, so that a backend's memory should too."""
+        """A long stream whose valid content has a constant size, so that a backend's memory should too."""
 
-    def odd(self, case: "Case") -> Iterator[tuple[str, Stream]]:  # noqa: ARG002 - a subclass wants the case
-        """Labelled streams of a few dozen rows at the ends of what the contract allows, and beside one another.
+    def odd(self, case: "Case") -> Iterator[tuple[str, Stream]]:  # noqa: ARG002 - a subclass may use the case
+        """Labelled streams of a few dozen rows at the limits of the contract, and close to each other.
 
-        Times and numbers at both ends of their types, or one unit in the last place apart; names alike in half of
-        their bits. `expected` answers them as it does any stream. None unless a role gives some.
+        Times and numbers at both ends of their types, or one unit in the last place apart; names with half of the bits
+        equal. `expected` answers them like any stream. None unless a role provides some.
         """
         return iter(())
 
     def trials(self, case: "Case") -> "Iterable[Trial]":  # noqa: ARG002
-        """Large experiments with a fast oracle each, well past every size at which a backend may change its way.
+        """Large experiments, each with a fast oracle, past every size at which a backend may change its method.
 
-        None unless a role gives some. Where `case.long` they may take minutes.
+        None unless a role provides some. If `case.long` they may take minutes.
         """
         return ()
 
     def acts(self, case: "Case", stream: Any, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:  # noqa: ARG002
         """Labelled calls other than feeding that are allowed after `stop` rows and change what is retained.
 
-        Such as to advance, forget or evict; the rest of the stream can still be fed after each, and `answers` asks
-        after each what may then be asked. None unless a role gives some.
+        For example advance, forget or evict; the rest of the stream can still be fed afterwards, and `answers` asks
+        what may be asked then. None unless a role provides some.
         """
         return ()
 
     @abstractmethod
     def feed(self, backend: Any, stream: Any, start: int, stop: int) -> None:
-        """Give the backend rows start..stop of the stream as one batch, by its public methods only."""
+        """Give the backend rows start..stop of the stream as one batch, using only its public methods."""
 
     @abstractmethod
     def answers(self, backend: Any, stream: Any, stop: int) -> Any:
-        """All that can be asked of the backend after `stop` rows, as plain data that `==` compares.
+        """Everything that can be asked of the backend after `stop` rows, as plain data that `==` compares.
 
-        Numbers, text, None, and lists and tuples of them: no array, and None in place of NaN, which equals nothing.
+        Numbers, text, None, and lists and tuples of them: no arrays, and None instead of NaN, which equals nothing.
         """
 
     @abstractmethod
     def expected(self, case: "Case", stream: Any, stop: int) -> Any:
-        """What `answers` must be, by the oracle."""
+        """What `answers` must be, according to the oracle."""
 
-    def same(self, case: "Case", got: Any, expected: Any) -> bool:  # noqa: ARG002 - a subclass may want the case
-        """Whether an exact backend's answers are right. Override only where the definition is real-valued."""
+    def same(self, case: "Case", got: Any, expected: Any) -> bool:  # noqa: ARG002 - a subclass may use the case
+        """Whether an exact backend's answers are right. Override only if the definition is real-valued."""
         return bool(got == expected)
 
     @abstractmethod
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Labelled calls that break the role's contract; each must raise InputError and change nothing.
 
-        The backend has been fed a seeded stream; calls are made in turn on the same backend.
+        The backend has been fed a seeded stream; the calls are made one after the other on the same backend.
         """
 
 
 class Trial(ABC):
-    """A large experiment: a backend with parameters of its own, a stream, and its answers by an oracle that is fast."""
+    """A large experiment: a backend with its own parameters, a stream, and its answers from a fast oracle."""
 
     label: str
     parameters: Mapping[str, Any]
-    """What it changes of the case's parameters."""
+    """Changes to the case's parameters."""
     stream: Any
 
     @property
     @abstractmethod
     def stops(self) -> Sequence[int]:
-        """The numbers of rows, ascending, after which it is asked; the last is the whole stream."""
+        """The numbers of rows, ascending, after which it is queried; the last is the whole stream."""
 
     @abstractmethod
     def feed(self, backend: Any, start: int, stop: int) -> None:
@@ -124,11 +124,11 @@ class Trial(ABC):
 
 @frozen(eq=False)
 class Case:
-    """A backend under test: what its plugin says of it, its class, and the parameters it is tried with.
+    """A backend under test: its plugin's description, its class, and the parameters to try.
 
-    The class is given, not looked up, so that one that is not installed can be tried too. `first`: it is the first
-    parameter set, tried on every tiny stream; the others are tried on a sample. `long`: take every one, and longer
-    streams, whatever it costs.
+    The class is passed, not looked up, so that a backend that is not installed can be tried too. `first`: the first
+    parameter set, tried on every tiny stream; the others are tried on a sample. `long`: try all, and longer streams,
+    whatever it costs.
     """
 
     info: BackendInfo
@@ -143,7 +143,7 @@ class Case:
         return build(self.factory, {**self.parameters, **overrides})
 
     def restore(self, blob: bytes) -> Any:
-        """The backend a snapshot was taken of, as `skyband.restore` would bring it back."""
+        """The backend of a snapshot, as `skyband.restore` would restore it."""
         return revive(self.factory, blob)
 
     def has(self, capability: str) -> bool:
@@ -156,7 +156,7 @@ class Case:
 
 
 def advances(case: Case, times: Int64, stop: int, span: int) -> list[tuple[str, Callable[[Any], Any]]]:
-    """`acts` of a ranker: to advance to the row after `stop`, or by `span` past the last, when all has expired."""
+    """`acts` of a ranker: to advance to the row after `stop`, or by `span` past the last row, when all has expired."""
     if case.parameters.get("by") == "rows" or not len(times):
         return []
     ended = stop == len(times)

@@ -1,4 +1,4 @@
-"""Which driver tries the backends of a role; imported when one is needed."""
+"""Finds the driver for the backends of a role, imported when needed."""
 
 from functools import cache
 from importlib import import_module
@@ -23,18 +23,18 @@ def driver_for(role: str) -> Driver:
 
 
 def conformance_module(role: str, name: str) -> ModuleType:
-    """A module of the package in which a plugin says how backends of its role are tried.
+    """A module of the package with a role's conformance checks, as named by its plugin.
 
-    Raises ConfigError where there is no such role or it says nothing, PluginError where the module does not load.
+    Raises ConfigError where there is no such role or package, PluginError where the module does not load.
     """
     info = installed().role(role)
     package = info.conformance
     if package is None:
-        message = "says nothing of its conformance: its plugin names a package in RoleInfo(conformance=…)"
+        message = "has no conformance checks: its plugin names a package in RoleInfo(conformance=…)"
         raise ConfigError(Problem("", f"{installed().named(info)} {message}"))
     try:
         return import_module(f"{package}.{name}")
-    except (Exception, SystemExit) as error:  # a plugin's module may do anything when it is imported
+    except (Exception, SystemExit) as error:  # importing a plugin's module may do anything
         raise PluginError(
             f"{installed().named(info)}: {package}.{name} could not be imported: {cause(error)}"
         ) from error

@@ -1,7 +1,7 @@
 # mypy: disable-error-code="safe-super"
-"""Faults that any correct backend can be given, each named by the common checks that must catch it.
+"""Faults to put into any correct backend, each with the common checks that must catch it.
 
-They show that the common checks see something in a new role, too: `faulty(info, cls, globals())` in its mutants.
+They show that the common checks work in a new role, too: `faulty(info, cls, globals())` in its mutants.
 """
 
 import zlib
@@ -21,20 +21,20 @@ Mutant = tuple[BackendInfo, type[Backend], tuple[str, ...]]
 
 _INSTANCES = count()
 _OWNER: Any = vars(Backend)["_owner"]
-"""The slot itself, where a property has its name."""
+"""The slot itself, which a property of the same name hides."""
 
 
 class Fault(Backend):
-    """A backend with `extra`, a number that does not belong there, in its state."""
+    """A backend with `extra`, an additional number, in its state."""
 
     caught_by: ClassVar[tuple[str, ...]]
     extra: int = 0
 
     def before_call(self) -> None:
-        """Happens before each public call that feeds the backend, valid or not."""
+        """Called before each public call that feeds the backend, valid or not."""
 
     def after_batch(self, arrays: list[Array]) -> None:
-        """Happens after each batch that was taken in, with the arrays it came in."""
+        """Called after each accepted batch, with its arrays."""
 
     def _state(self) -> dict[str, Array]:
         return {**super()._state(), "extra": np.array([self.extra])}
@@ -45,7 +45,7 @@ class Fault(Backend):
 
 
 class NumberedInstance(Fault):
-    """Each backend of a process has a number of its own."""
+    """Each backend of a process has its own number."""
 
     caught_by = ("two_backends_agree",)
 
@@ -66,7 +66,7 @@ class HashSeeded(Fault):
 
 
 class CountsSnapshots(Fault):
-    """Being asked leaves a trace."""
+    """Questions leave a trace."""
 
     caught_by = ("asking_changes_nothing", "snapshot_leaves_the_backend_alone")
 
@@ -85,7 +85,7 @@ class CountsBatches(Fault):
 
 
 class CountsCalls(Fault):
-    """Calls leave a trace before their arguments are looked at."""
+    """Calls leave a trace before their arguments are checked."""
 
     caught_by = ("empty_batches_change_nothing", "bad_input_leaves_no_trace")
 
@@ -94,7 +94,7 @@ class CountsCalls(Fault):
 
 
 class RestoresNothing(Fault):
-    """A restored backend is an empty one."""
+    """A restored backend is empty."""
 
     caught_by = ("restored_is_the_same", "restored_goes_on_as_undisturbed", "restored_at_odd_moments")
 
@@ -103,7 +103,7 @@ class RestoresNothing(Fault):
 
 
 class KeepsReadOnlyArrays(Fault):
-    """A restored backend cannot take in a batch of one row, as its arrays cannot be written to."""
+    """A restored backend cannot take a batch of one row, because its arrays are read-only."""
 
     caught_by = ("restored_goes_on_as_undisturbed",)
     is_restored: bool = False
@@ -118,7 +118,7 @@ class KeepsReadOnlyArrays(Fault):
 
 
 class ReusesSnapshot(Fault):
-    """The next snapshot is written over the last."""
+    """The next snapshot overwrites the last."""
 
     caught_by = ("snapshot_does_not_change_later",)
 
@@ -131,7 +131,7 @@ class ReusesSnapshot(Fault):
 
 
 class FillsGaps(Fault):
-    """An array that the snapshot lacks is taken as empty."""
+    """An array missing from the snapshot counts as empty."""
 
     caught_by = ("incomplete_snapshot_is_refused",)
 
@@ -143,7 +143,7 @@ class FillsGaps(Fault):
 
 
 class TrustsItsState(Fault):
-    """A number of the state is taken for a place without a look."""
+    """A number in the state is used as an index without a check."""
 
     caught_by = ("mutated_states_are_refused_or_work",)
 
@@ -152,7 +152,7 @@ class TrustsItsState(Fault):
 
 
 class TakesTwoThreads(Fault):
-    """Nobody is ever inside."""
+    """No thread is ever inside."""
 
     caught_by = ("second_thread_is_refused",)
 
@@ -162,11 +162,11 @@ class TakesTwoThreads(Fault):
 
     @_owner.setter
     def _owner(self, owner: int) -> None:
-        """Forget it."""
+        """Ignore it."""
 
 
 class GoesOnHalfDone(Fault):
-    """A call that was cut short is as one that ended."""
+    """An interrupted call counts as completed."""
 
     caught_by = ("call_that_was_cut_short_is_the_last",)
 
@@ -181,7 +181,7 @@ class GoesOnHalfDone(Fault):
 
 
 class BornWithOne(Fault):
-    """A new backend says that it holds something."""
+    """A new backend reports an item."""
 
     caught_by = ("new_backend_is_as_asked",)
 
@@ -190,7 +190,7 @@ class BornWithOne(Fault):
 
 
 class WritesOverInput(Fault):
-    """The caller's arrays are changed, even those that must not be written to."""
+    """The caller's arrays are changed, even read-only ones."""
 
     caught_by = ("input_is_not_changed", "read_only_input_is_taken")
 
@@ -227,7 +227,7 @@ class Leaks(Fault):
 
 
 class Hoards(Fault):
-    """Every row leaves something behind, of which neither `len` nor `nbytes` nor a snapshot tells."""
+    """Every row leaves something behind that neither `len` nor `nbytes` nor a snapshot shows."""
 
     caught_by = ("steady_stream_holds_steady_memory",)
     hoard: tuple[bytes, ...] = ()
@@ -260,7 +260,7 @@ FAULTS: tuple[type[Fault], ...] = (
 def faulty(info: BackendInfo, cls: type[Backend], into: dict[str, Any]) -> list[Mutant]:
     """A broken copy of `cls` for each fault, as mutants.
 
-    The classes are also put into the module namespace `into`, where a fresh process looks for them by name.
+    The classes are also added to the module namespace `into`, where a fresh process finds them by name.
     """
     classes = [_with(fault, cls, into["__name__"]) for fault in FAULTS]
     into.update({mutant.__name__: mutant for mutant in classes})

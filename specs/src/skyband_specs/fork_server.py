@@ -1,10 +1,10 @@
-"""An interpreter that has loaded what every backend needs and forks for each task: a fresh process in milliseconds.
+"""An interpreter with everything that backends need, which forks for each task: a fresh process in milliseconds.
 
-It has never seen a backend, so that a fork of it is as new as an interpreter just started. Where the system cannot
-fork, it does one task itself and ends, and the next task has a new one.
+It has never used a backend, so a fork of it is as new as a started interpreter. Where the system cannot fork, it runs
+one task itself and ends, and the next task gets a new one.
 
-A task that need not be the first of its process, and may end it, goes to one fork that lasts: what a backend loads and
-compiles, the tasks after find. Where one fails there, it has a fresh fork, whose word counts.
+A task that need not be the first of its process, and may end it, goes to one lasting fork, where later tasks find
+what earlier ones have loaded and compiled. If it fails there, it is repeated in a fresh fork, whose result counts.
 """
 
 import atexit
@@ -25,14 +25,14 @@ from attrs import define, frozen
 
 _NUMBER = Struct("<q")
 _ORDER = Struct("<q?")
-"""Bytes of a task, and whether it goes to the fork that lasts."""
+"""The size of a task, and whether it goes to the lasting fork."""
 _PASSING = "PYTEST_"
-"""How variables begin that change with every test and mean nothing to a child."""
+"""The prefix of variables that change with every test and do not concern a child."""
 
 
 @frozen
 class Ended:
-    """How a process ended, and what it wrote."""
+    """How a process ended, and its output."""
 
     returncode: int
     stdout: bytes
@@ -41,7 +41,7 @@ class Ended:
 
 @frozen
 class _Task:
-    """What a fork is to run, as plain data, and where its output goes."""
+    """A task for a fork, as plain data, and where its output goes."""
 
     run: str
     """module:function, called with the argument; it returns text for stdout."""
@@ -53,13 +53,13 @@ class _Task:
 
 @define
 class ForkServer:
-    """A running interpreter; its stdin brings tasks, its stdout return codes."""
+    """A running interpreter that reads tasks from stdin and writes return codes to stdout."""
 
     process: "subprocess.Popen[bytes]"
 
     @classmethod
     def start(cls, environment: Mapping[str, str]) -> "ForkServer":
-        """A new one under these variables."""
+        """Start one with these environment variables."""
         command = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-m", "skyband_specs.fork_server"]
         pipe = subprocess.PIPE
         own = cls(subprocess.Popen(command, stdin=pipe, stdout=pipe, env=dict(environment), start_new_session=True))
@@ -67,9 +67,9 @@ class ForkServer:
         return own
 
     def run(self, run: str, argument: Any, patience: float, lasting: bool = False) -> Ended:
-        """Have `run` (module:function) called with the argument in a fork: a fresh one, or the one that is `lasting`.
+        """Have `run` (module:function) called with the argument in a fork: a fresh one, or the `lasting` one.
 
-        Raises subprocess.TimeoutExpired, with what was written until then, after `patience` seconds.
+        Raises subprocess.TimeoutExpired, with the output until then, after `patience` seconds.
         """
         with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
             outputs = Path(folder, "stdout"), Path(folder, "stderr")
@@ -82,7 +82,7 @@ class ForkServer:
             return Ended(returncode, *map(_read, outputs))
 
     def stop(self) -> None:
-        """End it and whatever it still runs."""
+        """End it and everything that it runs."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, 9)
         self.process.wait()
@@ -109,12 +109,12 @@ class ForkServer:
 
 
 def run_in_fork(run: str, argument: Any, environment: Mapping[str, str], patience: float) -> Ended:
-    """`run` (module:function) called with the argument in a fresh process with these variables."""
+    """Call `run` (module:function) with the argument in a fresh process with these variables."""
     return _server_under(environment).run(run, argument, patience)
 
 
 def run_in_lasting_fork(run: str, argument: Any, environment: Mapping[str, str], patience: float) -> Ended:
-    """The same in a process that others were run in before; where it fails there, in a fresh one."""
+    """The same in a process that has run other tasks; if it fails there, in a fresh one."""
     there = _server_under(environment).run(run, argument, patience, lasting=True)
     if there.returncode == 0:
         return there
@@ -146,10 +146,10 @@ def _send(stream: IO[bytes], data: bytes, lasting: bool) -> None:
 
 
 def serve() -> None:
-    """In the interpreter: a fork for each task, or the one that lasts, until stdin ends."""
+    """In the interpreter: fork for each task, or use the lasting fork, until stdin ends."""
     tasks, codes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what an import says is not a return code
+    os.dup2(2, 1)  # output of imports must not mix with return codes
     import skyband.kernels.numba_compiler_patches  # noqa: F401  loads numba, most of what a child would wait for
 
     lasting = _LastingFork()
@@ -170,13 +170,13 @@ def _in_a_fork(task: bytes) -> int:
 
 
 class _LastingFork:
-    """A fork that does one task after the other, until one ends it; then there is another."""
+    """A fork that runs tasks one after the other, until one ends it; then it is replaced."""
 
     def __init__(self) -> None:
         self._child = 0
 
     def do(self, task: bytes) -> int:
-        """The task's return code, or how it ended the fork."""
+        """The task's return code, or the fork's if it ended."""
         if not self._child:
             self._begin()
         with suppress(BrokenPipeError):
@@ -203,7 +203,7 @@ class _LastingFork:
 
 
 def _do(pickled: bytes) -> int:
-    """Do a task with stdout and stderr in its files; the return code, 1 where it raised."""
+    """Run a task with stdout and stderr in its files; returns 0, or 1 if it raised."""
     import traceback
 
     task: _Task = pickle.loads(pickled)
@@ -226,7 +226,7 @@ def _do(pickled: bytes) -> int:
 
 
 def _end(returncode: int) -> None:
-    """Leave a fork without what the interpreter would do at its end, which is its parent's to do."""
+    """Leave a fork without the interpreter's cleanup, which belongs to the parent."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(returncode)

@@ -1,7 +1,7 @@
-"""A backend tried in a fresh process: nothing of this process leaks into it, and this one outlives it.
+"""Runs a backend in a fresh process: nothing of this process leaks into it, and this one outlives it.
 
-The child imports from where its parent does: the backend's class by its module's name or, where it has none that can be
-imported (a test file), from its file. It runs no script for that: the script could start this very check again.
+The child imports from the same places: the backend's class by its module's name or, if that cannot be imported (a test
+file), from its file. It does not run a script for that: the script could start this check again.
 """
 
 import hashlib
@@ -26,15 +26,15 @@ from skyband_specs.fork_server import Ended, run_in_fork, run_in_lasting_fork
 
 HASH_SEEDS = ("1", "2")
 PATIENCE = 600.0
-"""Seconds after which a child that does not answer has failed; compiling takes the longest."""
+"""Seconds after which a child without an answer has failed; compiling takes the longest."""
 
 CHILD = "SKYBAND_SPECS_CHILD"
-"""Set in the child's environment, so that it can never have children of its own."""
+"""Set in the child's environment, so that it cannot have children itself."""
 
 
 @frozen
 class _Order:
-    """What the child is to do, as plain data."""
+    """The child's task, as plain data."""
 
     info: BackendInfo
     module: str
@@ -42,20 +42,20 @@ class _Order:
     name: str
     parameters: Mapping[str, Any]
     task: str
-    """module:function, to be called with the case and the argument; it returns text."""
+    """module:function, called with the case and the argument; it returns text."""
     argument: Any
     path: tuple[str, ...]
 
 
 def digest(make: Make, case: Case, seed: int) -> str:
-    """SHA-256 over the answers and the snapshot after the role's seeded stream, fed in this process."""
+    """SHA-256 of the answers and the snapshot after the role's seeded stream, fed in this process."""
     stream = case.driver.seeded(case, seed)
     answers, blob, retained = visible(case, fed(make, case, stream), stream, len(stream))
     return hashlib.sha256(repr((answers, retained)).encode() + blob).hexdigest()
 
 
 def digest_in_fresh_process(case: Case, seed: int) -> str:
-    """The same in a fresh process, under a PYTHONHASHSEED that is not this one's."""
+    """The same in a fresh process, with another PYTHONHASHSEED."""
     child = run_in_fresh_process(case, "skyband_specs.fresh_process:_digest", seed)
     if child.returncode:
         raise AssertionError(f"a fresh process failed: {last_words(child)}")
@@ -67,9 +67,9 @@ def _digest(case: Case, seed: int) -> str:
 
 
 def run_in_fresh_process(case: Case, task: str, argument: Any, lasting: bool = False) -> Ended:
-    """A task (`module:function`) on a case in a fresh process: what it wrote, and how it ended.
+    """Run a task (`module:function`) on a case in a fresh process: its output, and how it ended.
 
-    lasting: others may have been done there before; no more is asked than that a crash does not end this process.
+    lasting: in a process that may have run others, which only ensures that a crash does not end this process.
     Raises subprocess.TimeoutExpired after PATIENCE seconds.
     """
     cls = case.factory
@@ -86,12 +86,12 @@ def run_in_fresh_process(case: Case, task: str, argument: Any, lasting: bool = F
 
 
 def last_words(child: Ended) -> str:
-    """The end of what a child wrote to stderr."""
+    """The end of a child's stderr."""
     return child.stderr.decode(errors="replace").strip()[-400:]
 
 
 def other_hash_seed() -> str:
-    """A PYTHONHASHSEED that is not this process's."""
+    """A PYTHONHASHSEED other than this process's."""
     return next(seed for seed in HASH_SEEDS if seed != os.environ.get("PYTHONHASHSEED"))
 
 
@@ -112,7 +112,7 @@ def _class(order: _Order) -> type[Backend]:
 
 def _module(order: _Order) -> ModuleType:
     loaded = sys.modules.get(order.module)
-    if loaded is not None and getattr(loaded, "__file__", order.file) != order.file:  # of a task before, in a test file
+    if loaded is not None and getattr(loaded, "__file__", order.file) != order.file:  # of an earlier task, a test file
         del sys.modules[order.module]
     try:
         return import_module(order.module)

@@ -1,4 +1,4 @@
-"""What this distribution brings to the command line: what authors of plugins use."""
+"""The hooks of this distribution: commands for authors of plugins."""
 
 import click
 from skyband import hookimpl
@@ -6,7 +6,7 @@ from skyband import hookimpl
 
 @hookimpl
 def skyband_commands(group: click.Group) -> None:
-    """A plugin to start from, the conformance checks, and the pages of what is installed."""
+    """Add the commands for new plugins, conformance checks, and the reference pages."""
     from skyband_specs.commands import docs, new, verify
 
     group.add_command(verify.command, "verify")

@@ -1,4 +1,4 @@
-"""A definition answers each question once: the backends of a role are asked the same, and plain Python is slow."""
+"""Caches the answers of oracles: the backends of a role are asked the same, and plain Python is slow."""
 
 import hashlib
 import pickle
@@ -11,17 +11,17 @@ import numpy as np
 from skyband_specs.stream import Stream
 
 MOST = 1 << 14
-"""Answers of one definition in memory, the latest."""
+"""The most answers of one oracle in memory, the latest."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def answer_once(definition: Callable[P, T]) -> Callable[P, T]:
-    """The same function, which does not work out again what it was asked before in this process.
+    """Cache a function's results within this process.
 
-    A question is known by what it holds: streams, arrays and plain data. With anything that cannot be pickled in it,
-    such as a lambda, it is asked each time. The answer is nobody's to change.
+    A question is identified by its content: streams, arrays and plain data. If it contains something that cannot be
+    pickled, such as a lambda, it is computed each time. Callers must not change the answer.
     """
     memory: dict[bytes, T] = {}
 
@@ -41,12 +41,12 @@ def answer_once(definition: Callable[P, T]) -> Callable[P, T]:
 
 
 def digest(value: object) -> bytes:
-    """A hash of what plain data, arrays and streams hold. Raises where something in it cannot be pickled."""
+    """A hash of the content of plain data, arrays and streams. Raises where something cannot be pickled."""
     return hashlib.blake2b(pickle.dumps(_plain(value)), digest_size=16).digest()
 
 
 def _plain(value: object) -> object:
-    """As little as has to be pickled: hundreds of small arrays as one."""
+    """A compact form for pickling: hundreds of small arrays as one."""
     if isinstance(value, Stream):
         return type(value), [_plain(column) for column in value.columns().values()]
     if isinstance(value, np.ndarray) and value.dtype != object:

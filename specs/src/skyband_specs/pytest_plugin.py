@@ -1,4 +1,4 @@
-"""The pytest side of the checks: `--backend`, `--conformance-long`, and a line a backend at the end."""
+"""The pytest plugin of the checks: `--backend`, `--conformance-long`, and a summary line for each backend."""
 
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say for each backend how many checks it passed, so that a suite that shrank shows."""
+    """Report how many checks each backend passed, so that a suite that shrank shows."""
     results = config.stash[RESULTS]
     if not results:
         return
@@ -44,4 +44,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 RESULTS = pytest.StashKey[list[tuple[str, "Result"]]]()
-"""(backend, result) of every check run."""
+"""(backend, result) for every check that ran."""

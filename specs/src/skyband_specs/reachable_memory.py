@@ -1,4 +1,4 @@
-"""What a backend weighs, whether it says so or not: everything that can be reached from it."""
+"""Measures the memory of a backend, whatever it reports: everything reachable from it."""
 
 import gc
 import sys
@@ -10,13 +10,13 @@ from numba.core.ccallback import CFunc
 from numba.core.dispatcher import Dispatcher
 
 _SHARED = (type, ModuleType, FunctionType, MethodType, CFunc, Dispatcher)
-"""What a backend refers to without owning it; from a compiled function one gets to all others."""
+"""What a backend refers to without owning it; a compiled function leads to all others."""
 
 
 def weight(backend: Any) -> int:
-    """Bytes of all objects and arrays that `backend` holds, those it shares with classes and modules left out.
+    """Bytes of all objects and arrays that `backend` holds, except those shared with classes and modules.
 
-    O(objects). What compiled code keeps to itself cannot be seen.
+    O(objects). Memory inside compiled code is not visible.
     """
     counted: dict[int, Any] = {}
     stack = [backend]

@@ -1,4 +1,4 @@
-"""What came out of a conformance run, as text for people and JSON for programs."""
+"""The report of a conformance run, as text for people and JSON for programs."""
 
 import json
 from collections import Counter
@@ -12,7 +12,7 @@ PASSED, NOT_APPLICABLE, FAILED = OUTCOMES = ("passed", "not applicable", "failed
 
 @frozen
 class Result:
-    """What one check said of a backend; `snippet` is code that shows the failure, where there is a stream to show."""
+    """The result of one check; `snippet` is code that reproduces the failure, if there is a stream."""
 
     check: str
     group: str
@@ -34,7 +34,7 @@ class Report:
         return bool(self.results) and not any(result.outcome == FAILED for result in self.results)
 
     def counts(self, group: str | None = None) -> dict[str, int]:
-        """Checks by outcome, in all or of one group."""
+        """Checks by outcome, of all groups or of one."""
         outcomes = Counter(result.outcome for result in self.results if group in (None, result.group))
         return {outcome: outcomes[outcome] for outcome in OUTCOMES}
 
@@ -52,7 +52,7 @@ class Report:
         return f"{counts[PASSED]} passed, {counts[NOT_APPLICABLE]} not applicable{why}, {counts[FAILED]} failed"
 
     def text(self) -> str:
-        """A line a group, then each failure with its reason and snippet, a reason once, then the summary."""
+        """One line per group, then each failure with its reason and snippet, each reason once, then the summary."""
         lines = [f"{self.backend}: {len(self.results)} checks"]
         width = max(map(len, self.groups()), default=0)
         for group in self.groups():
@@ -64,7 +64,7 @@ class Report:
         return "\n".join([*lines, "", self.summary()])
 
     def _said(self, result: Result) -> list[str]:
-        """Why a check failed; of several that failed for one reason, the others name the first."""
+        """Why a check failed; later failures with the same reason name the first."""
         first = next(one for one in self.results if one.outcome == FAILED and one.reason == result.reason)
         if first is not result:
             return [f"    as {first.check} did"]

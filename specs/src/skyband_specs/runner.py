@@ -1,4 +1,4 @@
-"""The runner: every check of a role on one backend, without pytest."""
+"""Runs every check of a role on one backend, without pytest."""
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -23,24 +23,24 @@ from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 Progress = Callable[[Result], None]
 
 MOST_CASES = 20
-"""Parameter sets that a plugin may add for one backend."""
+"""The most parameter sets that a plugin may add for one backend."""
 
 
 @frozen(eq=False)
 class Subject:
-    """A backend to be tried: what its plugin says of it and its class, with the parameter sets to try it with."""
+    """A backend to try: its plugin's description and its class, with the parameter sets to try."""
 
     info: BackendInfo
     factory: type[Backend]
     cases: tuple[Case, ...]
 
     def run(self, check: Check) -> Result:
-        """Try one check, unless what the backend declares takes it out."""
+        """Try one check, unless the backend's declarations exclude it."""
         if self.info.guarantee not in check.guarantees:
-            message = f"guarantee: for {' and '.join(check.guarantees)} backends, this one is {self.info.guarantee}"
+            message = f"guarantee: for {' and '.join(check.guarantees)} backends; this one is {self.info.guarantee}"
             return self._result(check, NOT_APPLICABLE, message)
         if check.tries is not None and getattr(type(self.cases[0].driver), check.tries) is getattr(Driver, check.tries):
-            return self._result(check, NOT_APPLICABLE, f"{check.tries}: the driver of {self.info.role} gives none")
+            return self._result(check, NOT_APPLICABLE, f"{check.tries}: the driver of {self.info.role} has none")
         for need in check.needs:
             if need in self.info.lacks:
                 return self._lacking(check, need)
@@ -61,10 +61,9 @@ class Subject:
 def subject(
     info: BackendInfo, factory: type[Backend], parameters: Mapping[str, Any] | None = None, long: bool = False
 ) -> Subject:
-    """A backend, installed or not, to be tried with its role's parameter sets and its plugin's, or with one given.
+    """A backend, installed or not, with its role's and its plugin's parameter sets, or with the one given.
 
-    long: try everything there is, whatever it costs, not a sample.
-
+    long: try everything, whatever it costs, not a sample.
     Raises ConfigError where the backend requires a parameter that no set has.
     """
     driver = driver_for(info.role)
@@ -74,7 +73,7 @@ def subject(
 
 
 def _parameter_sets(info: BackendInfo, factory: type[Backend], driver: Driver) -> list[Mapping[str, Any]]:
-    """The role's sets, without what the backend has no parameter for, and its plugin's; each set once."""
+    """The role's sets, without parameters that the backend does not have, and its plugin's, without duplicates."""
     by_name = {parameter.name: parameter for parameter in parameters_of(factory)}
     own = [{name: value for name, value in values.items() if name in by_name} for values in driver.cases(info)]
     unique = {repr(sorted(values.items())): values for values in [*own, *_plugin_cases(info)]}
@@ -94,10 +93,9 @@ def verify(
     distribution: str | None = None,
     long: bool = False,
 ) -> Report:
-    """Run every check on an installed backend; `progress` is called with each result as it comes.
+    """Run every check on an installed backend; `progress` is called with each result.
 
-    long: take all streams and not a sample of them, and longer ones: minutes instead of seconds.
-
+    long: try all streams rather than a sample, and longer ones: minutes instead of seconds.
     Raises ConfigError or PluginError where there is no such backend.
     """
     info = installed().bind(role, name, distribution).info
@@ -105,7 +103,7 @@ def verify(
 
 
 def verify_subject(backend: Subject, progress: Progress | None = None, checks: Iterable[Check] | None = None) -> Report:
-    """Run every check (or those given) on a backend that need not be installed."""
+    """Run every check (or those given) on a backend, installed or not."""
     results = []
     for check in checks_for(backend.info.role) if checks is None else checks:
         results.append(backend.run(check))
@@ -117,7 +115,7 @@ def verify_subject(backend: Subject, progress: Progress | None = None, checks: I
 def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
     """The parameter sets that installed plugins add for this backend.
 
-    Raises PluginError where the plugin that brings the backend cannot answer; another's fault is warned of.
+    Raises PluginError where the backend's own plugin fails; failures of others are warnings.
     """
     cases: list[Mapping[str, Any]] = []
     for plugin in installed().plugins:
@@ -126,7 +124,7 @@ def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
         try:
             answers = plugin.manager.hook.skyband_cases(role=info.role, name=info.name)
             cases.extend(dict(values) for answer in answers for values in islice(answer, MOST_CASES))
-        except Exception as error:  # whatever a plugin raises is its own affair, and ours to report
+        except Exception as error:  # a plugin may raise anything; we report it
             message = f"{plugin.distribution}: skyband_cases failed: {cause(error)}"
             if info.key in (entry.key for entry in plugin.backends):
                 raise PluginError(message) from error
@@ -142,13 +140,13 @@ def _failure(check: Check, cases: Iterable[Case]) -> Result | None:
             return Result(check.name, check.group, FAILED, f"{case}: {found.reason}", found.snippet)
         except AssertionError as error:
             return Result(check.name, check.group, FAILED, f"{case}: {error}")
-        except (Exception, SystemExit) as error:  # whatever a backend raises is a failure to report, not to die of
+        except (Exception, SystemExit) as error:  # anything a backend raises is a failure to report
             return Result(check.name, check.group, FAILED, f"{case}: {cause(error)}")
     return None
 
 
 @cache
 def _works(backend: Subject, capability: str) -> bool:
-    """Whether a capability that is declared lacking is there after all: every check that needs it passes."""
+    """Whether a capability that is declared lacking works after all: every check that needs it passes."""
     needing = [check for check in checks_for(backend.info.role) if capability in check.needs]
     return all(_failure(check, backend.cases) is None for check in needing)

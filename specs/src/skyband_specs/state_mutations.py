@@ -1,7 +1,7 @@
-"""Mutated states: a state's arrays changed within their types, without end and by chance, but the same for one seed.
+"""Mutates a state's arrays within their types, endlessly and at random, but reproducibly for one seed.
 
-One change in four comes with a second. Strings of bytes are changed as numbers are: a snapshot within a snapshot is
-found out by its own checksum as a rule.
+One change in four has a second one with it. Byte strings are changed like numbers: a nested snapshot is usually found
+out by its own checksum.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +18,7 @@ _REAL = (0.0, -0.0, -1.0, 1.0, 2.0, 1e6, 1e308, -1e308, 5e-324, np.nan, np.inf, 
 
 
 def mutations(arrays: Mapping[str, Array], seed: int) -> Iterator[tuple[str, State]]:
-    """Mutated states, each with what was done to it."""
+    """Mutated states, each with a description of the change."""
     rng = np.random.default_rng(seed)
     names = sorted(arrays)
     while True:
@@ -87,7 +87,7 @@ def _shuffle(state: State, name: str, rng: Random) -> str:
     return "shuffled"
 
 
-def _reverse(state: State, name: str, rng: Random) -> str:  # noqa: ARG001 - called as the others are
+def _reverse(state: State, name: str, rng: Random) -> str:  # noqa: ARG001 - the same signature for all
     state[name] = state[name][::-1].copy()
     return "reversed"
 
@@ -105,16 +105,16 @@ def _longer(state: State, name: str, rng: Random) -> str:
     return f"{more} entries longer"
 
 
-def _all_shorter(state: State, name: str, rng: Random) -> str:  # noqa: ARG001 - called as the others are
+def _all_shorter(state: State, name: str, rng: Random) -> str:  # noqa: ARG001 - the same signature for all
     length = len(state[name])
     for other, values in state.items():
         if len(values) == length:
             state[other] = values[: length - 1]
-    return f"the last entry left out, in all arrays of {length} entries"
+    return f"the last entry removed from all arrays of {length} entries"
 
 
 def _an_extreme(values: Array, rng: Random) -> Any:
-    """An extreme that the array's type has."""
+    """An extreme value of the array's type."""
     if values.dtype.kind == "f":
         return values.dtype.type(rng.choice(_REAL))
     limits = np.iinfo(values.dtype)

@@ -1,7 +1,7 @@
-"""A backend's mutated states tried in a child process, which may crash or hang as it likes: this one tells.
+"""Tries a backend's mutated states in a child process that may crash or hang, and reports the result.
 
-Each state has to raise SnapshotError, or give a backend that can be asked, fed and written down again; it may refuse
-rows, because the state may say that it is later than they are.
+Each state must raise SnapshotError, or give a backend that can be queried, fed and saved again; it may refuse rows,
+because the state may be later than they are.
 """
 
 import faulthandler
@@ -23,12 +23,12 @@ from skyband_specs.fresh_process import PATIENCE, last_words, run_in_fresh_proce
 from skyband_specs.state_mutations import mutations
 
 _MOST_MEMORY = 8 << 30
-"""Bytes that a mutated state may ask for beyond what there is, before an allocation fails."""
+"""Additional bytes that a mutated state may request before an allocation fails."""
 
 
 @frozen
 class Budget:
-    """How many mutated states are tried, from which seed, and the processor seconds that each may take."""
+    """The number of mutated states, their seed, and the CPU seconds that each may take."""
 
     states: int
     seed: int
@@ -36,7 +36,7 @@ class Budget:
 
 
 def fault(case: Case, budget: Budget) -> str | None:
-    """What goes wrong with one of the mutated states of a backend after half its seeded stream; None: nothing."""
+    """What goes wrong with a mutated state of a backend after half its seeded stream; None: nothing."""
     try:
         child = run_in_fresh_process(case, "skyband_specs.state_trial:_try_all", budget, lasting=True)
     except subprocess.TimeoutExpired as error:
@@ -57,13 +57,13 @@ def _at(output: bytes) -> str:
 
 
 def _try_all(case: Case, budget: Budget) -> str:
-    """In the child: try the states one by one, each announced on stdout before it is."""
+    """In the child: try the states one by one, each announced on stdout first."""
     faulthandler.enable()
     stream = case.driver.seeded(case, budget.seed)
     half = len(stream) // 2
     blob = fed(case.make, case, stream.take(np.arange(half))).snapshot()
     contents = snapshot.decode(blob)
-    _try_one(case, stream, half, blob)  # compiles what is to be compiled
+    _try_one(case, stream, half, blob)  # compiles all kernels
     limit_memory()
     for how, state in islice(mutations(contents.arrays, budget.seed), budget.states):
         sys.stdout.write(f"{how}\n")
@@ -90,14 +90,14 @@ def _try_one(case: Case, stream: Any, half: int, blob: bytes) -> None:
 
 
 def alarm(seconds: int) -> None:
-    """Have the process end itself after so much work, whatever compiled code it is in; 0: no longer."""
+    """Have the process end itself after this much CPU time, even in compiled code; 0: cancel."""
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def limit_memory() -> None:
-    """Let an allocation fail that only a made up length asks for, where the system can."""
+    """Make allocations of invented sizes fail, if the system supports it."""
     if sys.platform != "linux":
         return
     import resource

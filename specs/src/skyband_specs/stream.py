@@ -1,4 +1,4 @@
-"""A stream: the rows of one experiment, cut, shortened and copied whatever the role."""
+"""A stream: the rows of one experiment, which can be cut, shortened and copied for any role."""
 
 from typing import Any, Self
 
@@ -10,11 +10,11 @@ from attrs import frozen
 
 @frozen(eq=False)
 class Stream:
-    """Rows in order of arrival. Each role's subclass declares one field a column, all of the same length.
+    """Rows in order of arrival. Each role's subclass declares one field per column, all of the same length.
 
-    A column is a numpy array, or a tuple with one entry a row where the entries differ in length (the tokens
-    of a set). Every subsequence of a stream's rows must be a stream again: where that takes more than
-    dropping rows (renumbering them, say), a subclass extends `take`.
+    A column is a numpy array, or a tuple with one entry per row if the entries differ in length (the tokens of a set).
+    Every subsequence of a stream's rows must be a stream: if that takes more than dropping rows (such as renumbering
+    them), a subclass extends `take`.
     """
 
     def __attrs_post_init__(self) -> None:
@@ -31,11 +31,11 @@ class Stream:
         return {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
 
     def take(self, rows: npt.NDArray[np.int64]) -> Self:
-        """The stream of these rows alone, as fresh arrays."""
+        """The stream of only these rows, as new arrays."""
         return attrs.evolve(self, **{name: _rows_of(column, rows) for name, column in self.columns().items()})
 
     def copy(self) -> Self:
-        """The same rows in arrays of their own."""
+        """The same rows in their own arrays."""
         return self.take(np.arange(len(self)))
 
 

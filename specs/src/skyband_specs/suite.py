@@ -1,12 +1,12 @@
 """The conformance suite under pytest: a test for each check of a backend, `{role/name}:{check}`, and its docstring.
 
-In a plugin's own tests, a file of two lines tries every backend the distribution brings:
+In a plugin's own tests, a file of two lines tries every backend of the distribution:
 
     DISTRIBUTION = "skyband-mine"
     from skyband_specs.suite import *
 
-Anywhere: `pytest --pyargs skyband_specs.suite --backend sketch/mine`. Without either, all that is installed is tried.
-With `--conformance-long` on every stream there is and on longer ones, which takes minutes a backend.
+Anywhere: `pytest --pyargs skyband_specs.suite --backend sketch/mine`. Without either, everything installed is tried.
+`--conformance-long` adds all streams and longer ones, which takes minutes a backend.
 """
 
 import pytest
@@ -37,9 +37,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_conformance(entry: Listed[BackendInfo], check: Check, request: pytest.FixtureRequest) -> None:
-    """The backend does what the check says, or declares that it does not."""
+    """The backend passes the check, or declares that it cannot."""
     if entry.problem is not None:
-        pytest.fail(f"{entry.info.key} cannot be used: {entry.problem}", pytrace=False)
+        pytest.fail(f"{entry.info.key} is not usable: {entry.problem}", pytrace=False)
     result = _subject(entry, request.config.getoption("--conformance-long")).run(check)
     request.config.stash[RESULTS].append((entry.info.key, result))
     if result.outcome == FAILED:
@@ -49,9 +49,9 @@ def test_conformance(entry: Listed[BackendInfo], check: Check, request: pytest.F
 
 
 def test_documentation(entry: Listed[BackendInfo]) -> None:
-    """The docstring has its sections, the parameters as the class has them, and an example that runs."""
+    """The docstring has its sections, the parameters of the class, and an example that runs."""
     if entry.problem is not None:
-        pytest.fail(f"{entry.info.key} cannot be used: {entry.problem}", pytrace=False)
+        pytest.fail(f"{entry.info.key} is not usable: {entry.problem}", pytrace=False)
     problems = documentation_problems(load_class(entry.info))
     if problems:
         message = "\n".join(problems)
@@ -59,7 +59,7 @@ def test_documentation(entry: Listed[BackendInfo]) -> None:
 
 
 def _chosen(names: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:
-    """The installed backends asked for. Raises UsageError for one that is not there."""
+    """The requested installed backends. Raises UsageError where one is missing."""
     entries = [entry for entry in installed().listing() if distribution in (None, entry.distribution)]
     if distribution is not None and not entries:
         raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: {_why_missing(distribution)}")
@@ -74,11 +74,11 @@ def _why_missing(distribution: str) -> str:
     for plugin in installed().plugins:
         if plugin.distribution == distribution:
             return plugin.problem or "it brings no backend"
-    return "no such plugin is installed"
+    return "this plugin is not installed"
 
 
 def _subject(entry: Listed[BackendInfo], long: bool) -> Subject:
-    """The backend to try, made once, so that its checks share what they learn of it."""
+    """The backend to try, created once, so that its checks share cached results."""
     place = (entry.info.key, entry.distribution)
     if place not in _SUBJECTS:
         _SUBJECTS[place] = subject(entry.info, load_class(entry.info), long=long)

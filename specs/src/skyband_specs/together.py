@@ -1,4 +1,4 @@
-"""Turns of several backends by one call, for the checks of roles that have such a call."""
+"""Turns of several backends in one call, for the checks of roles that have such a call."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -15,51 +15,51 @@ from skyband_specs.driver import Case
 from skyband_specs.stream import Stream
 
 SEVERAL = 4
-"""Backends that have their turns together."""
+"""The number of backends that take turns together."""
 
 _ROUNDS = 4
 
 _LATER = 10
-"""How long after the last row there may be moments."""
+"""How long after the last row moments may be."""
 
 
 class OwnTurn(NamedTuple):
-    """A turn of one of them."""
+    """One backend's turn."""
 
     stream: Stream
     """All its rows."""
     start: int
     stop: int
-    """Those of this turn; there may be none."""
+    """The rows of this turn, possibly none."""
     moments: Int64
-    """int64[q] to answer, ascending; there may be none."""
+    """int64[q] to answer, ascending, possibly none."""
 
 
 class TurnsTogether(ABC):
-    """How backends of a role have their turns, alone and together."""
+    """How backends of a role take their turns, alone and together."""
 
     @abstractmethod
     def columns(self, backend: Any, stream: Stream, start: int, stop: int) -> Sequence[Array | None]:
-        """Rows start..stop as the backend takes them, their times first."""
+        """Rows start..stop in the backend's form, times first."""
 
     @abstractmethod
     def moments(self, backend: Any, times: Int64, until: int) -> Int64:
-        """int64[q], ascending: some to answer while it takes in rows at these times, at most `until`."""
+        """int64[q], ascending: moments to answer while it takes rows at these times, at most `until`."""
 
     @abstractmethod
     def alone(self, backend: Any, columns: Sequence[Array | None], moments: Int64) -> list[Any]:
-        """Its answers, an entry each."""
+        """Its answers, one entry each."""
 
     @abstractmethod
     def together(
         self, backends: list[Any], columns: Sequence[Array | None], spans: Any, moments: list[Int64]
     ) -> list[Any]:
-        """Those of several by one call, one's after another's."""
+        """The answers of several in one call, one backend after the other."""
 
     def expect_as_each(self, make: Make, case: Case, stream: Stream) -> None:
-        """Backends that share a stream answer together as those that are called alone, and are then as they are.
+        """Backends that share a call answer like those called alone, and are then in the same state.
 
-        In some turns one of them has no rows, or no moments. A turn that is refused leaves all of them as they were.
+        In some turns one has no rows, or no moments. A refused turn leaves all of them unchanged.
         """
         each, several = [make() for _ in range(SEVERAL)], [make() for _ in range(SEVERAL)]
         for turns in self._rounds(each[0], stream):
@@ -69,7 +69,7 @@ class TurnsTogether(ABC):
                 for backend, turn in zip(each, turns, strict=True)
                 for answer in self.alone(backend, self.columns(backend, *turn[:3]), turn.moments)
             ]
-            expect_equal(self._by_one_call(several, turns), expected, "answers of several by one call")
+            expect_equal(self._by_one_call(several, turns), expected, "answers of several in one call")
             for one, (alike, backend, turn) in enumerate(zip(each, several, turns, strict=True)):
                 got = visible(case, backend, turn.stream, turn.stop)
                 expect_equal(
@@ -94,7 +94,7 @@ class TurnsTogether(ABC):
             yield turns
 
     def wrong_turns(self, backend: Any, turn: OwnTurn) -> Iterator[tuple[str, Any, Any]]:
-        """What it has to refuse in place of a turn: in words, times of the rows and moments."""
+        """What it must refuse instead of a turn: a description, times of the rows, and moments."""
         times: Any = self.columns(backend, *turn[:3])[0]
         moments, far = turn.moments, 10**6 * getattr(backend, "grain", 1)
         if len(times) > 1 or (len(times) and turn.start):
@@ -108,7 +108,7 @@ class TurnsTogether(ABC):
                 yield "moments before now", times, moments - far
 
     def _by_one_call(self, backends: list[Any], turns: list[OwnTurn], last: tuple[Any, Any] | None = None) -> list[Any]:
-        """last: of the last backend, times and moments in place of its own."""
+        """last: times and moments of the last backend, instead of its own."""
         parts = [list(self.columns(backend, *turn[:3])) for backend, turn in zip(backends, turns, strict=True)]
         moments = _moments(turns)
         if last is not None:
@@ -118,7 +118,7 @@ class TurnsTogether(ABC):
         return self.together(backends, columns, spans, moments)
 
     def _expect_refusal(self, case: Case, backends: list[Any], turns: list[OwnTurn]) -> None:
-        """Of what is wrong in the turn of the last backend."""
+        """Check that faults in the last backend's turn are refused."""
         faults = [*self.wrong_turns(backends[-1], turns[-1])]
         before = [_visible(case, one, turn) for one, turn in zip(backends, turns, strict=True) if faults]
         for fault, times, moments in faults:
@@ -126,10 +126,10 @@ class TurnsTogether(ABC):
                 self._by_one_call(backends, turns, (times, moments))
             except InputError:
                 continue
-            raise AssertionError(f"{fault}: was let pass in the turn of one of several")
+            raise AssertionError(f"{fault}: was accepted in the turn of one of several")
         after = [_visible(case, one, turn) for one, turn in zip(backends, turns, strict=True) if faults]
         named = ", ".join(fault for fault, _, _ in faults)
-        expect_equal(after, before, f"several backends after calls that were refused for {named}")
+        expect_equal(after, before, f"several backends after calls refused for {named}")
 
 
 def _visible(case: Case, backend: Any, turn: OwnTurn) -> Any:
@@ -137,6 +137,6 @@ def _visible(case: Case, backend: Any, turn: OwnTurn) -> Any:
 
 
 def _moments(turns: list[OwnTurn]) -> list[Int64]:
-    """Those of each; the same array where they are the same, as an operator gives them."""
+    """The moments of each; the same array where they are equal, as from an operator."""
     apart = {turn.moments.tobytes(): turn.moments for turn in turns}
     return [apart[turn.moments.tobytes()] for turn in turns]

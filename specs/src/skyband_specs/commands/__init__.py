@@ -1,1 +1,1 @@
-"""Commands of the `skyband` command line, one a module, imported when the commands of plugins are listed."""
+"""The subcommands of `skyband` for authors, one a module, imported when the commands of plugins are listed."""

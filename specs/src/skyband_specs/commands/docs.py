@@ -1,4 +1,4 @@
-"""skyband docs: the reference of everything installed, as a folder of Markdown."""
+"""skyband docs: writes the reference of everything installed, as a folder of Markdown."""
 
 import os
 from pathlib import Path
@@ -10,9 +10,9 @@ from skyband.cli.paths import FolderToWrite
 @click.command(short_help="Write the reference of what is installed, in Markdown.")
 @click.argument("folder", metavar="DIR", type=FolderToWrite())
 def command(folder: Path) -> None:
-    """Write a page for every role, query and installed backend into DIR, your own included, with examples that run.
+    """Write a page for every installed role, query and backend into DIR, including your own, with examples that run.
 
-    Only pages written by this command are replaced. What cannot be used gets a warning in place of a page.
+    Only pages written by this command are replaced. Anything unusable gets a warning instead of a page.
     """
     from skyband.cli.commands import Failure
 
@@ -23,9 +23,7 @@ def command(folder: Path) -> None:
     pages = {**generated.texts, "commands.md": commands_page()}
     foreign = [name for name in pages if os.path.lexists(folder / name) and not _starts(folder / name, MARK)]
     if foreign:
-        raise Failure(
-            f"{folder / foreign[0]} is not a page that `skyband docs` wrote; move it away, or choose another DIR"
-        )
+        raise Failure(f"{folder / foreign[0]} was not written by `skyband docs`: move it away, or choose another DIR")
     for name, text in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,14 +31,14 @@ def command(folder: Path) -> None:
     stale = sorted(path for path in folder.rglob("*.md") if path.relative_to(folder).as_posix() not in pages)
     for path in stale:
         if _starts(path, MARK):
-            click.echo(f"warning: {path} was generated once and is not any more; remove it", err=True)
+            click.echo(f"warning: {path} is no longer generated: remove it", err=True)
     for problem in generated.problems:
         click.echo(f"no page: {problem}", err=True)
     click.echo(f"{len(pages)} pages in {folder}", err=True)
 
 
 def _starts(path: Path, mark: str) -> bool:
-    """Whether it is a page that begins so; a fifo or a link to a device would never end."""
+    """Whether a file is a page with this start; a fifo or a link to a device might never end."""
     if not path.is_file():
         return False
     with path.open("rb") as page:
@@ -48,7 +46,7 @@ def _starts(path: Path, mark: str) -> bool:
 
 
 def commands_page() -> str:
-    """The page of the command line: what `--help` says of each of Skyband's own commands."""
+    """The page of the command line: the `--help` of each of Skyband's own commands."""
     from skyband.cli.commands import group
 
     from skyband_specs.reference.markdown import code, fenced, page, section
@@ -63,9 +61,9 @@ def commands_page() -> str:
         parts.append(section(code(f"skyband {name}"), fenced("text", command.get_help(below))))
     return page(
         "Commands",
-        "Data on stdout, everything else on stderr. Exit status: 0 fine, 1 found something wrong, 2 wrong call, "
-        "130 interrupted: by Ctrl-C, or a stream by SIGTERM, whose answers so far are kept and which goes on when "
-        "run again. A batch that SIGTERM or SIGHUP ends has written nothing, and the status is 143 or 129. Plugins may "
+        "Data on stdout, everything else on stderr. Exit status: 0 success, 1 a problem was found, 2 wrong call, "
+        "130 interrupted: by Ctrl-C, or by SIGTERM for a stream, which keeps its answers so far and resumes when "
+        "run again. A batch that SIGTERM or SIGHUP ends writes nothing, and the status is 143 or 129. Plugins may "
         "add commands.",
         *parts,
     )

@@ -1,4 +1,4 @@
-"""skyband new: a plugin to start from, that installs and passes its own tests."""
+"""skyband new: creates a plugin that installs and passes its own tests."""
 
 import re
 import shlex
@@ -17,10 +17,10 @@ MOST_LETTERS = 60
 
 
 OPTIONS = {"query": "--query", "format": "--format", "role": "--new-role", "command": "--command"}
-"""By the kind of plugin that is made from templates, the option that names what it brings."""
+"""The option that names what a plugin from templates brings, by the kind of plugin."""
 
 
-@click.command(short_help="Make a plugin to start from.")
+@click.command(short_help="Create a plugin to start from.")
 @click.argument("folder", metavar="DIR", type=FolderToWrite())
 @click.option("--role", type=ROLE, help="Bring a backend of this role.")
 @click.option("--name", help="The name of the backend; the default is DIR's name.")
@@ -32,10 +32,10 @@ def command(
     folder: Path, role: str | None, name: str | None, query: str | None, format_: str | None, new_role: str | None,
     command_: str | None,
 ) -> None:  # fmt: skip
-    """Make a plugin with one backend, query, format, role or command, as a distribution that passes its tests.
+    """Create a plugin with one backend, query, format, role or command, as a distribution that passes its tests.
 
-    It starts with simple, correct code for you to replace; a backend of a role whose plugin brings no example starts
-    with the methods to write. The distribution is called skyband-NAME. Nothing in DIR is overwritten.
+    It starts with simple, correct code to replace, or with empty methods if the role's plugin brings no example.
+    The distribution is called skyband-NAME. Nothing in DIR is overwritten.
     """
     new = {"query": query, "format": format_, "role": new_role, "command": command_}
     named = [(kind, value) for kind, value in new.items() if value is not None]
@@ -43,7 +43,7 @@ def command(
         raise click.UsageError(f"give one of --role ROLE, for a backend, {', '.join(OPTIONS.values())}")
     if role is None:
         if name is not None:
-            raise click.BadParameter(f"goes with --role: {OPTIONS[named[0][0]]} gives the name", param_hint="--name")
+            raise click.BadParameter(f"is only for --role: {OPTIONS[named[0][0]]} sets the name", param_hint="--name")
         ((kind, name),) = named
     else:
         kind, name = "backend", folder.resolve().name.removeprefix("skyband-") if name is None else name
@@ -53,9 +53,9 @@ def command(
     _check_free(kind, role, name, key, option)
     try:
         if folder.exists() and any(folder.iterdir()):
-            raise click.BadParameter(f"{str(folder)!r} is not empty; name a new folder", param_hint="DIR")
+            raise click.BadParameter(f"{str(folder)!r} is not empty: name a new folder", param_hint="DIR")
         _write(folder, kind, role, name)
-    except (OSError, RecursionError) as error:  # the latter where folders are nested by the thousand
+    except (OSError, RecursionError) as error:  # the latter for thousands of nested folders
         from skyband.cli.commands import Failure
 
         raise Failure(f"{folder} cannot be written: {getattr(error, 'strerror', error) or error}") from error
@@ -77,20 +77,20 @@ def _check_name(name: str, option: str) -> None:
 
 
 def _check_free(kind: str, role: str | None, name: str, key: str, option: str) -> None:
-    """Raise where another distribution has the name of what is brought, or its own."""
+    """Raise where another distribution has this name, or brings something with it."""
     taken_by = _owner(kind, role, name)
     if taken_by is not None:
-        raise click.BadParameter(f"{key} is taken: it comes with {taken_by}; choose another", param_hint=option)
+        raise click.BadParameter(f"{key} is taken: it comes with {taken_by}; choose another name", param_hint=option)
     try:
         published = version(f"skyband-{name}")
     except PackageNotFoundError:
         return
-    message = f"the distribution skyband-{name} {published} is installed already; choose another"
+    message = f"the distribution skyband-{name} {published} is already installed: choose another name"
     raise click.BadParameter(message, param_hint=option)
 
 
 def _owner(kind: str, role: str | None, name: str) -> str | None:
-    """The distribution that brings a thing of this kind and name; None where the name is free."""
+    """The distribution that brings something of this kind and name; None where the name is free."""
     from skyband.registry import installed
 
     registry, context = installed(), click.get_current_context().find_root()

@@ -1,4 +1,4 @@
-"""skyband verify: the conformance checks of an installed backend, query, engine or format."""
+"""skyband verify: runs the conformance checks of an installed backend, query, engine or format."""
 
 import sys
 from typing import Any
@@ -8,28 +8,29 @@ from skyband.cli.options import ENGINE, ENGINE_KEY, FORMAT, QUERY, backend_query
 from skyband.text_tables import is_terminal, visible
 
 
-@click.command(short_help="Check that a plugin keeps what it promises.")
+@click.command(short_help="Check that a plugin keeps its promises.")
 @click.argument("key", metavar="ROLE/NAME|query/KIND|engine/NAME|format/NAME", callback=backend_query_or_format)
-@click.option("--distribution", help="Whose, where two distributions have one of this name.")
-@click.option("--long", is_flag=True, help="Take every stream, and larger ones: minutes instead of seconds.")
+@click.option("--distribution", help="The distribution, if two have this name.")
+@click.option("--long", is_flag=True, help="Try every stream, and larger ones: minutes instead of seconds.")
 @click.option("--engine", type=ENGINE, default="local", show_default=True,
-              help="spark tries a query on Spark too, in batch and as a stream; it needs Java.")  # fmt: skip
+              help="spark also tries a query on Spark, in batch and as a stream; it needs Java.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(key: tuple[str, str], distribution: str | None, long: bool, engine: str, as_json: bool) -> None:
-    """Run the conformance checks of its role on an installed backend, or those of queries on an installed query.
+    """Run the conformance checks of an installed backend's role, or of an installed query, engine or format.
 
     Checks of a capability that the backend declares to lack are skipped and counted as not applicable. A capability
     that it declares to lack but has is a failure. It takes 5 to 30 seconds a backend on one core; --long takes minutes.
-    A query is tried on the examples that its plugin gives, an engine on those of all
-    queries that are installed, which takes minutes, a format on a table in a folder.
+
+    A query is tried on its plugin's examples, an engine on those of all installed queries, which takes minutes, a
+    format on a table in a folder.
     """
     from skyband.cli.commands import INTERRUPTED, Failure
     from skyband.errors import ConfigError
 
     if long and key[0] in (QUERY, ENGINE_KEY, FORMAT):
-        raise click.BadParameter(f"goes with ROLE/NAME: a {key[0]} has one form of checks", param_hint="'--long'")
+        raise click.BadParameter(f"is only for ROLE/NAME: a {key[0]} has only one set of checks", param_hint="'--long'")
     if engine != "local" and key[0] != QUERY:
-        raise click.BadParameter("goes with query/KIND: a backend never sees an engine", param_hint="'--engine'")
+        raise click.BadParameter("is only for query/KIND: a backend never sees an engine", param_hint="'--engine'")
     verify_backend, verify_query, verify_others = _runners()
     reports: list[Any] = []
 
@@ -61,7 +62,7 @@ def command(key: tuple[str, str], distribution: str | None, long: bool, engine: 
 
 
 def _runners() -> Any:
-    """What verifies a backend, a query, and by their names others."""
+    """The functions that verify a backend, a query, and others by name."""
     from skyband.cli.commands import Failure
 
     try:
@@ -72,5 +73,5 @@ def _runners() -> Any:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "skyband_specs":
             raise
-        raise Failure("the checks are a distribution of their own: pip install skyband-specs") from error
+        raise Failure("the checks are not installed: pip install skyband-specs") from error
     return verify, verify_query, {ENGINE_KEY: verify_engine, FORMAT: verify_format}

@@ -1,4 +1,4 @@
-"""Conformance of engines: the answers of the reference, however rows are cut and wherever a run stops, as checks."""
+"""Conformance checks of engines: the reference's answers, however rows are cut and wherever a run stops."""
 
 from skyband_specs.engines.check import EngineCheck
 from skyband_specs.engines.checks import CHECKS

@@ -1,4 +1,4 @@
-"""What engines are tried on: the examples of the installed families, also by group, as changes and by rules."""
+"""The queries that engines are tried on: installed families' examples, also by group, as changes and by rules."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +16,7 @@ from skyband_specs.queries.case import GROUP, QueryCase
 PLAIN, BY, CHANGES, RULES = SORTS = ("plain", "by group", "as changes", "by rules")
 
 _CUTS = (9, 10, 10, 47, 80)
-"""Batches of very different sizes, one of them empty."""
+"""The places where very different batches start, one of them empty."""
 _RULES = {
     "name": ["short", "long", "short"],
     "window": ["15 seconds", "1 minute", "30 seconds"],
@@ -28,7 +28,7 @@ _MOST = 3
 
 @cache
 def cases(sort: str) -> tuple[EngineCase, ...]:
-    """Every query of this sort that the installed families have an example of."""
+    """Every query of this sort that the installed families have an example for."""
     make = {PLAIN: _plain, BY: _by, CHANGES: _changes, RULES: _by_rules}[sort]
     return tuple(case for example in _examples() for case in make(example))
 
@@ -57,7 +57,7 @@ def _changes(case: QueryCase) -> Iterator[EngineCase]:
 
 
 def _by_rules(case: QueryCase) -> Iterator[EngineCase]:
-    """Only of examples that ask nothing that rules do not know."""
+    """Only examples that ask nothing that rules do not support."""
     if case.factory.broadcast is None:
         return
     keys = {name: value for name, value in case.example.keys.items() if name not in ("queries", "k", "share")}
@@ -87,7 +87,7 @@ def _case_of(case: QueryCase, sort: str, rows: pa.Table, **keys: Any) -> EngineC
 
 
 def _in_groups(rows: pa.Table) -> pa.Table:
-    """Large groups, small ones, and one that has no name."""
+    """Large groups, small ones, and one without a name."""
     names = [f"group {place % 3 if place % 11 else place % 17}" for place in range(len(rows))]
     named = [None if place % 13 == 5 else name for place, name in enumerate(names)]
     return rows.append_column(GROUP, pa.array(named, pa.string()))

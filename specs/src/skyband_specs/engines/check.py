@@ -1,4 +1,4 @@
-"""The vocabulary of the checks of engines: `@engine_check` tags a function of a trial and what it is asked."""
+"""The vocabulary of the checks of engines: `@engine_check` marks a function of a trial and a query."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from skyband_specs.engines.trial import EngineCase, EngineTrial, InProcessTrial
 
 ALL = (PLAIN, BY, CHANGES, RULES)
 ANSWERS = "answers"
-"""Checks that any engine can be tried by: all examples, each sort of query."""
+"""Checks for any engine: all examples, each sort of query."""
 KILLS = "kills"
 GROUPS = (ANSWERS, "steps", "rows", "state", KILLS)
 
@@ -22,7 +22,7 @@ Body = Callable[[Any, EngineCase], None]
 
 @frozen(eq=False)
 class EngineCheck:
-    """One thing an engine must do, and the sorts of queries that it is tried on."""
+    """One requirement of engines, and the sorts of queries to try it on."""
 
     body: Body
     group: str
@@ -31,11 +31,11 @@ class EngineCheck:
 
     def __attrs_post_init__(self) -> None:
         if self.group not in GROUPS or not self.body.__name__.startswith("check_"):
-            raise ValueError(f"{self.body.__name__}: must be called check_… and be of one of {GROUPS}")
+            raise ValueError(f"{self.body.__name__}: must be called check_… and belong to one of {GROUPS}")
         object.__setattr__(self, "name", self.body.__name__.removeprefix("check_"))
 
     def says_something_of(self, trial: EngineTrial) -> bool:
-        """Only the answers of an engine of another process can be looked at."""
+        """Only the answers of an engine in another process can be checked."""
         return self.group == ANSWERS or isinstance(trial, InProcessTrial)
 
     def __call__(self, trial: EngineTrial, case: EngineCase) -> None:
@@ -44,13 +44,12 @@ class EngineCheck:
 
 
 def engine_check(group: str, *sorts: str) -> Callable[[Body], EngineCheck]:
-    """Tag a function `check_something(trial, case)` as a check of `group`, for all sorts of queries or these."""
+    """Mark a function `check_something(trial, case)` as a check of `group`, for all sorts of queries or these."""
     return lambda body: EngineCheck(body, group, sorts or ALL)
 
 
 def equal_rows(got: pa.Table, expected: pa.Table, what: str) -> None:
-    """Fail the running check unless both have the same columns, and the same rows in the same order, to the last
-    bit."""
+    """Fail the running check unless both have the same columns, and exactly the same rows in the same order."""
     if got.schema != expected.schema:
         raise AssertionError(f"{what}: the columns are {brief(got.schema)}, not {brief(expected.schema)}")
     here, there = ([repr(row) for row in _rows(table)] for table in (got, expected))
@@ -63,5 +62,5 @@ def equal_rows(got: pa.Table, expected: pa.Table, what: str) -> None:
 
 
 def _rows(table: pa.Table) -> list[Any]:
-    """Also times that Python has no name for."""
+    """Rows that may have times without a name in Python."""
     return list(zip(*map(python_values, table.columns), strict=True))

@@ -1,4 +1,4 @@
-"""What an engine must do, each check a function of its trial and a query with rows."""
+"""What an engine must do: each check is a function of its trial and of a query with rows."""
 
 from collections.abc import Mapping
 
@@ -30,14 +30,14 @@ def check_a_batch_is_answered_as_by_the_reference(trial: EngineTrial, case: Engi
 
 @engine_check("answers")
 def check_a_stream_is_answered_as_by_the_reference(trial: EngineTrial, case: EngineCase) -> None:
-    """Batches as they come, with rows after the watermark among them."""
+    """Batches as they arrive, including rows after the watermark."""
     late = _with_late_rows(case)
     equal_rows(trial.stream(late), late.stream_on(late.reference()), "a stream")
 
 
 @engine_check("answers")
 def check_a_stream_that_stops_goes_on(trial: EngineTrial, case: EngineCase) -> None:
-    """What comes after a stop is answered with the rows from before it, once."""
+    """Rows after a stop are answered together with the rows from before it, once."""
     late = _with_late_rows(case)
     equal_rows(trial.stream(late, 3), late.stream_on(late.reference()), "a stream that stopped")
 
@@ -56,7 +56,7 @@ def check_each_step_is_answered_as_by_the_reference(trial: InProcessTrial, case:
 
 @engine_check("steps", BY, RULES)
 def check_batches_added_before_one_step_are_answered_together(trial: InProcessTrial, case: EngineCase) -> None:
-    """As a job does that takes several files at a time."""
+    """As in a job that takes several files at a time."""
     run, reference = case.begun_on(trial.engine), case.reference()
     together = [_added(one, case.batches[:5]) for one in (run, reference)]
     answers, expected = (one.step(progress) for one, progress in zip((run, reference), together, strict=True))
@@ -67,7 +67,7 @@ def check_batches_added_before_one_step_are_answered_together(trial: InProcessTr
 
 @engine_check("steps")
 def check_flush_answers_to_the_end_and_goes_on(trial: InProcessTrial, case: EngineCase) -> None:
-    """Answers up to the moment after the last row; what comes then, late or not, is answered as by the reference."""
+    """Answers up to the moment after the last row; later rows, late or not, are answered as by the reference."""
     run, reference = case.begun_on(trial.engine), case.reference()
     _go(case, run, reference, case.batches[:2])
     _flush(case, run, reference)
@@ -87,7 +87,7 @@ def check_no_rows_are_no_answers(trial: InProcessTrial, case: EngineCase) -> Non
 
 @engine_check("rows")
 def check_metrics_add_up(trial: InProcessTrial, case: EngineCase) -> None:
-    """Rows in, late and left out of each step, each row once; nothing twice when they are taken again."""
+    """Rows in, late and left out of each step, each row once; zero when read again."""
     late = _with_late_rows(_with_nulls(case))
     run, reference = late.begun_on(trial.engine), late.reference()
     for batch in late.batches:
@@ -103,7 +103,7 @@ def check_metrics_add_up(trial: InProcessTrial, case: EngineCase) -> None:
 
 @engine_check("rows", PLAIN, BY)
 def check_late_rows_are_put_aside(trial: InProcessTrial, case: EngineCase) -> None:
-    """Each row that comes after the watermark, as it came, in the order of its batch."""
+    """Each row that arrives after the watermark, unchanged, in the order of its batch."""
     late = _with_late_rows(case)
     run, reference = late.begun_on(trial.engine), late.reference()
     got, expected = _watch(run, "on_late_rows"), _watch(reference, "on_late_rows")
@@ -113,8 +113,7 @@ def check_late_rows_are_put_aside(trial: InProcessTrial, case: EngineCase) -> No
 
 @engine_check("rows", PLAIN, BY)
 def check_bad_rows_are_counted_and_put_aside(trial: InProcessTrial, case: EngineCase) -> None:
-    """With `bad_rows`: as they came, with what is wrong; also those that no batch holds, since nobody could read
-    them."""
+    """With `bad_rows`: unchanged, with the reason; also unreadable rows, which are in no batch."""
     counting = evolve(case, query=evolve(case.query, bad_rows=COUNT))
     for rows in _with_bad_rows(case):
         bad = evolve(counting, rows=rows)
@@ -130,14 +129,14 @@ def check_bad_rows_are_counted_and_put_aside(trial: InProcessTrial, case: Engine
 
 @engine_check("rows", RULES)
 def check_bad_rules_are_counted_once(trial: InProcessTrial, case: EngineCase) -> None:
-    """A row of the second table that cannot be taken is refused, or counted and put aside as one bad row."""
+    """An invalid row of the second table is refused, or counted and put aside as one bad row."""
     assert case.rules is not None
     place = case.rules.column_names.index("window")
     wrong = case.rules.slice(0, 1).set_column(place, "window", pa.array(["no length"]))
     run = case.begun_on(trial.engine)
     try:
         run.broadcast(wrong)
-        expect(False, "a rule that cannot be taken is taken")
+        expect(False, "an invalid rule is accepted")
     except InputError:
         pass
     counting = evolve(case, query=evolve(case.query, bad_rows=COUNT))
@@ -151,7 +150,7 @@ def check_bad_rules_are_counted_once(trial: InProcessTrial, case: EngineCase) ->
 
 @engine_check("state")
 def check_goes_on_from_a_snapshot_after_any_step(trial: InProcessTrial, case: EngineCase) -> None:
-    """Saved and restored after each batch, it answers, counts and ends as a run that never stopped."""
+    """Saved and restored after each batch, it answers, counts and ends like a run that never stopped."""
     late = _with_late_rows(case)
     run, reference = late.begun_on(trial.engine), late.reference()
     for batch in late.batches:
@@ -174,19 +173,19 @@ def check_the_same_rows_give_the_same_bytes(trial: InProcessTrial, case: EngineC
 
 @engine_check("state", BY)
 def check_other_bytes_are_refused_and_change_nothing(trial: InProcessTrial, case: EngineCase) -> None:
-    """Bytes that are no snapshot, cut short, with a byte changed, or of another query raise SnapshotError."""
+    """Bytes that are not a snapshot, truncated, with a changed byte, or of another query raise SnapshotError."""
     run, reference = case.begun_on(trial.engine), case.reference()
     _go(case, run, reference, case.batches[:3])
     blob = run.snapshot()
     elsewhere = evolve(case, query=evolve(case.query, by=()))
-    others = {"no bytes": b"", "a text": b"no snapshot", "a snapshot cut short": blob[: len(blob) // 2],
+    others = {"no bytes": b"", "a text": b"no snapshot", "a truncated snapshot": blob[: len(blob) // 2],
               "a snapshot of another query": elsewhere.begun_on(trial.engine).snapshot(),
               "a snapshot with a changed byte": blob[:-9] + bytes([blob[-9] ^ 1]) + blob[-8:]}  # fmt: skip
     for what, other in others.items():
         try:
             run.restore(other)
         except SnapshotError:
-            expect(run.snapshot() == blob, f"{what} is refused and has changed the run")
+            expect(run.snapshot() == blob, f"{what} is refused, but has changed the run")
         else:
             expect(False, f"{what} is restored: raise SnapshotError")
     _go(case, run, reference, case.batches[3:])
@@ -194,14 +193,13 @@ def check_other_bytes_are_refused_and_change_nothing(trial: InProcessTrial, case
 
 @engine_check("kills", BY, RULES)
 def check_a_killed_run_goes_on_from_its_last_snapshot(trial: InProcessTrial, case: EngineCase) -> None:
-    """A process is killed while it answers, at several lines; a fresh one begins with the last
-    snapshot."""
+    """A process is killed while it answers, at several lines; a new one starts from the last snapshot."""
     late = _with_late_rows(case)
     equal_rows(kills.answers_of_killed(trial.engine, late), late.stream_on(late.reference()), "after kills")
 
 
 def _go(case: EngineCase, run: Run, reference: Run, batches: list[pa.RecordBatch] | None = None) -> None:
-    """Give both these batches, or all, and compare after each."""
+    """Give both runs these batches, or all, and compare after each."""
     for number, batch in enumerate(case.batches if batches is None else batches):
         answers, expected = run.push(batch), reference.push(batch)
         equal_rows(case.in_order(answers), case.in_order(expected), f"the answers after batch {number}")
@@ -239,13 +237,13 @@ def _counts(dropped: Mapping[str, int]) -> dict[str, int]:
 
 
 def _with_late_rows(case: EngineCase) -> EngineCase:
-    """Some of the first rows come once more, at the end of the second half."""
+    """Repeat some of the first rows at the end of the second half."""
     again = case.rows.take(pa.array(np.arange(0, 30, 3)))
     return evolve(case, rows=pa.concat_tables([case.rows.slice(0, 90), again, case.rows.slice(90)]))
 
 
 def _with_nulls(case: EngineCase) -> EngineCase:
-    """Without a time here and there: such rows say nothing."""
+    """Remove some times: such rows are left out."""
     name = case.query.time
     column = case.rows.column(name).combine_chunks()
     holed = column.take(pa.array(np.arange(len(column)), mask=np.arange(len(column)) % 9 == 4))
@@ -254,7 +252,7 @@ def _with_nulls(case: EngineCase) -> EngineCase:
 
 
 def _with_bad_rows(case: EngineCase) -> list[pa.Table]:
-    """The rows with some that the query cannot take, in one way; none where it takes whatever may come."""
+    """The rows with some that the query cannot take, in one way; unchanged where it takes everything."""
     places = np.isin(np.arange(len(case.rows)), [1, len(case.rows) // 2, len(case.rows) - 2])
     for _, rows in with_hostile_values(case.rows, places, tuple(case.query.columns)):
         try:
@@ -265,4 +263,4 @@ def _with_bad_rows(case: EngineCase) -> list[pa.Table]:
 
 
 CHECKS: list[EngineCheck] = [check for check in list(vars().values()) if isinstance(check, EngineCheck)]
-"""All of them, in order."""
+"""All checks, in order."""

@@ -1,4 +1,4 @@
-"""A run that is killed: a process saves after each step, and ends by SIGKILL at a line of the engine or of Skyband."""
+"""Kills a run: a process saves after each step, and ends by SIGKILL at a line of the engine or of Skyband."""
 
 import os
 import pickle
@@ -21,25 +21,24 @@ from skyband_specs.engines.trial import EngineCase
 from skyband_specs.fork_server import run_in_fork, run_in_lasting_fork
 
 _KILLS = 5
-"""How often a run is killed, each time further on in a step."""
+"""How often a run is killed, each time later in a step."""
 _PATIENCE = 120.0
 
 
 @frozen(eq=False)
 class _Order:
-    """What a process does: go on from what is in the folder, to the end or to a line of the engine."""
+    """The task of a process: continue from the state in the folder, to the end or to a line of the engine."""
 
     engine: InProcessEngine
     case: EngineCase
     folder: str
     line: int | None
     saves: int = 0
-    """Steps that it saves before lines are counted."""
+    """Steps to save before counting lines."""
 
 
 def answers_of_killed(engine: InProcessEngine, case: EngineCase) -> pa.Table:
-    """The answers of a stream whose processes are killed one after the other, each further on; the last comes
-    through."""
+    """The answers of a stream whose processes are killed one after the other, each later; the last one completes."""
     with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
         whole = Path(folder, "whole")
         whole.mkdir()
@@ -47,7 +46,7 @@ def answers_of_killed(engine: InProcessEngine, case: EngineCase) -> pa.Table:
         killed = Path(folder, "killed")
         killed.mkdir()
         step = lines // len(case.batches)
-        for number in range(_KILLS):  # each but the first saves a step before it is killed in the next
+        for number in range(_KILLS):  # all but the first save a step before they are killed in the next
             _run(_Order(engine, case, str(killed), 1 + step * number // _KILLS, min(number, 1)))
         _run(_Order(engine, case, str(killed), None), fresh=True)
         _, answers, _ = _saved(killed)
@@ -55,17 +54,17 @@ def answers_of_killed(engine: InProcessEngine, case: EngineCase) -> pa.Table:
 
 
 def _run(order: _Order, fresh: bool = False) -> str:
-    """In a process that only imports what it needs; killed in a fork of one that has done the like before."""
+    """Run in a process that only imports what it needs; kills happen in a fork of one that has run similar tasks."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     run = run_in_fork if fresh else run_in_lasting_fork
     ended = run(f"{__name__}:{'go_on' if order.line is None else 'be_killed'}", order, environment, _PATIENCE)
     if ended.returncode:
-        raise AssertionError(f"a process could not go on: {ended.stderr.decode(errors='replace')[-600:]}")
+        raise AssertionError(f"a process could not continue: {ended.stderr.decode(errors='replace')[-600:]}")
     return ended.stdout.decode(errors="replace")
 
 
 def be_killed(order: _Order) -> str:
-    """Goes on in a fork, to its end where it is killed."""
+    """Run in a fork, up to the line where it is killed."""
     child = os.fork()
     if not child:
         try:
@@ -82,7 +81,7 @@ def be_killed(order: _Order) -> str:
 
 
 def go_on(order: _Order) -> str:
-    """The steps that are not saved yet, each saved with its answers as one file. How many lines it ran."""
+    """Run the unsaved steps, saving each with its answers as one file; returns how many lines ran."""
     lines = _Lines(type(order.engine).__module__, order.line, order.saves)
     sys.settrace(lines.trace)
     threading.settrace(lines.trace)
@@ -102,7 +101,7 @@ def go_on(order: _Order) -> str:
 
 
 class _Lines:
-    """Counts the lines of an engine's package and of core, and ends the process at one."""
+    """Counts executed lines of an engine's package and of core, and ends the process at one."""
 
     def __init__(self, module: str, last: int | None, saves: int) -> None:
         self._packages, self._last, self.saves, self.count = (
@@ -113,7 +112,7 @@ class _Lines:
         )
 
     def trace(self, frame: FrameType, event: str, _: Any) -> Any:
-        """As `sys.settrace` takes it."""
+        """A trace function for `sys.settrace`."""
         if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in self._packages:
             return None
         if event == "line" and self.saves <= 0 and next(self.count) == self._last:

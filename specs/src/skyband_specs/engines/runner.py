@@ -1,4 +1,4 @@
-"""The runner: every check of engines on one of them, without pytest."""
+"""Runs every check of engines on one engine, without pytest."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,13 +14,13 @@ from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
 
 Progress = Callable[[Result], None]
 _KILLED = 2
-"""Queries of each sort that are killed: each in processes of its own."""
+"""Queries of each sort to kill, each in its own processes."""
 
 
 def verify_engine(name: str, progress: Progress | None = None, distribution: str | None = None) -> Report:
-    """Run every check on an installed engine; `progress` is called with each result as it comes.
+    """Run every check on an installed engine; `progress` is called with each result.
 
-    Raises ConfigError or PluginError where there is no such engine, or nothing tries it.
+    Raises ConfigError or PluginError where there is no such engine, or no trial for it.
     """
     installed().load_engine(name, distribution)
     info = installed().engines.named(name, distribution).info
@@ -30,12 +30,12 @@ def verify_engine(name: str, progress: Progress | None = None, distribution: str
 def verify_engine_subject(
     subject: EngineSubject, progress: Progress | None = None, checks: Iterable[EngineCheck] | None = None
 ) -> Report:
-    """Run every check (or those given) on an engine that need not be installed.
+    """Run every check (or those given) on an engine, installed or not.
 
-    Raises ConfigError where no family of queries is installed to try it on.
+    Raises ConfigError where no query family is installed to try it on.
     """
     if not any(map(cases, SORTS)):
-        message = "no query is installed to try an engine on: pip install skyband-distinct"
+        message = "no query is installed to try the engine on: pip install skyband-distinct"
         raise ConfigError(Problem("engine", message))
     trial, results = subject.trials(), []
     for check in CHECKS if checks is None else checks:
@@ -47,7 +47,7 @@ def verify_engine_subject(
 
 def _run(check: EngineCheck, trial: EngineTrial) -> Result:
     if not check.says_something_of(trial):
-        return Result(check.name, check.group, NOT_APPLICABLE, "another process: the engine begins no run in this one")
+        return Result(check.name, check.group, NOT_APPLICABLE, "another process: the engine does not run in this one")
     choose = cases if check.group == ANSWERS else some_cases
     most = _KILLED if check.group == KILLS else trial.most
     tried = [case for sort in check.sorts for case in choose(sort)[:most]]
@@ -65,6 +65,6 @@ def _failure(check: EngineCheck, trial: EngineTrial, case: EngineCase) -> str | 
         check(trial, case)
     except AssertionError as error:
         return str(error)
-    except (Exception, SystemExit) as error:  # whatever an engine raises is a failure to report, not to die of
+    except (Exception, SystemExit) as error:  # anything an engine raises is a failure to report
         return cause(error)
     return None

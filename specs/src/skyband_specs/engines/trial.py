@@ -1,4 +1,4 @@
-"""What an engine is tried with, and how the checks use it."""
+"""The trial of an engine: what it is tried with, and how the checks use it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ Steps = Iterator[tuple[Run, pa.Table]]
 
 @frozen(eq=False)
 class EngineCase:
-    """A query as an engine is asked it: its rows in the order they come, cut before some of them into batches."""
+    """A query for an engine: its rows in the order they arrive, cut into batches before some of them."""
 
     name: str
     query: Query
@@ -29,19 +29,19 @@ class EngineCase:
     rows: pa.Table
     cuts: tuple[int, ...] = ()
     rules: pa.Table | None = None
-    """The query's second table, which comes before the first row."""
+    """The query's second table, which arrives before the first row."""
 
     @property
     def batches(self) -> list[pa.RecordBatch]:
-        """The rows as they come."""
+        """The rows as they arrive."""
         return cut(self.rows, self.cuts)
 
     def reference(self) -> Run:
-        """A run of the local engine, which has the rules and no row yet."""
+        """A run of the local engine that has the rules but no row yet."""
         return self._with_rules(LocalRun(Operator(self.query, self.bindings, self.rows.schema)))
 
     def begun_on(self, engine: InProcessEngine) -> Run:
-        """The same on another engine."""
+        """The same run on another engine."""
         return self._with_rules(engine.begin(self.query, self.bindings, self.rows.schema))
 
     def _with_rules(self, run: Run) -> Run:
@@ -50,38 +50,38 @@ class EngineCase:
         return run
 
     def restored_on(self, engine: InProcessEngine, blob: bytes) -> Run:
-        """A run that goes on from a snapshot."""
+        """A run that continues from a snapshot."""
         run = engine.begin(self.query, self.bindings, self.rows.schema)
         run.restore(blob)
         return run
 
     def in_order(self, answers: pa.RecordBatch | pa.Table) -> pa.Table:
-        """Answers by moment and group, those of one moment and group in the order in which they were given."""
+        """Answers sorted by moment and group, otherwise in their original order."""
         whole = pa.Table.from_batches([answers]) if isinstance(answers, pa.RecordBatch) else answers
         return in_order(self.query, whole) if len(whole) else whole
 
     def batch_on(self, run: Run) -> pa.Table:
-        """The answers to all rows, of which none is late."""
+        """The answers to all rows, none of which is late."""
         for batch in self.batches:
             run.add(batch)
         return self.in_order(run.finish())
 
     def stream_on(self, run: Run) -> pa.Table:
-        """The answers to the rows as they come, up to the last watermark."""
+        """The answers to the rows as they arrive, up to the last watermark."""
         answers = [run.push(batch) for batch in self.batches]
         return self.in_order(pa.Table.from_batches(answers, run.result_schema))
 
     def with_cuts(self, *cuts: int) -> "EngineCase":
-        """The same, cut elsewhere."""
+        """The same case, cut elsewhere."""
         return evolve(self, cuts=cuts)
 
 
 class EngineTrial(ABC):
-    """How the checks use an engine that is not of this process. `EngineInfo.trial` names its class, which is made
+    """How the checks use an engine of another process. `EngineInfo.trial` names its class, which is created
     without arguments."""
 
     most: ClassVar[int | None] = None
-    """How many queries of each sort a check tries; None: all that the installed families bring."""
+    """The number of queries of each sort that a check tries; None: all of the installed families."""
 
     @abstractmethod
     def batch(self, case: EngineCase) -> pa.Table:
@@ -89,24 +89,24 @@ class EngineTrial(ABC):
 
     @abstractmethod
     def stream(self, case: EngineCase, stop: int | None = None) -> pa.Table:
-        """The answers to the batches as they come, up to the last watermark.
+        """The answers to the batches as they arrive, up to the last watermark.
 
-        stop: after so many batches the stream ends, and another begins with what that one kept.
+        stop: after this many batches the stream ends, and another resumes from its state.
         """
 
 
 class InProcessTrial(EngineTrial):
-    """An `InProcessEngine`, begun and fed by the checks themselves."""
+    """An `InProcessEngine`, started and fed by the checks themselves."""
 
     def __init__(self, engine: InProcessEngine) -> None:
         self.engine = engine
 
     def batch(self, case: EngineCase) -> pa.Table:
-        """As a job feeds it: rows, then the end."""
+        """Feed it as a job does: rows, then the end."""
         return case.batch_on(case.begun_on(self.engine))
 
     def stream(self, case: EngineCase, stop: int | None = None) -> pa.Table:
-        """Saved and restored after batch `stop`."""
+        """Save and restore it after batch `stop`."""
         run, answers = case.begun_on(self.engine), []
         for number, batch in enumerate(case.batches):
             if number == stop:
@@ -117,7 +117,7 @@ class InProcessTrial(EngineTrial):
 
 @frozen
 class EngineSubject:
-    """An engine under test, installed or not: its key, its class and its trial's, each as "package.module:Class"."""
+    """An engine under test, installed or not: its key, and its class and trial, each as "package.module:Class"."""
 
     name: str
     factory: str
@@ -128,14 +128,14 @@ class EngineSubject:
         return _load(self.factory)()
 
     def trials(self) -> EngineTrial:
-        """How it is tried. Raises ConfigError where it is of another process and names no trial."""
+        """The trial. Raises ConfigError where the engine runs in another process and names none."""
         if self.trial is not None:
             trial: EngineTrial = _load(self.trial)()
             return trial
         engine = self.engine()
         if isinstance(engine, InProcessEngine):
             return InProcessTrial(engine)
-        message = f"{self.name} is no InProcessEngine: name what tries it in EngineInfo(trial=…)"
+        message = f"{self.name} is not an InProcessEngine: name its trial in EngineInfo(trial=…)"
         raise ConfigError(Problem("engine", message))
 
 

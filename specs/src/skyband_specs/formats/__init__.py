@@ -1,4 +1,4 @@
-"""Conformance of formats: what a source or sink of a plugin must do, as checks that run on anyone's."""
+"""Conformance checks of formats: what a plugin's source or sink must do."""
 
 from skyband_specs.formats.check import FormatCheck
 from skyband_specs.formats.checks import CHECKS

@@ -1,4 +1,4 @@
-"""The vocabulary of the checks of formats: `@format_check` tags a function of the format and an empty folder."""
+"""The vocabulary of the checks of formats: `@format_check` marks a function of the format and an empty folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ Rows = list[dict[str, Any]]
 
 @frozen(eq=False)
 class FormatCheck:
-    """One thing a format must do, and what it must be able to for the check to say anything."""
+    """One requirement of formats, and the abilities that the check needs."""
 
     body: Body
     group: str
@@ -34,18 +34,18 @@ class FormatCheck:
 
 
 SHOWS = "shows"
-"""What a check needs that looks at the table: the format reads, or its trial does."""
+"""Needed by checks that look at the table: the format reads, or its trial does."""
 ADDS = "adds"
-"""What a check needs that adds answers: a format that says no more than "streams" and "current" replaces them alone."""
+"""Needed by checks that append answers, which a format with only "streams" and "current" does not do."""
 
 
 def format_check(group: str, *needs: str) -> Callable[[Body], FormatCheck]:
-    """Tag a function `check_something(subject, folder)` as a check of `group`."""
+    """Mark a function `check_something(subject, folder)` as a check of `group`."""
     return lambda body: FormatCheck(body, group, needs)
 
 
 def give(sink: BatchSink, answers: pa.Table, stream: str, batch: int) -> None:
-    """A micro-batch as Spark gives one: written unless the sink says that it has it."""
+    """Write a micro-batch as Spark does, unless the sink reports that it has it."""
     latest = sink.latest(stream)
     if latest is None or batch > latest:
         sink.write(answers, stream, batch)
@@ -57,7 +57,7 @@ def expect_refused(act: Callable[[BatchSink], None], sink: BatchSink, what: str 
         act(sink)
     except ConfigError:
         return
-    raise AssertionError(f"{what} are taken: raise ConfigError that names both")
+    raise AssertionError(f"{what} are accepted: raise ConfigError that names both")
 
 
 def rows_of(subject: FormatSubject, batches: range) -> Rows:
@@ -67,7 +67,7 @@ def rows_of(subject: FormatSubject, batches: range) -> Rows:
 
 
 def expect_rows(subject: FormatSubject, got: Rows, expected: Rows, what: str) -> None:
-    """Fail the running check unless the rows are the same to the last bit, NaN like NaN, and of the same types."""
+    """Fail the running check unless the rows and their types are exactly the same, NaN equal to NaN."""
     stored = subject.trials().stored
     as_stored = [
         {name: stored(value) if isinstance(value, float) else value for name, value in row.items()} for row in expected
@@ -76,7 +76,7 @@ def expect_rows(subject: FormatSubject, got: Rows, expected: Rows, what: str) ->
 
 
 def exactly(rows: Rows) -> list[list[tuple[str, str, Any]]]:
-    """Rows as plain data that `==` compares to the last bit: each value beside its column and its type."""
+    """Rows as plain data that `==` compares exactly: each value with its column and type."""
     return [[(name, type(value).__name__, _plain(value)) for name, value in sorted(row.items())] for row in rows]
 
 

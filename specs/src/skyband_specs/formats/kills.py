@@ -1,4 +1,4 @@
-"""A writer that is killed: at each line of the format's own code, and just after each change to its files."""
+"""Kills a writer: at each line of the format's own code, and after each change to its files."""
 
 import os
 import signal
@@ -18,10 +18,10 @@ from skyband_specs.formats.trial import FormatSubject
 
 STREAM = "the stream that is killed"
 MOST = 60
-"""A writer of so many steps is killed at each of them; a longer one just after each change, and at FEW of its steps."""
+"""A writer with up to this many steps is killed at each; a longer one after each change, and at FEW of its steps."""
 FEW = 8
 ELSEWHERE = 24
-"""Of the steps of a longer writer whose table is in no folder, so that its changes are not seen."""
+"""The kills of a longer writer whose table is not in a folder, so that its changes are not visible."""
 _EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.link", "os.truncate")
 _WRITES = os.O_WRONLY | os.O_RDWR
 _PATIENCE = 120.0
@@ -29,7 +29,7 @@ _PATIENCE = 120.0
 
 @frozen
 class Moment:
-    """Something to write, and where the process that writes it ends.
+    """Something to write, and where the writing process ends.
 
     act: "write", a micro-batch of STREAM; "append" or "replace", a batch. current: a table of the newest answers.
     step, change: it ends at this step, or at the first one after this change to its files; both None: not at all.
@@ -44,13 +44,13 @@ class Moment:
     change: int | None = None
 
     def killed_at(self, place: str, folder: Path, batch: int) -> "Moment":
-        """The same of another batch, to be killed at a place that `places` gave."""
+        """The same with another batch, killed at a place from `places`."""
         kind, number = place.split()
         step, change = (int(number) if kind == name else None for name in ("step", "change"))
         return evolve(self, folder=str(folder), batch=batch, step=step, change=change)
 
     def write(self) -> None:
-        """Write it in this process, to its end."""
+        """Write it completely in this process."""
         trial = self.subject.trials()
         rows = trial.log(self.batch) if self.current else trial.answers(self.batch)
         sink = self.subject.sink(Path(self.folder), self.current)
@@ -61,9 +61,9 @@ class Moment:
 
 
 def places(moment: Moment) -> list[str]:
-    """Write it to its end in a fresh process: at which places one that writes the like is to be killed.
+    """Write it in a fresh process; returns the places at which to kill similar ones, as "step 7" or "change 2".
 
-    The folder need not be there. Each is "step 7" or "change 2"."""
+    The folder need not exist."""
     Path(moment.folder).mkdir(exist_ok=True)
     code, output, errors = _run(moment)
     if code:
@@ -71,14 +71,14 @@ def places(moment: Moment) -> list[str]:
     steps, changes = map(int, output.split()[-2:])
     if steps <= MOST:
         return [f"step {number}" for number in spread(steps, MOST)]
-    if not changes:  # a table that is on a server shows none
+    if not changes:  # a table on a server shows none
         return [f"step {number}" for number in spread(steps, ELSEWHERE)]
     after = [f"change {number}" for number in spread(changes, MOST)]
     return [*after, *(f"step {number}" for number in spread(steps, FEW))]
 
 
 def kill(moment: Moment) -> bool:
-    """Write it in a fresh process that is killed at its step or change; whether it came that far."""
+    """Write it in a fresh process that is killed at its step or change; returns whether it got that far."""
     code, _, errors = _run(moment)
     if code not in (0, -signal.SIGKILL):
         raise AssertionError(f"batch {moment.batch} could not be written: {errors[-600:]}")
@@ -86,13 +86,13 @@ def kill(moment: Moment) -> bool:
 
 
 def spread(count: int, most: int) -> Iterator[int]:
-    """At most so many of the numbers 1 to count, the first and the last among them."""
+    """At most `most` of the numbers 1 to count, including the first and the last."""
     picks = min(count, most)
     yield from sorted({1 + (count - 1) * at // max(picks - 1, 1) for at in range(picks)})
 
 
 def _run(moment: Moment) -> tuple[int, str, str]:
-    """How the process that writes ended, and what it wrote to stdout and to stderr."""
+    """How the writing process ended, and its stdout and stderr."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     ended = run_in_lasting_fork(f"{__name__}:write_in_a_fork", moment, environment, _PATIENCE)
     errors = ended.stderr.decode(errors="replace")
@@ -103,7 +103,7 @@ def _run(moment: Moment) -> tuple[int, str, str]:
 
 
 def write_in_a_fork(moment: Moment) -> str:
-    """In a process that lasts and only imports what a writer needs: a fork of it writes, and may be killed."""
+    """In a lasting process that only imports what a writer needs: a fork writes, and may be killed."""
     import_module(moment.subject.format.partition(":")[0])
     import_module(moment.subject.trial.partition(":")[0])
     reading, writing = os.pipe()
@@ -114,7 +114,7 @@ def write_in_a_fork(moment: Moment) -> str:
     with os.fdopen(reading) as names:
         imported = names.read().split()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    for name in imported:  # the next fork has what this one imported
+    for name in imported:  # the next fork inherits what this one imported
         with suppress(Exception):
             import_module(name)
     return f"\n{code}"
@@ -183,13 +183,13 @@ def _write(moment: Moment) -> _Counter:
         moment.write()
     finally:
         sys.settrace(None)
-    counter.step()  # written, and Spark does not know it yet
+    counter.step()  # written, but not yet committed by Spark
     counting = False
     return counter
 
 
 def _files(folder: str) -> list[tuple[Any, ...]]:
-    """What stands in a folder: another list after each change to its files."""
+    """The content of a folder: a different list after each change to its files."""
     files = []
     for parent, _, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""The runner: every check of formats on one of them, without pytest."""
+"""Runs every check of formats on one format, without pytest."""
 
 import tempfile
 from collections.abc import Callable, Iterable
@@ -17,13 +17,13 @@ Progress = Callable[[Result], None]
 
 
 def verify_format(name: str, progress: Progress | None = None, distribution: str | None = None) -> Report:
-    """Run every check on an installed format; `progress` is called with each result as it comes.
+    """Run every check on an installed format; `progress` is called with each result.
 
-    Raises ConfigError or PluginError where there is no such format, or its plugin gives no trial.
+    Raises ConfigError or PluginError where there is no such format, or its plugin has no trial.
     """
     info = installed().formats.named(name, distribution).info
     if info.trial is None:
-        message = f"format/{name} gives nothing to try it with: its plugin names a class in FormatInfo(trial=…)"
+        message = f"format/{name} has no trial: its plugin names a class in FormatInfo(trial=…)"
         raise ConfigError(Problem("format", message))
     return verify_format_subject(FormatSubject(info.key, info.factory, info.trial, tuple(info.can)), progress)
 
@@ -31,7 +31,7 @@ def verify_format(name: str, progress: Progress | None = None, distribution: str
 def verify_format_subject(
     subject: FormatSubject, progress: Progress | None = None, checks: Iterable[FormatCheck] | None = None
 ) -> Report:
-    """Run every check (or those given) on a format that need not be installed."""
+    """Run every check (or those given) on a format, installed or not."""
     results = []
     for check in CHECKS if checks is None else checks:
         results.append(_run(check, subject))
@@ -43,9 +43,9 @@ def verify_format_subject(
 def _run(check: FormatCheck, subject: FormatSubject) -> Result:
     lacking = [ability for ability in check.needs if ability not in (*subject.can, SHOWS, ADDS)]
     if lacking:
-        return Result(check.name, check.group, NOT_APPLICABLE, f"{lacking[0]}: the format does not say that it can")
+        return Result(check.name, check.group, NOT_APPLICABLE, f"{lacking[0]}: not an ability of the format")
     if ADDS in check.needs and not subject.adds:
-        return Result(check.name, check.group, NOT_APPLICABLE, "the format holds the newest answers alone")
+        return Result(check.name, check.group, NOT_APPLICABLE, "the format only holds the newest answers")
     if SHOWS in check.needs and not subject.shows:
         return Result(check.name, check.group, NOT_APPLICABLE, "the format does not read, and its trial has no `rows`")
     with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
@@ -53,6 +53,6 @@ def _run(check: FormatCheck, subject: FormatSubject) -> Result:
             check(subject, Path(folder))
         except AssertionError as error:
             return Result(check.name, check.group, FAILED, str(error))
-        except (Exception, SystemExit) as error:  # whatever a format raises is a failure to report, not to die of
+        except (Exception, SystemExit) as error:  # anything a format raises is a failure to report
             return Result(check.name, check.group, FAILED, cause(error))
     return Result(check.name, check.group, PASSED)

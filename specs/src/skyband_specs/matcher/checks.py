@@ -1,4 +1,4 @@
-"""What only matchers do."""
+"""The checks that only matchers have."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def check_matches_are_the_share_of_worlds(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",))
 def check_decimals_on_the_boundary_match(make: Make, case: Case) -> None:
-    """|u − v| <= epsilon is decided as floats say it, for decimals that sit on the boundary or just beside it."""
+    """|u − v| <= epsilon is decided in floats, for decimals on the boundary or just next to it."""
     tenths = np.round(np.arange(-40, 41) * 0.1, 1)
     offsets = np.arange(len(tenths) + 1)
     for epsilon in (0.1, 0.3, 0.7, 1e-9, 5e-324):
@@ -51,7 +51,7 @@ def check_decimals_on_the_boundary_match(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",))
 def check_beta_keeps_equality(make: Make, case: Case) -> None:
-    """A match of exactly beta is wanted; one just below is not."""
+    """A match of exactly beta is returned; one just below is not."""
     for share, expected in ((0.5, [0]), (float(np.nextafter(0.5, 0.0)), [])):
         backend = make(epsilon=0.0, beta=0.25)
         backend.append([0, 1], [1.0], [share])
@@ -61,7 +61,7 @@ def check_beta_keeps_equality(make: Make, case: Case) -> None:
 
 @check("batch-split")
 def check_many_probes_are_as_many_matches(make: Make, case: Case) -> None:
-    """match_all, each probe with its own range, gives what a matcher that held just that range gives."""
+    """match_all, each probe with its own range, returns what a matcher with only that range returns."""
 
     def law(stream: Any) -> None:
         backend = fed(make, case, stream)
@@ -99,7 +99,7 @@ def check_samples_may_come_in_any_order(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_evicted_tuples_do_not_match(make: Make, case: Case) -> None:
-    """Whenever they go: one at a time after each append, or all at once."""
+    """Whenever they leave: one at a time after each append, or all at once."""
 
     def law(stream: Any) -> None:
         backend = make()
@@ -119,7 +119,7 @@ def check_evicted_tuples_do_not_match(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """Parameters that cannot be are refused, by name."""
+    """Invalid parameters are refused, by name."""
     good = dict(make().parameters())
     wrong = [("epsilon", -1e-9), ("epsilon", float("nan")), ("epsilon", float("inf")), ("beta", 1.0), ("beta", -0.1)]
     for name, value in [*wrong, ("beta", float("nan"))]:
@@ -128,4 +128,4 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
         except ConfigError as error:
             expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
             continue
-        raise AssertionError(f"{name} = {value!r} was taken")
+        raise AssertionError(f"{name} = {value!r} was accepted")

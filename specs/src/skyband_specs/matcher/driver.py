@@ -1,4 +1,4 @@
-"""How the common checks drive a matcher."""
+"""Drives a matcher in the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from skyband_specs.matcher.streams import MatcherStream, mixed, steady, stream_o
 
 STEADY_ROWS = 8_000
 HELD = 30
-"""Tuples held: after each batch, the older ones are evicted."""
+"""Tuples kept: after each batch, older ones are evicted."""
 PROBES = 10
 ODD_ROWS = 40
 
@@ -23,7 +23,7 @@ class MatcherDriver(Driver):
     role: ClassVar[str] = "matcher"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Boundaries that decimals sit on, with and without beta; no distance at all, and one that takes in much."""
+        """Boundaries that decimals fall on, with and without beta; no distance at all, and a large one."""
         return [
             {"epsilon": 0.2},
             {"epsilon": 0.2, "beta": 0.5},
@@ -45,7 +45,7 @@ class MatcherDriver(Driver):
         return steady(STEADY_ROWS)
 
     def odd(self, case: Case) -> Iterator[tuple[str, MatcherStream]]:
-        """Values at the ends of float64, beside one another, and exactly `epsilon` apart; some hardly exist."""
+        """Values at the ends of float64, close to each other, and exactly `epsilon` apart; some are very improbable."""
         rng, epsilon = np.random.default_rng(29), case.parameters["epsilon"]
         ends = [1.7e308, -1.7e308, 5e-324, 0.0, -0.0, 2.0**53, 2.0**53 + 2]
         edge = 0.1 + epsilon
@@ -63,7 +63,7 @@ class MatcherDriver(Driver):
         ]
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, with a fast oracle each."""
+        """Large streams, each with a fast oracle."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: MatcherStream, start: int, stop: int) -> None:
@@ -72,7 +72,7 @@ class MatcherDriver(Driver):
         backend.evict(max(backend.start, backend.end - HELD))
 
     def answers(self, backend: Any, stream: MatcherStream, stop: int) -> list[Any]:
-        """Bounds, then the matches of some of the stream's tuples, those to come among them."""
+        """Bounds, then the matches of some of the stream's tuples, including future ones."""
         rows = probes(stream)
         tuples = stream.take(np.array(rows, np.int64))
         columns = backend.match_all(*tuples.flat(0, len(tuples)))
@@ -89,7 +89,7 @@ class MatcherDriver(Driver):
         return [start, stop, [oracle.matches(samples(stream, row), window, *limits) for row in probes(stream)]]
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Tuples that cannot be, ranges that are not held."""
+        """Invalid tuples, and ranges outside those kept."""
         good = {"offsets": [0, 2, 3], "values": [0.0, 1.0, 2.0], "probabilities": [0.5, 0.25, 1.0]}
 
         def append(**wrong: Any) -> Callable[[], Any]:

@@ -1,4 +1,4 @@
-"""Measured positions, each a few samples with probabilities; which are within half a metre of a probe."""
+"""Measured positions, each a few samples with probabilities: which are within half a metre of a probe?"""
 
 import skyband
 

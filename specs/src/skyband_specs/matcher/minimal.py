@@ -1,4 +1,4 @@
-"""matcher/mine: every sample of a probe against every sample held."""
+"""matcher/mine: compares every sample of a probe with every sample kept."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -16,7 +16,7 @@ Samples = list[tuple[float, float]]
 
 @define(eq=False)
 class MineMatcher(Matcher):
-    """Compares every sample of a probe with every sample held.
+    """Compares every sample of a probe with every sample kept.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class MineMatcher(Matcher):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        read = StateReader(state)  # a state may come from anyone: check it before using it
         self._start, self._end = read.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
         values = read.column("values", np.float64)
         shares = read.column("probabilities", np.float64, len(values), at_least=0, at_most=1)

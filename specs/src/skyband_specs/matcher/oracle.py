@@ -1,4 +1,4 @@
-"""Which uncertain tuples are near one another: the sum as it is defined, and every possible world."""
+"""Finds uncertain tuples close to each other: the sum as defined, and every possible world."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -40,6 +40,6 @@ def _near(u: float | None, v: float | None, epsilon: float) -> bool:
 
 
 def _outcomes(samples: Sequence[Sample]) -> list[tuple[float | None, Fraction]]:
-    """What a tuple can turn out to be: each of its values, or not there."""
+    """The possible outcomes of a tuple: each of its values, or absent."""
     chances = [(value, Fraction(share)) for value, share in samples]
     return [*chances, (None, 1 - sum((share for _, share in chances), Fraction(0)))]

@@ -1,4 +1,4 @@
-"""What `skyband bench matcher` measures on."""
+"""The data of `skyband bench matcher`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streams of uncertain tuples for matchers: boundary decimals to be right on, the paper's to be fast on."""
+"""Streams of uncertain tuples for matchers: boundary decimals for correctness, the paper's for speed."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -20,7 +20,7 @@ DECIMALS = (0.0, 0.1, 0.3)
 
 @frozen(eq=False)
 class MatcherStream(Stream):
-    """Each row a tuple of samples: values and probabilities are float64[s] a row."""
+    """Each row is a tuple of samples: values and probabilities are float64[s] per row."""
 
     values: tuple[Float64, ...]
     probabilities: tuple[Float64, ...]
@@ -33,7 +33,7 @@ class MatcherStream(Stream):
 
 
 def tiny() -> Iterator[MatcherStream]:
-    """Every stream of at most TINY_ROWS tuples of one or two samples at decimals that floats cannot hold."""
+    """Every stream of at most TINY_ROWS tuples of one or two samples at decimals that are not exact in floats."""
     single = [((value,), (share,)) for value in DECIMALS for share in (0.5, 1.0)]
     double = [((first, second), (0.25, 0.75)) for first in DECIMALS for second in DECIMALS]
     for length in range(TINY_ROWS + 1):
@@ -42,7 +42,7 @@ def tiny() -> Iterator[MatcherStream]:
 
 
 def mixed(seed: int, rows: int = ROWS) -> MatcherStream:
-    """Tuples of one to nine samples, in no order: on a decimal grid, clustered, spread wide, repeated, improbable."""
+    """Tuples of one to nine samples, unordered: on a decimal grid, clustered, spread wide, repeated, improbable."""
     return _mixed(seed, rows).copy()
 
 
@@ -63,7 +63,7 @@ def _mixed(seed: int, rows: int) -> MatcherStream:
 
 
 def steady(rows: int) -> MatcherStream:
-    """Tuples of five samples round a sine wave, for ever."""
+    """Tuples of five samples around a sine wave, for ever."""
     wave = np.sin(np.arange(rows) * 0.37)
     return perturbed(wave, 15, samples=5, value_deviation=0.3, existence_deviation=0.1)
 
@@ -80,7 +80,7 @@ def perturbed(
 ) -> MatcherStream:
     """A certain series made uncertain as by Dallachiesa et al., section 7.1; the defaults are those of table 2.
 
-    Each value becomes `samples` equally likely ones, off by an error of mean 0: `noise` is "uniform", "normal" or
+    Each value becomes `samples` equally likely ones, with an error of mean 0: `noise` is "uniform", "normal" or
     "exponential". The tuple exists with a probability from `existences`.
     """
     rng = np.random.default_rng([16, seed])

@@ -1,4 +1,4 @@
-"""Thousands of tuples of up to a hundred samples, against all pairs of samples at once."""
+"""Thousands of tuples of up to a hundred samples, compared with all pairs of samples at once."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -14,12 +14,12 @@ from skyband_specs.matcher.streams import MatcherStream, stream_of
 PROBES = 12
 FEW = 100
 TIMES = 30
-"""How often each probe is asked in one call where little is held, so that there are hundreds in it."""
+"""How often each probe occurs in one call if few tuples are kept, so that a call has hundreds."""
 
 
 @frozen(eq=False)
 class MatcherTrial(Trial):
-    """Matches of a few probes against all that is held."""
+    """Matches of a few probes with all tuples kept."""
 
     label: str
     parameters: Mapping[str, Any]
@@ -33,7 +33,7 @@ class MatcherTrial(Trial):
         return [len(self.stream) // 9, len(self.stream) // 2, len(self.stream)]
 
     def feed(self, backend: Any, start: int, stop: int) -> None:
-        """One append, and an eviction of what is more than `held`."""
+        """One append, and an eviction down to `held`."""
         backend.append(*self.stream.flat(start, stop))
         backend.evict(max(backend.start, backend.end - self.held))
 
@@ -49,7 +49,7 @@ class MatcherTrial(Trial):
         return [backend.start, backend.end, *differs]
 
     def expected(self, stop: int) -> Any:
-        """The same, bit for bit: the products that are near, added up in the order that the role says."""
+        """The same, bit for bit: the products within epsilon, added in the role's order."""
         if stop not in self._found:
             self._found[stop] = self._matches(stop)
         return self._found[stop]
@@ -91,7 +91,7 @@ def _sum(probe: tuple[Float64, Float64], other: tuple[Float64, Float64], epsilon
 
 
 def trials(case: Case) -> Iterator[MatcherTrial]:
-    """Many tuples of few samples, few of many, and many of which nearly all are near."""
+    """Many tuples of few samples, few of many, and many with nearly all pairs within epsilon."""
     return iter(_trials(4 if case.long else 1))
 
 
@@ -106,7 +106,7 @@ def _trials(more: int) -> list[MatcherTrial]:
 
 
 def tuples(seed: int, rows: int, fewest: int, most: int) -> MatcherStream:
-    """Tuples round values that come again; some exist for certain, some hardly."""
+    """Tuples around recurring values; some certainly exist, some hardly."""
     rng = np.random.default_rng([21, seed])
     values = []
     for centre in rng.normal(0.0, 1.0, rows).tolist():

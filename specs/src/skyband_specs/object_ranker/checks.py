@@ -1,4 +1,4 @@
-"""What only object rankers do."""
+"""The checks that only object rankers have."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -47,7 +47,7 @@ def check_every_row_equals_the_oracle(make: Make, case: Case) -> None:
 
 @check("edges", guarantees=("exact",))
 def check_expiry_equals_the_oracle(make: Make, case: Case) -> None:
-    """While time goes on and nothing comes: each report counts up to its last valid moment and no longer."""
+    """While time passes without rows: each report counts up to its last valid moment and no longer."""
 
     def law(stream: Any) -> None:
         for stop in prefixes(stream):
@@ -64,7 +64,7 @@ def check_expiry_equals_the_oracle(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_advance_is_idempotent(make: Make, case: Case) -> None:
-    """To advance twice is to advance once; going back is refused."""
+    """Advancing twice equals advancing once; going back is refused."""
 
     def law(stream: Any) -> None:
         backend = fed(make, case, stream)
@@ -75,16 +75,16 @@ def check_advance_is_idempotent(make: Make, case: Case) -> None:
         try:
             backend.advance(backend.now - 1)
         except InputError:
-            expect_equal((answer(backend), backend.now, len(backend)), before, "after an advance that was refused")
+            expect_equal((answer(backend), backend.now, len(backend)), before, "after a refused advance")
             return
-        raise AssertionError("time was let go back")
+        raise AssertionError("going back in time was accepted")
 
     holds_for(case, seeded(case, (1,)), law)
 
 
 @check("batch-split")
 def check_answers_are_update_and_top(make: Make, case: Case) -> None:
-    """Answers on the way through a batch are those of stopping at each moment."""
+    """Answers within a batch equal those of stopping at each moment."""
 
     def law(stream: Any) -> None:
         rows = case.parameters.get("by") == "rows"
@@ -108,7 +108,7 @@ def check_answers_are_update_and_top(make: Make, case: Case) -> None:
 
 
 class _Together(TurnsTogether):
-    """Object rankers' turns."""
+    """Turns of object rankers."""
 
     def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
         part = slice(start, stop)
@@ -132,15 +132,15 @@ def _plain(offsets: Any, objects: Any, scores: Any) -> list[Any]:
 
 @check("batch-split")
 def check_several_together_answer_as_each(make: Make, case: Case) -> None:
-    """Rankers that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    """Rankers that take their turns in one call, each with its rows and moments, equal those called alone."""
     holds_for(case, seeded(case, (1, 2)), lambda stream: _Together().expect_as_each(make, case, stream))
 
 
 @check("oracle", guarantees=("exact",))
 def check_every_necessary_instance_can_return(make: Make, case: Case) -> None:
-    """An instance of the k-dominance set is an answer once what ranks above it has gone and what it lacks arrives.
+    """An instance of the k-dominance set becomes an answer once all above it expire and its missing values arrive.
 
-    The future of the proof of the paper's theorem 1, with what is unseen arriving at its maximum.
+    The future in the proof of the paper's theorem 1, with unseen values arriving at their maximum.
     """
 
     def law(stream: Any) -> None:
@@ -163,7 +163,7 @@ def check_every_necessary_instance_can_return(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_answers_are_sound(make: Make, case: Case) -> None:
-    """Whatever the guarantee: at most k valid objects, in order, none twice, none above its true score."""
+    """Whatever the guarantee: at most k valid objects, in order, without duplicates, none above its true score."""
 
     def law(stream: Any) -> None:
         for stop in prefixes(stream):
@@ -196,7 +196,7 @@ def check_no_more_than_is_valid_is_retained(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_function_equals_the_aggregate_it_computes(make: Make, case: Case) -> None:
-    """A user's function counts like the aggregate of that name."""
+    """A user's function counts like the aggregate with the same result."""
 
     def law(stream: Any) -> None:
         named, own = make(aggregate="max"), make(aggregate=lambda values: values.max())
@@ -211,7 +211,7 @@ def check_function_equals_the_aggregate_it_computes(make: Make, case: Case) -> N
 
 @check("bad-input")
 def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """Parameters that cannot be are refused, by name."""
+    """Invalid parameters are refused, by name."""
     good = dict(make().parameters())
     wrong: list[tuple[str, Any]] = [
         ("k", 0),
@@ -232,4 +232,4 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
         except ConfigError as error:
             expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
             continue
-        raise AssertionError(f"{name} = {value!r} was taken")
+        raise AssertionError(f"{name} = {value!r} was accepted")

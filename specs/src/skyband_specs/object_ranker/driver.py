@@ -1,4 +1,4 @@
-"""How the common checks drive an object ranker."""
+"""Drives an object ranker in the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ ODD_ROWS = 90
 
 
 def _from_lower(stream: ObjectStream, case: Case) -> ObjectStream:
-    """The stream with its values, from 0 to `upper`, spread to those from `lower` on."""
+    """The stream with its values, from 0 to `upper`, stretched to start at `lower`."""
     lower, upper = case.parameters.get("lower", 0.0), case.parameters.get("upper", 1.0)
     return evolve(stream, values=stream.values + lower * (1 - stream.values / upper)) if lower else stream
 
@@ -37,10 +37,10 @@ class ObjectRankerDriver(Driver):
     role: ClassVar[str] = "object-ranker"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Every aggregate, every way to report again, both clocks; windows from one row to many, k above n.
+        """Every aggregate, every way to repeat reports, both clocks; windows from one row to many, k above n.
 
-        A ranker that takes a sketch has its default in the first set and an exact one, which is quick, in the rest. One
-        that is exact while reports are few is so up to its default in the first set and up to ten in the rest.
+        A ranker that takes a sketch uses its default in the first set and an exact, fast one in the rest. One that
+        is exact for few reports has its default limit in the first set and a limit of ten in the rest.
         """
         plain = {"k": 2, "window": 2, "streams": 2, "repeats": "never"}
         others: list[dict[str, Any]] = [
@@ -70,7 +70,7 @@ class ObjectRankerDriver(Driver):
         return _from_lower(steady(case.parameters["streams"], case.parameters.get("upper", 1.0), STEADY_ROWS), case)
 
     def odd(self, case: Case) -> Iterator[tuple[str, ObjectStream]]:
-        """Ids alike in part, values beside one another, times at their ends."""
+        """Ids with equal parts, values close to each other, times at their limits."""
         upper = case.parameters.get("upper", 1.0)
         plain = _from_lower(bursts(4, case.parameters["streams"], upper, ODD_ROWS), case)
         for label, name in NAMES.items():
@@ -81,11 +81,11 @@ class ObjectRankerDriver(Driver):
                 yield f"times {label}", evolve(plain, times=times)
 
     def acts(self, case: Case, stream: ObjectStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """To advance to the next row, which may be before any row, or past all that is valid."""
+        """To advance to the next row, possibly before any row, or past all valid rows."""
         return advances(case, stream.times, stop, case.parameters["window"] + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, with a fast oracle each."""
+        """Large streams, each with a fast oracle."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: ObjectStream, start: int, stop: int) -> None:
@@ -95,7 +95,7 @@ class ObjectRankerDriver(Driver):
         backend.update(times, stream.streams[rows], stream.objects[rows], stream.values[rows])
 
     def answers(self, backend: Any, stream: ObjectStream, stop: int) -> list[Any]:
-        """`now`, how many reports broke the promise, and the top k."""
+        """`now`, the number of reports that broke the promise, and the top k."""
         objects, scores = backend.top()
         return [backend.now, backend.repeated, objects.tolist(), scores.tolist()]
 
@@ -104,7 +104,7 @@ class ObjectRankerDriver(Driver):
         return _by_definition(case.parameters, stream, stop)
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Streams, values and times that do not exist, lengths and dtypes that do not fit."""
+        """Invalid streams, values and times, mismatched lengths and dtypes."""
         step = int(backend.by == "rows")
         times = backend.now + step * np.arange(3)
         streams, objects, values = np.zeros(3, np.int32), np.arange(3), np.full(3, backend.upper)

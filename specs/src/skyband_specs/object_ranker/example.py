@@ -1,4 +1,4 @@
-"""Objects are scored by what two streams report of them; the best two of the last 100 moments."""
+"""Objects are scored by the reports of two streams; the best two in the last 100 moments."""
 
 import skyband
 
@@ -7,7 +7,7 @@ ranker.update(times=[1, 5, 10], streams=[0, 0, 1], objects=[7, 8, 7], values=[0.
 print("at", ranker.now, *ranker.top())
 ranker.update(times=[20, 30, 40], streams=[1, 0, 1], objects=[8, 9, 9], values=[0.5, 0.125, 1.0])
 print("at", ranker.now, *ranker.top())
-ranker.advance(102)  # what object 7 reported at time 1 has expired
+ranker.advance(102)  # object 7's report at time 1 has expired
 print("at", ranker.now, *ranker.top())
 restored = skyband.restore(ranker.snapshot())
 print(len(ranker), "retained; restored is equal:", restored == ranker)

@@ -1,4 +1,4 @@
-"""object-ranker/mine: every valid report, and every object scored anew for each answer."""
+"""object-ranker/mine: keeps every valid report, and scores every object again for each answer."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Report = tuple[int, int, int, float]
 
 @define(eq=False)
 class MineObjectRanker(ObjectRanker):
-    """Keeps every valid report, and scores every object anew for each answer.
+    """Keeps every valid report, and scores every object again for each answer.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class MineObjectRanker(ObjectRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        read = StateReader(state)  # a state may come from anyone: check it before using it
         self._now = read.optional("now")
         self._repeated = read.number("repeated", at_least=0, at_most=2**62)
         read.column("streams", np.int64, at_least=0, at_most=self.streams - 1)
@@ -151,4 +151,4 @@ class MineObjectRanker(ObjectRanker):
             self._known.setdefault(report[2], []).append(report)
         for name, stream in state["spent"].reshape(-1, 2).tolist():
             self._spent.setdefault(name, set()).add(stream)
-        read.require(self._known.keys() <= self._spent.keys(), "spent", "must tell what each object has reported")
+        read.require(self._known.keys() <= self._spent.keys(), "spent", "must list what each object has reported")

@@ -1,4 +1,4 @@
-"""The best objects of a window of reports, by the definition: keep every report, score every object anew."""
+"""The best objects in a window of reports, by the definition: keep every report, score every object each time."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -9,7 +9,7 @@ import numpy as np
 from skyband_specs.object_ranker.streams import ObjectStream
 
 FEW = 64
-"""So many objects that are no longer there may be remembered."""
+"""The most objects without valid reports that may be remembered."""
 
 
 def _sum(values: list[float]) -> float:
@@ -26,11 +26,11 @@ REDUCTIONS: Mapping[Any, Callable[[list[float]], float]] = {
     "smallest": min,
     "mean": lambda values: _sum(values) / len(values),
 }
-"""What stands for an object's valid reports in a stream, oldest first, where it may report as often as it likes."""
+"""How an object's valid reports in a stream, oldest first, become one value if it may repeat them freely."""
 
 
 class Report(NamedTuple):
-    """One row: `time` is the row's number where rows are counted."""
+    """One row: `time` is the row's number if rows are counted."""
 
     time: int
     stream: int
@@ -39,7 +39,7 @@ class Report(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """What is left of an object once its reports before `time` have expired, and what that can come to."""
+    """The state of an object once its reports before `time` have expired, and the most it can become."""
 
     object: int
     time: int
@@ -48,7 +48,7 @@ class Instance(NamedTuple):
 
 
 class ObjectOracle:
-    """Takes in reports one by one and knows every answer."""
+    """Takes reports one by one and knows every answer."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self.k = parameters["k"]
@@ -67,7 +67,7 @@ class ObjectOracle:
         self._seen: dict[int, set[int]] = {}
 
     def feed(self, stream: ObjectStream, start: int, stop: int) -> "ObjectOracle":
-        """Take in rows start..stop of a stream."""
+        """Take rows start..stop of a stream."""
         times = range(start, stop) if self.rows else stream.times[start:stop].tolist()
         rest = (column[start:stop].tolist() for column in (stream.streams, stream.objects, stream.values))
         for row in zip(times, *rest, strict=True):
@@ -75,7 +75,7 @@ class ObjectOracle:
         return self
 
     def add(self, report: Report) -> None:
-        """Take in a report, unless it breaks the promise `repeats`."""
+        """Take a report, unless it breaks the promise `repeats`."""
         self.now = report.time + self.rows
         self.reports = self.valid(self.now)
         if len(self._seen) > 2 * len(self.reports) + FEW:
@@ -115,7 +115,7 @@ class ObjectOracle:
         return living
 
     def necessary(self, now: int) -> list[Instance]:
-        """The k-dominance set: instances with fewer than k other objects later and, for good, above them."""
+        """The k-dominance set: instances with fewer than k other objects that are later and permanently above them."""
         every = self.instances(now)
         return [instance for instance in every if len(_dominators(instance, every)) < self.k]
 
@@ -164,7 +164,7 @@ def _by_object(reports: Iterable[Report]) -> dict[int, list[Report]]:
 
 
 def _dominators(instance: Instance, every: list[Instance]) -> set[int]:
-    """The objects above it for good: none where the best is all that any object can reach."""
+    """The objects permanently above it: none where the best is the most that any object can reach."""
     return {
         other.object
         for other in every

@@ -1,4 +1,4 @@
-"""What `skyband bench object-ranker` measures on."""
+"""The data of `skyband bench object-ranker`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streams of reports for object rankers: few objects and many ties to be right on, the paper's own to be fast on."""
+"""Streams of reports for object rankers: few objects and many ties for correctness, the paper's for speed."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
 class ObjectStream(Stream):
     """times int64[n], streams int32[n], objects int64[n], values float64[n].
 
-    A ranker that counts rows is fed with row numbers in place of the times.
+    A ranker that counts rows is fed row numbers instead of the times.
     """
 
     times: Int64
@@ -43,8 +43,8 @@ def tiny(streams: int, upper: float) -> Iterator[ObjectStream]:
 
 
 def bursts(seed: int, streams: int, upper: float, rows: int = ROWS) -> ObjectStream:
-    """Ties everywhere: equal scores and times, objects that report again, bursts at one moment, silences in which the
-    whole window expires, both ends of the object range.
+    """Ties everywhere: equal scores and times, repeated reports, bursts at one moment, silences that empty the window,
+    both ends of the object range.
     """
     rng = np.random.default_rng([8, seed])
     times = np.cumsum(rng.choice([0, 1, 2, 9, 60], rows, p=[0.45, 0.3, 0.15, 0.08, 0.02])) - 30
@@ -58,18 +58,18 @@ def bursts(seed: int, streams: int, upper: float, rows: int = ROWS) -> ObjectStr
 
 
 def steady(streams: int, upper: float, rows: int) -> ObjectStream:
-    """Objects that come, report every stream within a few rows, and never come again: one row at each time."""
+    """Objects that appear, report every stream within a few rows, and never return: one row at each time."""
     rng = np.random.default_rng(9)
     order = np.argsort(np.arange(rows) + rng.random(rows) * 20, kind="stable")
     return _stream(np.arange(rows), order % streams, order // streams, upper * rng.random(rows))
 
 
 def paper(seed: int, rows: int, streams: int, *, xi: float = 0.5, recent: int = 50, upper: float = 1.0) -> ObjectStream:
-    """The generator of Haghani et al. (CIKM 2009), section 6.1.1: `streams` streams in turn, one report at each time.
+    """The generator of Haghani et al. (CIKM 2009), section 6.1.1: `streams` streams in rotation, one report at a time.
 
-    With probability `xi` a report is of an object among the last `recent` of one of the other streams, otherwise, or
-    where its own stream has seen the object already, of a new one. Values are uniform. What the paper leaves open is
-    as it fits its tables best: `recent` = 50, one attempt to pick.
+    With probability `xi` a report is about an object among the last `recent` of one of the other streams, otherwise, or
+    if its own stream has already seen the object, about a new one. Values are uniform. What the paper leaves open is
+    chosen to fit its tables best: `recent` = 50, one attempt to pick.
     """
     rng = np.random.default_rng([10, seed])
     picks, others, places = rng.random(rows), rng.integers(1, max(2, streams), rows), rng.integers(0, recent, rows)

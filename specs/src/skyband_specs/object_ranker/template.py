@@ -1,9 +1,9 @@
-"""What `skyband new --role object-ranker` begins with: the simplest backend that is right."""
+"""What `skyband new --role object-ranker` starts with: the simplest correct backend."""
 
 from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
-    summary="every valid report, and every object scored anew for each answer",
+    summary="keeps every valid report, and scores every object again for each answer",
     reference="the definition: the aggregate of an object's valid values",
     lacks={
         "merge": "nothing merges these; the answers of two can be joined instead",

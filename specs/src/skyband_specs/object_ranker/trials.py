@@ -1,4 +1,4 @@
-"""Thousands of objects in a window, against dictionaries."""
+"""Thousands of objects in a window, compared with dictionaries."""
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from skyband_specs.object_ranker.streams import ObjectStream
 
 
 class FastObjectOracle:
-    """Takes in reports one by one, O(1) each for what an object has few of, and knows the answer at `now`."""
+    """Takes reports one by one, O(1) each for objects with few, and knows the answer at `now`."""
 
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         self.k, self.window, self.streams = (parameters[name] for name in ("k", "window", "streams"))
@@ -31,7 +31,7 @@ class FastObjectOracle:
         self._seen: dict[int, set[int]] = {}
 
     def add(self, time: int, stream: int, name: int, value: float) -> None:
-        """Take in a report, unless it breaks the promise `repeats`."""
+        """Take a report, unless it breaks the promise `repeats`."""
         self.now = time + self.step
         while self._valid and self._valid[0][0] < self.now - self.window:
             gone = self._valid.popleft()[1]
@@ -86,7 +86,7 @@ class ObjectTrial(Trial):
         return [backend.now, backend.repeated, objects.tolist(), scores.tolist()]
 
     def expected(self, stop: int) -> Any:
-        """The same by the definition."""
+        """The same by definition."""
         if not self._found:
             self._ask()
         return self._found[stop]
@@ -102,9 +102,9 @@ class ObjectTrial(Trial):
 
 
 def trials(case: Case) -> Iterator[ObjectTrial]:
-    """Large k, many streams, many objects, many reports an object; each aggregate and each way to report again.
+    """Large k, many streams, many objects, many reports per object; each aggregate and each way to repeat reports.
 
-    What is only estimated is estimated from few streams.
+    Estimates only use few streams.
     """
     return iter(_trials(8 if case.long else 1, 70 if case.info.guarantee == "exact" else 7))
 
@@ -128,9 +128,9 @@ def _trials(more: int, many: int) -> list[ObjectTrial]:
 
 
 def reports(seed: int, rows: int, streams: int, objects: int, upper: float) -> ObjectStream:
-    """Reports of `objects` at a time that make way for others; some values one unit in the last place apart.
+    """Reports of `objects` objects at a time, gradually replaced; some values one unit in the last place apart.
 
-    Ids are alike in their low half, in their high half, or negative.
+    Ids have equal low halves, equal high halves, or are negative.
     """
     rng = np.random.default_rng([22, seed])
     number = np.arange(rows) * 2 // streams // 3 + rng.integers(0, objects, rows)

@@ -1,1 +1,1 @@
-"""How backends of the role pair-ranker are tried."""
+"""The conformance driver and checks of the role pair-ranker."""

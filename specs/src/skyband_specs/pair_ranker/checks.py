@@ -1,4 +1,4 @@
-"""What only pair rankers do."""
+"""The checks that only pair rankers have."""
 
 from collections.abc import Callable
 from functools import cache
@@ -23,12 +23,12 @@ LAST = 2**63 - 1
 
 
 def squared_cosine(overlap: int, n: int, m: int) -> float:
-    """A similarity with no name: the same object for all that try it, as a backend may compile each once."""
+    """A similarity without a name: one object for all tests, because a backend may compile each once."""
     return overlap * overlap / (n * m)
 
 
 def jaccard(overlap: int, n: int, m: int) -> float:
-    """Jaccard's by another name."""
+    """Jaccard's similarity under another name."""
     return overlap / (n + m - overlap)
 
 
@@ -49,7 +49,7 @@ def wanted(
 
 @check("edges", guarantees=("exact",))
 def check_silence_equals_the_oracle(make: Make, case: Case) -> None:
-    """While time goes on and nothing comes: pairs end with their older set, and what they held back comes up."""
+    """While time passes without rows: pairs end with their older set, and pairs below them move up."""
 
     def law(stream: PairStream) -> None:
         backend = fed(make, case, stream)
@@ -68,7 +68,7 @@ def check_silence_equals_the_oracle(make: Make, case: Case) -> None:
 
 @check("batch-split")
 def check_answers_are_update_and_top(make: Make, case: Case) -> None:
-    """Answers on the way through a batch are those of stopping at each moment."""
+    """Answers within a batch equal those of stopping at each moment."""
 
     def law(stream: PairStream) -> None:
         backend, plain = make(), make()
@@ -96,7 +96,7 @@ def check_answers_are_update_and_top(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_order_and_repeats_of_tokens_do_not_matter(make: Make, case: Case) -> None:
-    """A set is the same however its tokens are ordered and repeated."""
+    """A set is the same whatever the order and number of its tokens."""
 
     def law(stream: PairStream) -> None:
         rng = np.random.default_rng(len(stream))
@@ -109,7 +109,7 @@ def check_order_and_repeats_of_tokens_do_not_matter(make: Make, case: Case) -> N
 
 @check("edges", guarantees=("exact",))
 def check_names_of_tokens_do_not_matter(make: Make, case: Case) -> None:
-    """Tokens may be any 64-bit numbers: small ones, hashes, or all alike in their low bits."""
+    """Tokens may be any 64-bit numbers: small ones, hashes, or with equal low bits."""
     mask = 2**64 - 1
     names = {
         "multiples of 2^48": lambda t: t << 48,
@@ -134,7 +134,7 @@ def _renamed(tokens: Any, name: Any) -> Any:
 
 @check("edges")
 def check_ends_of_time(make: Make, case: Case) -> None:
-    """The first and the last time there is, with the longest window: no sum or difference of times overflows."""
+    """The first and the last possible time, with the longest window: no sum or difference of times overflows."""
     if case.parameters.get("by") == "rows":
         return
     times = np.array([-LAST - 1, -LAST, -1, 0, LAST - 1, LAST])
@@ -151,7 +151,7 @@ def check_ends_of_time(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_zipf_streams_equal_the_oracle(make: Make, case: Case) -> None:
-    """Sets of words as they are in text, near-duplicates among them, with room for a few hundred of them."""
+    """Sets of words as in text, including near-duplicates, in windows of a few hundred."""
     for trial in _zipf_trials():
         backend = make(**trial.parameters)
         for start in range(0, len(trial.stream), 60):
@@ -163,7 +163,7 @@ def check_zipf_streams_equal_the_oracle(make: Make, case: Case) -> None:
 
 @cache
 def _zipf_trials() -> list[PairTrial]:
-    """Each knows what it has worked out for a backend before."""
+    """Each caches its oracle's answers for all backends."""
     streams = {sides: zipf(sides, 600, universe=400, back=150) for sides in (1, 2)}
     return [
         PairTrial(
@@ -178,7 +178,7 @@ def _zipf_trials() -> list[PairTrial]:
 
 @check("oracle", guarantees=("exact",))
 def check_shared_pairs_equal_the_oracle(make: Make, case: Case) -> None:
-    """Rankers may share pairs: two sets are one iff the earlier is kept and the later meets, after a restore too."""
+    """Rankers may share pairs: two sets form one iff the earlier is kept and the later meets, also after a restore."""
 
     def law(stream: PairStream) -> None:
         parts = np.random.default_rng(len(stream)).choice([0, PROBE, BUILD, BOTH], len(stream)).astype(np.int8)
@@ -197,7 +197,7 @@ def check_shared_pairs_equal_the_oracle(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",))
 def check_an_own_function_equals_the_similarity_it_computes(make: Make, case: Case) -> None:
-    """A function of (overlap, size, size) is taken for a similarity, with any that is well-behaved."""
+    """A function of (overlap, size, size) works as a similarity, if it is well-behaved."""
     stream = bursts(1)
     for function in (squared_cosine, jaccard):
         backend = make(similarity=function)
@@ -207,7 +207,7 @@ def check_an_own_function_equals_the_similarity_it_computes(make: Make, case: Ca
 
 
 def misbehaved() -> list[Callable[[int, int, int], float]]:
-    """Functions that lack one property of a well-behaved similarity each."""
+    """Functions that each lack one property of a well-behaved similarity."""
     return [
         lambda overlap, n, m: overlap * (n + m),
         lambda overlap, n, m: overlap / n + 0 * m,
@@ -234,17 +234,17 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
             named = [problem.field for problem in error.problems]
             expect_equal(named, [name], f"fields named when {name} is {value!r}")
         else:
-            expect(False, f"{name} = {value!r} was taken")
+            expect(False, f"{name} = {value!r} was accepted")
 
 
 @check("memory")
 def check_no_more_than_can_be_an_answer_is_retained(make: Make, case: Case) -> None:
-    """Retained is at least the minimal stock, and no more than every valid pair."""
+    """It retains at least the minimal stock, and at most every valid pair."""
 
     def law(stream: PairStream) -> None:
         backend = fed(make, case, stream)
         least = len(minimal_stock(case.parameters, stream, len(stream), backend.now))
         most = len(pairs(case.parameters, stream, len(stream), backend.now))
-        expect(least <= len(backend) <= most, f"retains {len(backend)} pairs, of {least} that matter and {most} valid")
+        expect(least <= len(backend) <= most, f"retains {len(backend)} pairs; {least} matter and {most} are valid")
 
     holds_for(case, seeded(case), law)

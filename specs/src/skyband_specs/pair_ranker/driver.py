@@ -1,4 +1,4 @@
-"""How the common checks drive a pair ranker."""
+"""Drives a pair ranker in the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -37,23 +37,23 @@ class PairRankerDriver(Driver):
         return tiny(case.parameters.get("sides", 1))
 
     def seeded(self, case: Case, seed: int) -> PairStream:
-        """Ties everywhere, sets that come again, bursts, silences."""
+        """Ties everywhere, recurring sets, bursts, silences."""
         return bursts(seed)
 
     def steady(self, case: Case) -> PairStream:
-        """Tokens that are never seen again beside some that always are."""
+        """Tokens that never recur, together with some that always do."""
         return steady(STEADY_ROWS, case.parameters["window"])
 
     def odd(self, case: Case) -> Iterator[tuple[str, PairStream]]:
-        """Tokens alike in part, times at their ends."""
+        """Tokens with equal parts, times at their limits."""
         yield from odd(bursts(4, ODD_ROWS), moments=case.parameters.get("by") != "rows")
 
     def acts(self, case: Case, stream: PairStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """To advance to the next row, which may be before any row, or past all that is valid."""
+        """To advance to the next row, possibly before any row, or past all valid rows."""
         return advances(case, stream.times, stop, case.parameters["window"] + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, with a fast oracle each."""
+        """Large streams, each with a fast oracle."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: PairStream, start: int, stop: int) -> None:
@@ -74,7 +74,7 @@ class PairRankerDriver(Driver):
         return [now, stop, *columns]
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Offsets, sides and times that do not fit, lengths and dtypes that are wrong."""
+        """Invalid offsets, sides and times, wrong lengths and dtypes."""
         step = int(backend.by == "rows")
         times = backend.now + step * np.arange(3)
         good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
@@ -110,7 +110,7 @@ class PairRankerDriver(Driver):
 
 
 def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:
-    """What to feed: (times, offsets, tokens, sides)."""
+    """The arguments of a feed: (times, offsets, tokens, sides)."""
     times = np.arange(start, stop) if backend.by == "rows" else stream.times[start:stop]
     return times, *stream.flat(start, stop), stream.sides[start:stop] if backend.sides == 2 else None
 

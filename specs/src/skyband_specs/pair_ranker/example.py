@@ -1,4 +1,4 @@
-"""Sets of numbered words arrive one by one; the two most similar pairs of the last 100 moments."""
+"""Sets of numbered words arrive one by one: the two most similar pairs in the last 100 moments."""
 
 import skyband
 

@@ -1,4 +1,4 @@
-"""pair-ranker/mine: every valid pair, each found when its younger set comes."""
+"""pair-ranker/mine: keeps every valid pair, found when its younger set arrives."""
 
 from collections.abc import Mapping
 from heapq import nsmallest
@@ -27,7 +27,7 @@ class WindowSet:
 
 @define(eq=False)
 class MinePairRanker(PairRanker):
-    """Keeps every valid pair, each found when its younger set comes.
+    """Keeps every valid pair, found when its younger set arrives.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class MinePairRanker(PairRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        read = StateReader(state)  # a state may come from anyone: check it before using it
         self._now = read.optional("now")
         self._seen = read.number("seen", at_least=len(state["times"]), at_most=2**62)
         read.offsets("offsets", len(state["times"]), len(state["tokens"]))

@@ -24,7 +24,7 @@ SIMILARITIES: Mapping[str, Similarity] = {
 
 
 FEW = 10
-"""Sets that are compared sooner than looked up."""
+"""Sets for which comparing is faster than the cache."""
 
 
 class Pair(NamedTuple):
@@ -75,7 +75,7 @@ _compare_once = answer_once(_compare)
 
 def minimal_stock(parameters: Mapping[str, Any], stream: PairStream, stop: int, now: int) -> list[Pair]:
     """The pairs that can still be in an answer: fewer than k rank before them and end no earlier. Best first."""
-    stock, ends = [], list[int]()  # those of the pairs so far, ascending
+    stock, ends = [], list[int]()  # of the pairs so far, ascending
     for pair in pairs(parameters, stream, stop, now):
         if len(ends) - bisect_left(ends, pair.end) < parameters["k"]:
             stock.append(pair)

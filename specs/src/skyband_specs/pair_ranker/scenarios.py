@@ -1,4 +1,4 @@
-"""What `skyband bench pair-ranker` measures on."""
+"""The data of `skyband bench pair-ranker`."""
 
 from typing import Any
 

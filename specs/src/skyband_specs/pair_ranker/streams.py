@@ -1,4 +1,4 @@
-"""Streams of sets for pair rankers: few tokens and many ties to be right on, Zipf's law to be fast on."""
+"""Streams of sets for pair rankers: few tokens and many ties for correctness, Zipf's law for speed."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -19,9 +19,9 @@ TINY_ROWS = 3
 
 @frozen(eq=False)
 class PairStream(Stream):
-    """times int64[n], sides int8[n] and, a row each, the tokens of a set, int64[…], repeated ones included.
+    """times int64[n], sides int8[n] and, for each row, the tokens of a set, int64[…], including repeated ones.
 
-    A ranker of one stream is fed without the sides, one that counts rows with row numbers in place of the times.
+    A ranker of one stream is fed without the sides, one that counts rows with row numbers instead of the times.
     """
 
     times: Int64
@@ -46,15 +46,15 @@ def tiny(sides: int) -> Iterator[PairStream]:
 
 
 def bursts(seed: int, rows: int = ROWS) -> PairStream:
-    """Ties everywhere: sets that come again, near-duplicates, subsets, empty sets, repeated tokens, silences in
-    which the whole window expires, many sets at one time, both ends of the token range.
+    """Ties everywhere: recurring sets, near-duplicates, subsets, empty sets, repeated tokens, silences that empty
+    the window, many sets at one time, both ends of the token range.
     """
     return stream_of(*_drawn_bursts(seed, rows))
 
 
 @lru_cache(maxsize=128)
 def _drawn_bursts(seed: int, rows: int) -> tuple[Any, Any, list[Any]]:
-    """What such a stream is made of: checks of many backends ask for the same ones."""
+    """The parts of such a stream, cached because checks of many backends use the same ones."""
     rng = np.random.default_rng([5, seed])
     times = np.cumsum(rng.choice([0, 0, 0, 1, 1, 2, 9, 60], rows, p=[0.2, 0.2, 0.1, 0.2, 0.1, 0.1, 0.08, 0.02])) - 30
     universe = np.concatenate([np.arange(-3, 12), [-(2**63), 2**63 - 1]])
@@ -73,7 +73,7 @@ def _drawn_bursts(seed: int, rows: int) -> tuple[Any, Any, list[Any]]:
 
 
 def steady(rows: int, window: int) -> PairStream:
-    """Sets of one common token and three never seen before or again; about twenty in a window so long."""
+    """Sets of one common token and three unique ones; about twenty in a window of this length."""
     names = np.arange(3 * rows).reshape(rows, 3) * 2654435761 + 1000
     sets = [[row % 7, *names[row]] for row in range(rows)]
     return stream_of(np.arange(rows) * max(1, window // 20), np.arange(rows) % 2, sets)
@@ -110,13 +110,13 @@ def zipf(
 
 
 def stream_of(times: Any, sides: Any, sets: Any) -> PairStream:
-    """A stream from anything like its columns."""
+    """A stream from columns of any type."""
     tokens = tuple(np.array(tokens_of_set, np.int64) for tokens_of_set in sets)
     return PairStream(np.array(times, np.int64), np.array(sides, np.int8), tokens)
 
 
 def odd(plain: PairStream, moments: bool) -> Iterator[tuple[str, PairStream]]:
-    """A stream with tokens alike in part and, where `moments` are what it is asked at, times at their ends."""
+    """A stream with tokens that have equal parts and, if windows use `moments`, times at their limits."""
     cuts = np.cumsum([len(tokens) for tokens in plain.sets])[:-1]
     numbers = numbered(np.concatenate(plain.sets))
     for label, name in NAMES.items():

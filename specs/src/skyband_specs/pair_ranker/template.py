@@ -1,9 +1,9 @@
-"""What `skyband new --role pair-ranker` begins with: the simplest backend that is right."""
+"""What `skyband new --role pair-ranker` starts with: the simplest correct backend."""
 
 from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
-    summary="every valid pair, each found when its younger set comes",
+    summary="keeps every valid pair, found when its younger set arrives",
     reference="the definition: the similarity of every two sets of the window",
     lacks={
         "merge": "nothing merges these; the answers of two can be joined instead",

@@ -1,4 +1,4 @@
-"""Windows of hundreds of sets and sets of thousands of tokens, against a product of matrices."""
+"""Windows of hundreds of sets and sets of thousands of tokens, compared with a product of matrices."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -15,7 +15,7 @@ from skyband_specs.pair_ranker.streams import PairStream, stream_of, zipf
 
 @frozen(eq=False)
 class PairTrial(Trial):
-    """The top k of a window of many sets or of large ones."""
+    """The top k of a window with many or large sets."""
 
     label: str
     parameters: Mapping[str, Any]
@@ -65,7 +65,7 @@ def _best(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[
 
 
 def overlaps(sets: Sequence[Int64]) -> tuple[Any, Any]:
-    """The tokens that each two sets share, int64[n, n], and the sizes of the sets."""
+    """The number of tokens that each two sets share, int64[n, n], and the sizes of the sets."""
     names, places = np.unique(np.concatenate([np.empty(0, np.int64), *sets]), return_inverse=True)
     present = np.zeros((len(sets), len(names)), np.float32)
     present[np.repeat(np.arange(len(sets)), [len(tokens) for tokens in sets]), places] = 1.0
@@ -110,7 +110,7 @@ def _trials(more: int) -> list[PairTrial]:
 
 
 def large_sets(seed: int, rows: int, size: int) -> PairStream:
-    """Sets of which each lacks a few of `size` tokens, so that similarities differ in their last digits."""
+    """Sets that each lack a few of `size` tokens, so that similarities differ in their last digits."""
     rng = np.random.default_rng([24, seed])
     tokens = rng.permutation(np.arange(size)) * 2**17
     sets = [np.delete(tokens, rng.integers(0, size, int(rng.integers(0, 6)))) for _ in range(rows)]
@@ -119,11 +119,11 @@ def large_sets(seed: int, rows: int, size: int) -> PairStream:
 
 
 def small_sets(seed: int, rows: int) -> PairStream:
-    """Very many sets of three tokens of twelve."""
+    """Very many sets of three tokens out of twelve."""
     return stream_of(np.arange(rows), np.arange(rows) % 2, np.random.default_rng([30, seed]).integers(0, 12, (rows, 3)))
 
 
 def renamed(stream: PairStream) -> PairStream:
-    """Tokens alike in their low half, in their high half, or negative."""
+    """Tokens with equal low halves, equal high halves, or negative."""
     sets = tuple(np.choose(tokens % 3, [tokens << 32, -tokens, tokens + (5 << 33)]) for tokens in stream.sets)
     return attrs.evolve(stream, sets=sets)

@@ -1,4 +1,4 @@
-"""What every query must do, whatever it asks: checks of any Query class on the examples that its plugin gives."""
+"""Checks of every query: of any Query class on its plugin's examples."""
 
 from skyband_specs.queries.runner import query_subject, verify_query, verify_query_subject
 

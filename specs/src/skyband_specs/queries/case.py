@@ -1,4 +1,4 @@
-"""A query under test: its class, an example's keys and rows, the backends it is bound to, and ways to run it."""
+"""A query under test: its class, an example's keys and rows, its bound backends, and ways to run it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -17,12 +17,12 @@ from skyband.queries.query import Query
 from skyband.registry import Binding, installed
 
 GROUP = "group of a check"
-"""The column that checks add where they need groups."""
+"""The column that checks add if they need groups."""
 
 
 @frozen(eq=False)
 class QueryCase:
-    """The class is given, not looked up, so that a query that is not installed can be tried too."""
+    """The class is passed, not looked up, so that a query that is not installed can be tried too."""
 
     factory: type[Query]
     example: QueryExample
@@ -37,7 +37,7 @@ class QueryCase:
 
     @property
     def rows(self) -> pa.Table:
-        """The example's rows, in the order they come."""
+        """The example's rows, in the order they arrive."""
         return self.example.rows
 
     @property
@@ -50,11 +50,11 @@ class QueryCase:
         return build(self.factory, {**self.example.keys, **changes})
 
     def run(self, rows: pa.Table, query: Query | None = None) -> LocalRun:
-        """A fresh run over a source with the columns of `rows`."""
+        """A new run over a source with the columns of `rows`."""
         return LocalRun(Operator(query or self.query(), self.bindings, rows.schema))
 
     def answers(self, rows: pa.Table, cuts: Sequence[int] = (), query: Query | None = None) -> pa.Table:
-        """Every answer to rows that come in batches cut before these rows, to the end of the input."""
+        """All answers to rows that arrive in batches cut before these rows, up to the end of the input."""
         run = self.run(rows, query)
         return gathered(run, [*(run.push(batch) for batch in cut(rows, cuts)), run.finish()])
 
@@ -65,14 +65,14 @@ class QueryCase:
 
 
 def exact_backend(role: str) -> str:
-    """The default of a role where it is exact, else another exact one where there is one, else the default."""
+    """The default of a role if it is exact, else another exact backend if there is one, else the default."""
     default = installed().role(role).default
     exact = [info.name for info in installed().backends(role) if info.guarantee == "exact"]
     return default if default in exact or not exact else exact[0]
 
 
 def cut(rows: pa.Table, places: Iterable[int]) -> list[pa.RecordBatch]:
-    """The rows as batches that begin at these places."""
+    """The rows as batches that start at these places."""
     bounds = [0, *places, len(rows)]
     whole = rows.combine_chunks().to_batches()
     batch = whole[0] if whole else no_rows(rows.schema)
@@ -80,7 +80,7 @@ def cut(rows: pa.Table, places: Iterable[int]) -> list[pa.RecordBatch]:
 
 
 def random_cuts(seed: int, count: int) -> list[int]:
-    """Some places to cut so many rows at: twice at one of them, which makes an empty batch."""
+    """Random places to cut this many rows, one of them twice, which makes an empty batch."""
     rng = np.random.default_rng(seed)
     places = np.sort(rng.integers(0, count + 1, max(2, count // 8))).tolist()
     return [*places[:1], *places]
@@ -92,12 +92,12 @@ def gathered(run: LocalRun, answers: Iterable[pa.RecordBatch]) -> pa.Table:
     parts = list(answers)
     for part in parts:
         if part.schema != schema:
-            raise AssertionError(f"an answer's schema is not the one declared: {_differing(part.schema, schema)}")
+            raise AssertionError(f"an answer's schema differs from the declared one: {_differing(part.schema, schema)}")
     return pa.Table.from_batches(parts, schema)
 
 
 def lines(answers: pa.Table) -> list[str]:
-    """Answers as sorted text, one line each, to the last bit."""
+    """Answers as sorted lines of text, exactly."""
     return sorted(map(repr, answers.to_pylist()))
 
 

@@ -1,4 +1,4 @@
-"""The vocabulary of a query's checks: `@query_check` tags a function of a case; `equal_answers` fails it."""
+"""The vocabulary of a query's checks: `@query_check` marks a function of a case; `equal_answers` makes it fail."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,20 +14,20 @@ from skyband_specs.queries.case import QueryCase, lines
 
 GROUPS = ("schema", "oracle", "batches", "order", "left-out", "groups", "memory", "shards", "snapshot", "engine")
 SECONDS = 0.5
-"""How long to look for fewer rows that fail."""
+"""How long to search for fewer rows that fail."""
 
 Body = Callable[[QueryCase], None]
 
 
-class NotApplicable(Exception):  # noqa: N818 - no fault
-    """This check says nothing of this query, for a reason."""
+class NotApplicable(Exception):  # noqa: N818 - not a fault
+    """This check does not apply to this query, for a reason."""
 
 
 @frozen(eq=False)
 class QueryCheck:
-    """One thing a query must do: a function that raises AssertionError where it does not.
+    """One requirement of queries: a function that raises AssertionError where it is not met.
 
-    of_all: it looks at the cases of all examples together, and is given the list of them.
+    of_all: it takes the list of the cases of all examples.
     """
 
     body: Callable[[Any], None]
@@ -37,7 +37,7 @@ class QueryCheck:
 
     def __attrs_post_init__(self) -> None:
         if self.group not in GROUPS or not self.body.__name__.startswith("check_"):
-            raise ValueError(f"{self.body.__name__}: must be called check_… and be of one of {GROUPS}")
+            raise ValueError(f"{self.body.__name__}: must be called check_… and belong to one of {GROUPS}")
         object.__setattr__(self, "name", self.body.__name__.removeprefix("check_"))
 
     def __call__(self, case: "QueryCase | tuple[QueryCase, ...]") -> None:
@@ -46,12 +46,12 @@ class QueryCheck:
 
 
 def query_check(group: str) -> Callable[[Body], QueryCheck]:
-    """Tag a function `check_something(case)` as a check of `group`."""
+    """Mark a function `check_something(case)` as a check of `group`."""
     return lambda body: QueryCheck(body, group)
 
 
 def check_of_all(group: str) -> Callable[[Callable[[tuple[QueryCase, ...]], None]], QueryCheck]:
-    """Tag a function `check_something(cases)` as a check of `group` that looks at all examples together."""
+    """Mark a function `check_something(cases)` as a check of `group` that takes all examples together."""
     return lambda body: QueryCheck(body, group, of_all=True)
 
 
@@ -68,7 +68,7 @@ def equal_answers(got: pa.Table, expected: pa.Table, what: str) -> None:
 
 
 def holds(case: QueryCase, law: Callable[[pa.Table], None], rows: pa.Table | None = None) -> None:
-    """Try `law(rows)` on the example's rows; where it raises, on fewer of them, and raise with the fewest found."""
+    """Try `law(rows)` on the example's rows; if it raises, search for fewer rows that fail, and raise with those."""
     table = case.rows if rows is None else rows
     error = _failure(law, table)
     if error is None:
@@ -86,13 +86,13 @@ def holds(case: QueryCase, law: Callable[[pa.Table], None], rows: pa.Table | Non
 
 
 def expect_answers(answers: pa.Table, case: QueryCase) -> None:
-    """Fail where an example has no answer at all: checks of it would say nothing."""
+    """Fail if an example has no answer at all: checks on it would be meaningless."""
     expect(len(answers) > 0, f"the example has no answer; give it more rows ({len(case.rows)} now)")
 
 
 @frozen(eq=False)
 class _Rows:
-    """A table that can be shortened as a stream is."""
+    """A table that can be shortened like a stream."""
 
     table: pa.Table
 
@@ -108,7 +108,7 @@ def _failure(law: Callable[[pa.Table], None], rows: pa.Table) -> Exception | Non
         law(rows)
     except NotApplicable:
         raise
-    except Exception as error:  # a query that crashes fails its check like one that is wrong
+    except Exception as error:  # a crash fails the check too
         return error
     return None
 

@@ -1,4 +1,4 @@
-"""The runner: every check of a query on the examples that its plugin gives, without pytest."""
+"""Runs every check of a query on its plugin's examples, without pytest."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,7 +20,7 @@ Progress = Callable[[Result], None]
 
 @frozen(eq=False)
 class QuerySubject:
-    """A query to be tried: its class, and a case for each example."""
+    """A query to try: its class, and a case for each example."""
 
     factory: type[Query]
     cases: tuple[QueryCase, ...]
@@ -31,7 +31,7 @@ class QuerySubject:
         return f"query/{self.factory.kind}"
 
     def run(self, check: QueryCheck) -> Result:
-        """Try one check on every example. It is not applicable where it says nothing of any."""
+        """Try one check on every example. It is not applicable if it applies to none."""
         reasons = []
         tried = (self.cases,) if check.of_all else self.cases
         for case in tried:
@@ -44,7 +44,7 @@ class QuerySubject:
                 return Result(check.name, check.group, FAILED, f"{place}: {found.reason}", found.snippet)
             except AssertionError as error:
                 return Result(check.name, check.group, FAILED, f"{place}: {error}")
-            except (Exception, SystemExit) as error:  # whatever a query raises is a failure to report, not to die of
+            except (Exception, SystemExit) as error:  # anything a query raises is a failure to report
                 return Result(check.name, check.group, FAILED, f"{place}: {cause(error)}")
         if len(reasons) == len(tried):
             return Result(check.name, check.group, NOT_APPLICABLE, reasons[0])
@@ -52,21 +52,21 @@ class QuerySubject:
 
 
 def query_subject(factory: type[Query], examples: Iterable[QueryExample]) -> QuerySubject:
-    """A query, installed or not, to be tried on these examples. Raises ConfigError where one does not fit it."""
+    """A query, installed or not, with these examples. Raises ConfigError where one does not fit it."""
     return QuerySubject(factory, tuple(QueryCase.of(factory, example) for example in examples))
 
 
 def verify_query(
     kind: str, progress: Progress | None = None, distribution: str | None = None, engine: str = "local"
 ) -> Report:
-    """Run every check on an installed kind of query; `progress` is called with each result as it comes.
+    """Run every check on an installed kind of query; `progress` is called with each result.
 
-    Raises ConfigError or PluginError where there is no such query, or its plugin gives no example.
+    Raises ConfigError or PluginError where there is no such query, or its plugin has no example.
     """
     factory = load_query(kind, distribution)
     examples = examples_of(kind, distribution)
     if not examples:
-        message = f"query/{kind} gives no example to try it on: its plugin names one in QueryInfo(examples=…)"
+        message = f"query/{kind} has no examples: its plugin names them in QueryInfo(examples=…)"
         raise ConfigError(Problem("query", message))
     return verify_query_subject(query_subject(factory, examples), progress, query_checks(engine))
 
@@ -74,7 +74,7 @@ def verify_query(
 def verify_query_subject(
     query: QuerySubject, progress: Progress | None = None, checks: Iterable[QueryCheck] | None = None
 ) -> Report:
-    """Run every check (or those given) on a query that need not be installed."""
+    """Run every check (or those given) on a query, installed or not."""
     results = []
     for check in query_checks() if checks is None else checks:
         results.append(query.run(check))

@@ -1,7 +1,7 @@
-"""A query's states and logs, changed and with a right checksum, tried in a child process that may crash or hang.
+"""Tries a query's states and logs, changed but with a valid checksum, in a child process that may crash or hang.
 
-Each has to raise SnapshotError, or give an operator that goes on. It may refuse rows then, because the state may say
-that it is later than they are; but a query that fails at the rows of a state took them without a look.
+Each must raise SnapshotError, or give an operator that continues. It may then refuse rows, because the state may be
+later than they are; but a query that fails on the rows of a state has accepted them unchecked.
 """
 
 import faulthandler
@@ -33,7 +33,7 @@ _ROWS = 300
 
 
 def fault(case: QueryCase, states: int, environment: dict[str, str]) -> str | None:
-    """What goes wrong with one of so many mutated states of each sort; None: nothing."""
+    """What goes wrong with one of this many mutated states of each sort; None: nothing."""
     order = (tuple(sys.path), pickle.dumps(case), states)
     try:
         child = run_in_lasting_fork("skyband_specs.queries.state_trial:_obey", order, environment, PATIENCE)
@@ -42,7 +42,7 @@ def fault(case: QueryCase, states: int, environment: dict[str, str]) -> str | No
     if child.returncode == 0:
         return None
     if child.returncode < 0:
-        return f"ends with {signal.Signals(-child.returncode).name} {_place(child.stdout)}"
+        return f"is killed by {signal.Signals(-child.returncode).name} {_place(child.stdout)}"
     return f"{last_words(child).splitlines()[-1]} {_place(child.stdout)}"
 
 
@@ -52,7 +52,7 @@ def _place(output: bytes) -> str:
 
 
 def _obey(order: Any) -> str:
-    """In the child."""
+    """Run in the child."""
     path, pickled, states = order
     sys.path[:] = path
     faulthandler.enable()
@@ -63,7 +63,7 @@ def _obey(order: Any) -> str:
 
 
 class _Halves:
-    """An example's rows, alone or by groups: a state after half of them, and the other half."""
+    """An example's rows, without or with groups: a state after half of them, and the other half."""
 
     def __init__(self, case: QueryCase, by: list[str]) -> None:
         names = [f"group {place % 5}" for place in range(len(case.rows))]
@@ -76,7 +76,7 @@ class _Halves:
         run = case.run(self.rows, self.query)
         run.push(first)
         self.blob = run.operator.snapshot()
-        # What came last waits, whatever the delay: rows that the state holds as they are.
+        # The last rows wait, whatever the delay: the state contains them unchanged.
         for one in self.second.slice(0, 20).to_pylist():
             run.operator.add(encode(self.query, pa.RecordBatch.from_pylist([one], self.rows.schema)).frame)
         self.waiting = run.operator.snapshot()
@@ -84,7 +84,7 @@ class _Halves:
         self.turn = run.operator.logged_batch([keyed_frames.to_bytes(frame)])
 
     def go_on(self, operator: Operator) -> None:
-        """Take in the other half."""
+        """Take the other half."""
         operator.add(encode(self.query, self.second).frame)
         times = encode(self.query, self.second).progress
         operator.step(times)
@@ -93,7 +93,7 @@ class _Halves:
 
 
 def _try_all(halves: _Halves, states: int) -> None:
-    _try_state(halves, halves.blob)  # compiles what is to be compiled
+    _try_state(halves, halves.blob)  # compiles all kernels
     _try_turn(halves, halves.turn)
     limit_memory()
     contents = snapshot.decode(halves.waiting)
@@ -112,7 +112,7 @@ def _try_all(halves: _Halves, states: int) -> None:
 
 
 def _within(name: str, arrays: State) -> Iterator[tuple[str, State]]:
-    """Rows that lie in an array as bytes, changed."""
+    """Rows stored as bytes in an array, changed."""
     header, inside = snapshot.unpack(arrays[name].tobytes())
     for how, changed in mutations(inside, 2):
         yield how, {**arrays, name: np.frombuffer(snapshot.pack(header, changed), np.uint8)}
@@ -133,7 +133,7 @@ def _try_state(halves: _Halves, blob: bytes, rows: bool = False) -> None:
     try:
         halves.go_on(operator)
     except PluginError:
-        if rows:  # a backend's own state is the backend's check to try
+        if rows:  # a backend's own state has its own check
             raise
     except SkybandError:
         return

@@ -5,7 +5,7 @@ In a plugin's own tests, a file of two lines tries every kind of query that the 
     DISTRIBUTION = "skyband-mine"
     from skyband_specs.queries.suite import *
 
-Without DISTRIBUTION, every kind that is installed is tried.
+Without DISTRIBUTION, every installed kind is tried.
 """
 
 from functools import cache
@@ -32,7 +32,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     distribution = getattr(metafunc.module, "DISTRIBUTION", None)
     entries = [entry for entry in installed().queries.listing if distribution in (None, entry.distribution)]
     if distribution is not None and not entries:
-        raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: no such plugin is installed, or it brings no query")
+        raise pytest.UsageError(f"DISTRIBUTION = {distribution!r}: this plugin is not installed, or it brings no query")
     if metafunc.function is test_query_documentation:
         metafunc.parametrize("entry", entries, ids=[entry.info.key for entry in entries])
         return
@@ -42,7 +42,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_query_conformance(kind: str, distribution: str, check: QueryCheck, request: pytest.FixtureRequest) -> None:
-    """The query does what the check says."""
+    """The query passes the check."""
     result = _subject(kind, distribution).run(check)
     request.config.stash[RESULTS].append((f"query/{kind}", result))
     if result.outcome == FAILED:
@@ -63,5 +63,5 @@ def test_query_documentation(entry: Listed[QueryInfo]) -> None:
 def _subject(kind: str, distribution: str) -> QuerySubject:
     examples = examples_of(kind, distribution)
     if not examples:
-        pytest.fail(f"query/{kind} gives no example: name one in QueryInfo(examples=…)", pytrace=False)
+        pytest.fail(f"query/{kind} has no examples: name them in QueryInfo(examples=…)", pytrace=False)
     return query_subject(load_query(kind, distribution), examples)

@@ -1,4 +1,4 @@
-"""The reference in Markdown, read from the registry: a page a role, backend and query, and those of jobs and errors."""
+"""The reference in Markdown, from the registry: pages for roles, backends and queries, jobs and errors."""
 
 from skyband_specs.reference.site import Pages, all_pages
 

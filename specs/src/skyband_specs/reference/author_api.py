@@ -81,7 +81,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband_specs.suite": (),
     "skyband_specs.queries.suite": (),
 }
-"""The modules, and of each the classes and functions that the page shows."""
+"""The modules, each with the classes and functions that the page shows."""
 
 SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: columns": (
@@ -174,26 +174,26 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_specs.pair_ranker.trials",
     ),
 }  # fmt: skip
-"""By what they are for, further modules that a plugin may import: their docstrings say what is in them."""
+"""Further modules that a plugin may import, by purpose; their docstrings describe them."""
 
 WIDTH = 100
 
 LEAD = (
-    "Everything that a plugin may import, as its source writes it. What is not here is internal and may change in any "
-    "release. The guides to writing a backend, a query and a role say what each is for. `skyband.hookimpl` marks a "
-    "hook. Types of arrays such as `Int64` and `Array` are numpy's, of one dimension; they stand in `skyband.arrays`, "
-    "with `TIME_MIN` and `TIME_MAX`. `pa` is pyarrow, `npt` numpy.typing."
+    "Everything that a plugin may import, as in its source. Everything else is internal and may change in any "
+    "release. The guides to writing a backend, a query and a role explain what each is for. `skyband.hookimpl` marks a "
+    "hook. Types of arrays such as `Int64` and `Array` are one-dimensional numpy arrays; they are defined in "
+    "`skyband.arrays`, with `TIME_MIN` and `TIME_MAX`. `pa` is pyarrow, `npt` numpy.typing."
 )
 
 
 SHARED_LEAD = (
-    "Skyband's own plugins import these too. They may change in a minor release, with an entry in CHANGELOG; what a "
-    "plugin needs of them is in the docstring of each."
+    "Skyband's own plugins also import these. They may change in a minor release, with an entry in CHANGELOG; what a "
+    "plugin needs to know is in their docstrings."
 )
 
 
 def author_page() -> str:
-    """The reference for authors; the checks' part is left out where skyband-specs is not installed."""
+    """The reference for authors; without the checks if skyband-specs is not installed."""
     there = {name: names for name, names in PUBLIC.items() if find_spec(name.partition(".")[0]) is not None}
     shared = section("Further modules", SHARED_LEAD, *(_shared(what, names) for what, names in SHARED.items()))
     return page("For authors", LEAD, *(_module(name, names) for name, names in there.items()), shared)
@@ -221,11 +221,11 @@ def _entry(module: ModuleType, name: str) -> str:
 
 
 def _members(cls: type) -> list[str]:
-    """What a subclass has to write, and what is there to be called or written anew."""
+    """The methods that a subclass must write, and those to call or override."""
     abstract: frozenset[str] = getattr(cls, "__abstractmethods__", frozenset())
     methods = [one for one in members_of(cls, object) if one.name in abstract or (one.public and not _magic(one))]
     abstract_names = [code(one.name) for one in methods if one.name in abstract]
-    parts = [f"A subclass writes {', '.join(abstract_names)}."] if abstract_names else []
+    parts = [f"A subclass must write {', '.join(abstract_names)}."] if abstract_names else []
     members = [*constants_of(cls), *methods]
     source = "\n\n".join(f"{_comment(one)}{one.signature}" for one in members)
     return [*parts, fenced("python", source)] if members else parts
@@ -245,7 +245,7 @@ def _comment(member: Member) -> str:
 
 
 def _prose(text: str) -> str:
-    """Paragraphs as Markdown; those that are code, as a session or indented, as blocks of it."""
+    """Paragraphs as Markdown; code, as a session or indented, as code blocks."""
     paragraphs = []
     for paragraph in text.split("\n\n"):
         if paragraph.startswith(">>>"):

@@ -1,4 +1,4 @@
-"""The page of a backend: what it promises, takes and costs, where it comes from, and an example with what it prints."""
+"""The page of a backend: its guarantee, parameters, costs and origin, and an example with its output."""
 
 import ast
 import sys
@@ -18,7 +18,7 @@ from skyband_specs.reference.run_examples import Ran, run_program, run_steps
 
 
 def backend_page(entry: Listed[BackendInfo]) -> str:
-    """The page of a backend that can be used. Raises PluginError where its class is not what its plugin says."""
+    """The page of a usable backend. Raises PluginError where its class is not what its plugin declares."""
     info = entry.info
     cls = load_class(info)
     sections, entries = read_docstring(cls), parameters_of(cls)

@@ -31,7 +31,7 @@ def bound(info: BackendInfo, cls: type) -> str:
 
 
 def can(info: BackendInfo) -> str:
-    """The capabilities it has."""
+    """The capabilities that it has."""
     return (
         ", ".join(name for name in installed().role(info.role).all_capabilities if name not in info.lacks)
         or "nothing beyond its role"
@@ -39,17 +39,17 @@ def can(info: BackendInfo) -> str:
 
 
 def complexity(cls: type) -> str:
-    """What it costs, as its docstring says."""
+    """Its cost, from its docstring."""
     return line(read_docstring(cls).complexity) or NOT_STATED
 
 
 def queries_of(role: str) -> list[str]:
-    """The kinds of query that use a role, of those that can be used."""
+    """The usable kinds of query that use a role."""
     return [kind for kind in usable_queries() if role in load_query(kind).roles]
 
 
 def given_by_queries(role: str) -> dict[str, list[str]]:
-    """The parameters that queries set, by name, each with the kinds that do."""
+    """The parameters that queries set, by name, each with the kinds that set it."""
     queries: dict[str, list[str]] = {}
     for kind in queries_of(role):
         example = example_query(kind)
@@ -60,7 +60,7 @@ def given_by_queries(role: str) -> dict[str, list[str]]:
 
 
 def job_line(info: BackendInfo, parameters: tuple[Parameter, ...], query_parameters: dict[str, list[str]]) -> str:
-    """The line that chooses a backend in a job, with the parameters that are left to the user, at their defaults."""
+    """The line that chooses a backend in a job, with the parameters that the user may set, at their defaults."""
     own: dict[str, Any] = {"name": info.name}
     for parameter in parameters:
         if parameter.name not in query_parameters and isinstance(parameter.default, str | int | float):

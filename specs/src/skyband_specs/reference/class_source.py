@@ -1,4 +1,4 @@
-"""A class or constant as its source writes it: how one is made, its variables, and the text below each."""
+"""A class or constant from its source: its constructor, its variables, and the text below each."""
 
 import ast
 import inspect
@@ -12,7 +12,7 @@ from skyband_specs.reference.interface import Member, annotation, arguments_of, 
 
 
 def made_with(cls: type) -> str:
-    """How a class is made: its fields, or the arguments of its `__init__`, as its source writes them."""
+    """How a class is created: its fields, or the arguments of its `__init__`, as in its source."""
     if attrs.has(cls):
         types = {name: annotation(node.annotation) for name, node, _ in reversed(_declared(cls))}
         fields = [entry for entry in attrs.fields(cls) if entry.init and not entry.name.startswith("_")]
@@ -22,7 +22,7 @@ def made_with(cls: type) -> str:
 
 
 def constants_of(cls: type) -> list[Member]:
-    """The class variables that say what they are, its own first."""
+    """The documented class variables, its own first."""
     constants = {
         name: Member(name, f"{name}: {annotation(node.annotation)}", " ".join(text.split()), node.value is None, cls)
         for name, node, text in reversed(_declared(cls))
@@ -32,7 +32,7 @@ def constants_of(cls: type) -> list[Member]:
 
 
 def said_below(module: ModuleType, name: str) -> str:
-    """The text that stands below a constant in its module's source."""
+    """The text below a constant in its module's source."""
     body = ast.parse(inspect.getsource(module)).body
     for node, following in pairwise(body):
         names = [one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
@@ -43,7 +43,7 @@ def said_below(module: ModuleType, name: str) -> str:
 
 
 def _declared(cls: type) -> list[tuple[str, ast.AnnAssign, str]]:
-    """Each annotated name of a class and its bases, its own first, with the text that stands below it."""
+    """Each annotated name of a class and its bases, its own first, with the text below it."""
     constants = []
     for owner in cls.__mro__:
         body = body_of(owner)

@@ -1,4 +1,4 @@
-"""The page of errors: the classes with what each means, how a command ends, and some as they look."""
+"""The page of errors: the classes with their meanings, how a command ends, and examples."""
 
 from importlib.resources import files
 
@@ -13,16 +13,16 @@ def errors_page() -> str:
     """The reference of errors."""
     lead, program = program_of(files("skyband_specs.reference.examples").joinpath("errors.py"))
     ran = run_program(program)
-    message = f"It does not run with what is installed: {line(ran.fault)}." if ran.fault else "It prints:"
+    message = f"It does not run with the installed packages: {line(ran.fault)}." if ran.fault else "It prints:"
     return page(
         "Errors",
-        "What Skyband raises on purpose. All are a `SkybandError`, and come back whole from another process.",
+        "What Skyband raises on purpose. All are a `SkybandError`, and survive pickling between processes.",
         table(["class", "is also a", "means"], [_row(cls) for cls in _classes()]),
         section("As they look", prose(lead), fenced("python", program), message, fenced("text", ran.output)),
         section(
             "In a shell",
-            "A command says on stderr what is wrong, without a traceback unless `--debug` is given, all problems of "
-            "a job at once, each with the file or `--set` and the closest right name. Its exit status is that of every "
+            "A command reports problems on stderr, without a traceback unless `--debug` is given: all problems of "
+            "a job at once, each with the file or `--set` and the closest valid name. Its exit status is that of every "
             "[command](commands.md).",
         ),
     )

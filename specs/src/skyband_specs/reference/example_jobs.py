@@ -1,4 +1,4 @@
-"""The small job that a kind of query brings: the rows of its source and the job file, run for the query's page."""
+"""The small job of a kind of query: the rows of its source and the job file, run for the query's page."""
 
 import tomllib
 from importlib import import_module
@@ -13,7 +13,7 @@ from skyband_jobs.files.spark_ddl import parse_ddl
 
 
 def job_example(kind: str) -> JobExample | None:
-    """The job shown for a kind of query, the one called JOB in the module of its examples; None where there is none."""
+    """The job shown for a kind of query, called JOB in the module of its examples; None where there is none."""
     named = installed().queries.named(kind).info.examples
     if named is None:
         return None
@@ -25,7 +25,7 @@ def job_example(kind: str) -> JobExample | None:
 
 
 def example_query(kind: str) -> tuple[Query, pa.Schema] | None:
-    """The query of the job that is shown, else of the first example of its checks, and the schema of the source."""
+    """The query of that job, else of the first example of its checks, and the schema of the source."""
     job = job_example(kind)
     if job is not None:
         tables = tomllib.loads(job.job)

@@ -1,4 +1,4 @@
-"""The forms a query's example can take: its windows in time or in rows, over all rows or by groups."""
+"""The variants of a query's example: windows in time or in rows, over all rows or by groups."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ from skyband_specs.reference.example_jobs import job_example
 
 UNITS = ("time", "rows")
 GROUP = "place"
-"""A column that the examples' sources get, to group them by."""
+"""A column added to the examples' sources, to group by."""
 
 
 @frozen
@@ -30,7 +30,7 @@ class Form:
     schema: pa.Schema
 
     def query(self, **further: Any) -> Query:
-        """The query, with further keys. Raises ConfigError where they do not fit it."""
+        """The query, with further keys. Raises ConfigError where they do not fit."""
         own = make_query({**self.keys, **further})
         problems = own.check(self.schema)
         if problems:
@@ -42,19 +42,19 @@ class Form:
         return self.query(by=[GROUP])
 
     def with_each_choice(self) -> Iterator[tuple[str, str, Query]]:
-        """Each key that is one of a few words, each word that is not its default, and the query with it."""
+        """Each key with a fixed set of words, each word other than its default, and the query with it."""
         for parameter in parameters_of(type(self.query())):
             words = parameter.bounds.removeprefix("one of ").split(", ")
             for word in words if parameter.bounds.startswith("one of ") else ():
                 try:
                     if word != self.keys.get(parameter.name, parameter.default):
                         yield parameter.name, word, self.query(**{parameter.name: word})
-                except ConfigError:  # it goes with keys that the example does not have
+                except ConfigError:  # it needs keys that the example does not have
                     continue
 
 
 def forms(kind: str) -> list[Form]:
-    """The forms of a kind's example, one a unit its windows may be in; none where the plugin shows no example."""
+    """The variants of a kind's example, one for each unit its windows may have; none if the plugin has no example."""
     example = job_example(kind)
     if example is None:
         return []
@@ -73,7 +73,7 @@ def forms(kind: str) -> list[Form]:
 
 
 def _in_rows(keys: Any) -> Any:
-    """The same keys with every length of time as so many rows as it has of its unit."""
+    """The same keys with every duration replaced by the same number of rows."""
     if isinstance(keys, dict):
         return {name: _in_rows(value) for name, value in keys.items() if name != "delay"}
     if isinstance(keys, list):

@@ -1,4 +1,4 @@
-"""An interface as its source writes it: each method with its signature and docstring."""
+"""An interface from its source: each method with its signature and docstring."""
 
 import ast
 import inspect
@@ -30,9 +30,9 @@ class Member:
 
 
 def members_of(cls: type, root: type = Backend) -> list[Member]:
-    """The methods and properties of an interface that say what they do or must be written, its own first.
+    """The methods and properties of an interface that are documented or must be written, its own first.
 
-    root: those of classes that extend it, and its own.
+    root: only of this class and its subclasses.
     """
     members: dict[str, Member] = {}
     for owner in cls.__mro__:
@@ -45,12 +45,12 @@ def members_of(cls: type, root: type = Backend) -> list[Member]:
 
 
 def described(member: Member) -> str:
-    """A member under a heading of its own."""
+    """A member under its own heading."""
     return f"### {code(member.name)}\n\n```python\n{member.signature}\n```\n\n{prose(member.text)}".rstrip()
 
 
 def signature_of(function: Callable[..., Any]) -> str:
-    """A function's signature, an argument a line where it is long; that of one without a source as Python knows it."""
+    """A function's signature, one argument a line if it is long; without a source, as Python knows it."""
     signature: inspect.Signature | None = getattr(function, "__signature__", None)
     if signature is not None:
         return spread(function.__name__, _arguments_made(signature))
@@ -66,7 +66,7 @@ def _arguments_made(signature: inspect.Signature) -> list[str]:
 
 
 def body_of(owner: type) -> list[ast.stmt]:
-    """The statements of a class; none of a builtin one."""
+    """The statements of a class; none for a builtin one."""
     if owner.__module__.partition(".")[0] in sys.stdlib_module_names:
         return []
     body = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
@@ -85,12 +85,12 @@ def _member(node: ast.FunctionDef, owner: type) -> Member:
 
 
 def _signature(node: ast.FunctionDef) -> str:
-    """On one line where it fits, else an argument a line, as a formatter would."""
+    """On one line if it fits, else one argument a line, as a formatter would."""
     return spread(node.name, arguments_of(node), f" -> {_returns(node)}")
 
 
 def spread(name: str, arguments: list[str], returns: str = "") -> str:
-    """A call or signature on one line where it fits, else an argument a line, as a formatter would."""
+    """A call or signature on one line if it fits, else one argument a line, as a formatter would."""
     whole = f"{name}({', '.join(arguments)}){returns}"
     if len(whole) <= 80:
         return whole
@@ -121,5 +121,5 @@ def _returns(node: ast.FunctionDef) -> str:
 
 
 def annotation(node: ast.expr) -> str:
-    """As it reads without the quotes of a name that is imported for types only."""
+    """An annotation without the quotes of a name that is imported only for types."""
     return str(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)

@@ -55,9 +55,9 @@ def job_page() -> str:
     return page(
         "The job file",
         "One TOML file: where rows come from, what is asked, how it is answered and where answers go. "
-        "`skyband check requests.csv > job.toml` makes a first one over data of your own, `skyband check job.toml` "
-        "says everything that is wrong with one, `skyband run job.toml` runs it. For a run "
-        f"{code('--set KEY=VALUE')} changes any key, {code('--set -KEY')} takes it out, and options may have names "
+        "`skyband check requests.csv > job.toml` creates a first one for your own data, `skyband check job.toml` "
+        "reports everything wrong with it, `skyband run job.toml` runs it. For one run, "
+        f"{code('--set KEY=VALUE')} changes any key, {code('--set -KEY')} removes it, and options may have names "
         f"with dots: {code('--set source.options.kafka.bootstrap.servers=broker:9092')}. The pages of the queries have "
         "small jobs to copy.",
         fenced("toml", STREAM),
@@ -75,32 +75,32 @@ def job_page() -> str:
 
 
 _KIND = (
-    "`kind`, and the keys of that kind; where two installed distributions bring one of this name, `distribution` says "
-    "whose:"
+    "`kind`, and the keys of that kind; if two installed distributions bring a kind of this name, `distribution` "
+    "chooses one:"
 )
 _ENVIRONMENT = (
-    "`${NAME}` in any text of a job is what the environment has under that name, so that a password need not "
-    "stand in a file; `${NAME:-default}` has a default, and a name that is not set is an error of `skyband "
-    "check`. `$${NAME}` is the text `${NAME}`. What comes so into `options`, `catalog` and `[spark]` is hidden "
-    "wherever something is shown or written down, as is what stands under a key such as `password` or in the "
-    "password of a URL. Elsewhere it is shown as if it stood in the file: a path, a column or a number of the "
-    "query is kept in the checkpoint, which must know it."
+    "`${NAME}` in any text of a job is replaced by that environment variable, so that a password need not be in a "
+    "file; `${NAME:-default}` has a default, and a variable that is not set is an error of `skyband check`. `$${NAME}` "
+    "is the text `${NAME}`. Values in `options`, `catalog` and `[spark]` that come from the environment are hidden "
+    "wherever something is shown or written, as are values of keys such as `password` and passwords in URLs. Elsewhere "
+    "they are shown as if they were in the file: a path, a column or a number of the query is kept in the checkpoint, "
+    "which must know it."
 )
 
 
 def _top() -> str:
     shards = (
         f"operators that share the work: {GROUPED_SHARDS} with `by`, else 1; a checkpoint is bound to their number. "
-        "With `by` each group is on one shard. Without, each item or object is, and their counts and tops are put "
-        "together; rows that are looked at in pairs go to several, so that every two meet on one. Windows in rows need "
-        "one order of all rows, and so one shard"
+        "With `by` each group is on one shard. Without, each item or object is, and their counts and tops are "
+        "merged; rows that are compared in pairs go to several, so that every two meet on one. Windows in rows need "
+        "one order of all rows, so they need one shard"
     )
     metrics = (
-        "where Prometheus finds the figures of a run: an address of this machine alone, `127.0.0.1:9464`, or a file "
+        "where Prometheus finds the metrics of a run: a loopback address, `127.0.0.1:9464`, or a file "
         "for node_exporter, `skyband.prom`; needs `skyband[metrics]`; more in the guide *Watching a stream*"
     )
     return table(["name", "type", "meaning"], [
-        ["`name`", "str", "what Spark calls the job; the file's name without `.toml` unless given"],
+        ["`name`", "str", "the name of the job in Spark; default: the file's name without `.toml`"],
         ["`shards`", "int", shards],
         ["`metrics`", "str", metrics],
     ])  # fmt: skip
@@ -115,45 +115,45 @@ def _kinds() -> str:
 
 def _backends() -> str:
     rows = [
-        ['`sketch = "k-skb"`', "the backend of that name, its parameters at their defaults"],
-        ['`sketch = { name = "k-skb", epsilon = 0.05 }`', "with parameters; those the query gives are not repeated"],
-        ['`distribution = "…"`', "in such a table: whose, where two distributions bring a backend of one name"],
+        ['`sketch = "k-skb"`', "the backend of that name, with default parameters"],
+        ['`sketch = { name = "k-skb", epsilon = 0.05 }`', "with parameters; those set by the query are not repeated"],
+        ['`distribution = "…"`', "in such a table: the distribution, if two bring a backend of this name"],
     ]
     roles = ", ".join(f"[{name}](roles/{name}.md)" for name in usable_roles())
     return (
-        f"A line a role ({roles}), each optional. `--set backends.ROLE=…` comes first, then this table, then the Spark "
-        f"setting `spark.skyband.backends.ROLE`, then the role's default.\n\n{table(['written', 'means'], rows)}"
+        f"One line per role ({roles}), each optional. `--set backends.ROLE=…` comes first, then this table, then "
+        f"`spark.skyband.backends.ROLE` of Spark, then the role's default.\n\n{table(['written', 'means'], rows)}"
     )
 
 
 def _spark() -> str:
     own = {"spark.sql.shuffle.partitions": "the job's shards"}
     rows = [[code(name), own.get(name) or code(value)] for name, value in SETTINGS.items()]
-    rows += [[code(name), f"{code(value)} where Spark runs on this machine only"] for name, value in LOCAL.items()]
-    here = "where Spark runs, and the stream's files are, on this machine only"
+    rows += [[code(name), f"{code(value)} if Spark runs on this machine only"] for name, value in LOCAL.items()]
+    here = "if Spark runs, and the stream's files are, on this machine only"
     rows += [[code(name), f"{code(value)} {here}"] for name, value in FEWER_FORKS.items()]
     brief = f"{here}, if the job ends with its files and these have at most {SMALL >> 20} MB"
     rows += [[code(name), f"{code(value)} {brief}"] for name, value in COMPILED_ONCE.items()]
     return (
-        f"Settings of the session. A job that sets none of them gets:\n\n{table(['setting', 'value'], rows)}\n\n"
+        f"Settings of the session. The defaults are:\n\n{table(['setting', 'value'], rows)}\n\n"
         "On Spark a job file is code: settings may name jars and commands that Spark runs, `where` and `select` may "
-        "call any function, a source or sink may be any class. Run only the jobs of people whose programs you would "
-        "run. The local engine takes no `[spark]`, and calls nothing in `where` and `select`."
+        "call any function, a source or sink may be any class. Run only jobs of people whose programs you would "
+        "run. The local engine ignores `[spark]`, and calls nothing in `where` and `select`."
     )
 
 
 def _expressions() -> str:
     return (
-        "In `where`, in `select` and in conditions of queries, the local engine knows this part of Spark's SQL, and a "
-        "test holds it equal to Spark on random expressions over nulls, NaN, -0.0, overflow and times from the year 1 "
+        "In `where`, in `select` and in conditions of queries, the local engine knows this part of Spark's SQL; a "
+        "test compares it with Spark on random expressions over nulls, NaN, -0.0, overflow and times from the year 1 "
         "to 9999; Spark itself takes any SQL. As in Spark's ANSI mode, which is its default, a number that does not "
-        "fit, a division by zero and text that is no number are errors, which name the row; `TRY_CAST` gives null. "
-        "Days and hours are UTC's, weeks begin on Mondays.\n\n"
-        f"Written as in SQL: {', '.join(SYNTAX)}.\n\nFunctions: {', '.join(map(code, sorted(FUNCTIONS)))}.\n\n"
-        "An entry of `select` is an expression with `AS name`, a column, or `*`, which is all columns; one of them may "
+        "fit, a division by zero and text that is not a number are errors that name the row; `TRY_CAST` returns null. "
+        "Days and hours are in UTC, weeks start on Monday.\n\n"
+        f"As in SQL: {', '.join(SYNTAX)}.\n\nFunctions: {', '.join(map(code, sorted(FUNCTIONS)))}.\n\n"
+        "An entry of `select` is an expression with `AS name`, a column, or `*` for all columns; one of them may "
         "be `explode(list) AS name`, a row for each element. Patterns and formats, positions and names of fields are "
-        "literals. Refused are what regular expressions of Java and RE2 read differently, division of decimals (cast "
-        f"one to double), more than {MOST_DEPTH} expressions within each other and more than {MOST_TERMS:,} terms."
+        "literals. Refused: regular expressions that Java and RE2 read differently, division of decimals (cast "
+        f"one to double), more than {MOST_DEPTH} nested expressions and more than {MOST_TERMS:,} terms."
     )
 
 
@@ -163,8 +163,8 @@ def _engines() -> str:
         ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads")))],
         ["writes", "any sink of Spark", ", ".join((*WRITABLE, *names_of_formats("writes")))],
         ["needs `path`", ", ".join(FILE_FORMATS), "the same"],
-        ["other keys", "of formats that plugins bring, as their pages say", "the same"],
+        ["other keys", "of plugins' formats, see their pages", "the same"],
         ["`options`", "passed on", honoured],
-        ["`where`, `select`", "any SQL", "the [expressions](#expressions) above; the rest is refused by name"],
-        ["`checkpoint`, `trigger`", "as said above", "play no part"],
+        ["`where`, `select`", "any SQL", "the [expressions](#expressions) above; the rest is refused"],
+        ["`checkpoint`, `trigger`", "see above", "ignored"],
     ])  # fmt: skip

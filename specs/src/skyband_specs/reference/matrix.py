@@ -1,4 +1,4 @@
-"""The page of what works where: queries on engines, and backends with what they can."""
+"""The page of what works where: queries on engines, and backends with their capabilities."""
 
 from collections.abc import Sequence
 
@@ -16,16 +16,16 @@ from skyband_specs.reference.markdown import code, line, page, section, table
 from skyband_specs.reference.usable import usable_queries, usable_roles
 
 SEVERAL = 2
-"""Shards with which a query is asked whether they can share it; a larger number changes nothing."""
+"""The number of shards to check whether a query can be shared; larger numbers change nothing."""
 
 
 def matrix_page(entries: Sequence[Listed[BackendInfo]]) -> str:
-    """The page of every kind of query and of the backends listed, all of which can be used."""
+    """The page of every kind of query and of these backends, all of which are usable."""
     by_kind = {kind: forms(kind) for kind in usable_queries()}
     return page(
         "What works where",
-        "Read from what is installed: each query of the examples is made in every form and asked, as are the engines "
-        "and the backends.",
+        "Generated from what is installed: each example's query is created in every variant and checked, as are the "
+        "engines and the backends.",
         section("Queries", _queries(by_kind), _silent(by_kind), _keys(by_kind)),
         section("Engines", _engines()),
         section("Backends", _backends(entries)),
@@ -60,19 +60,19 @@ def _shared(query: Query) -> str:
 
 
 def _runs(engine: JobEngine, form: Form) -> str:
-    """Whether an engine takes a form over all rows and by groups; which of batch and stream it is asked plays no part,
-    as every engine hosts the same operator for both."""
+    """Whether an engine runs a variant over all rows and by groups; batch and stream do not differ: every engine hosts
+    the same operator for both."""
     problems = [problem for query in (form.query(), form.grouped()) for problem in engine.query_problems(query, {})]
     return line("; ".join(dict.fromkeys(problem.message for problem in problems))) or "yes"
 
 
 def _silent(by_kind: dict[str, list[Form]]) -> str:
     names = [code(kind) for kind, of_kind in by_kind.items() if not of_kind]
-    return f"Without an example, so that nothing can be said: {', '.join(names)}." if names else ""
+    return f"Without an example, and so not in this table: {', '.join(names)}." if names else ""
 
 
 def _keys(by_kind: dict[str, list[Form]]) -> str:
-    """What single keys change of it."""
+    """Single keys that change the table."""
     phrases: dict[str, None] = {}
     for kind, of_kind in by_kind.items():
         for form in of_kind:
@@ -85,16 +85,14 @@ def _keys(by_kind: dict[str, list[Form]]) -> str:
                     )
                 needs = [name for name in query.needs if name not in base.needs]
                 if needs:
-                    phrases[f"- {code(kind)} with {phrase}: its backend has to have {', '.join(needs)}."] = None
+                    phrases[f"- {code(kind)} with {phrase}: its backend must have {', '.join(needs)}."] = None
     return "\n".join(phrases)
 
 
 def _engines() -> str:
     engines = [engine_named(name) for name in engine_names()]
-    goes_on = ["goes on from its checkpoint" if engine.resumes else "starts anew" for engine in engines]
-    shards = [
-        "operators that share the work" if engine.shards else "one operator, whatever it says" for engine in engines
-    ]
+    goes_on = ["resumes from its checkpoint" if engine.resumes else "starts over" for engine in engines]
+    shards = ["operators that share the work" if engine.shards else "ignored: one operator" for engine in engines]
     return table(["", *(engine.name for engine in engines)], [
         ["a stream that was stopped", *goes_on],
         ["`shards`", *shards],

@@ -1,4 +1,4 @@
-"""The page of Python: the functions a program calls, as their source writes them."""
+"""The page of the Python API: the functions that a program calls, from their source."""
 
 import re
 from collections.abc import Callable
@@ -26,11 +26,11 @@ BACKENDS = (skyband.backends, skyband.create, skyband.restore)
 
 
 def python_page() -> str:
-    """The reference of functions; the methods of backends stand on the pages of their roles."""
+    """The reference of functions; the methods of backends are on the pages of their roles."""
     return page(
         "Python",
-        "What a program calls. A backend's own methods stand on the page of its role, the errors on "
-        "[a page of their own](errors.md).",
+        "The functions that a program calls. A backend's methods are on the page of its role, the errors on "
+        "[their own page](errors.md).",
         section("On Spark", _group("skyband.spark", SPARK), _settings()),
         section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
         section(
@@ -40,12 +40,12 @@ def python_page() -> str:
         ),
         section("Tables", _group("skyband_jobs.formats", TABLES)),
         section("Charts", _group("skyband", CHARTS)),
-        section("Backends by themselves", _group("skyband", BACKENDS)),
+        section("Backends alone", _group("skyband", BACKENDS)),
     )
 
 
 def _questions(home: ModuleType) -> tuple[Callable[..., Any], ...]:
-    """The functions that a module has for what the states of the installed backends answer."""
+    """The functions of a module for the questions that states of the installed backends answer."""
     functions = [getattr(home, name) for name in questions()]
     more = [getattr(home, name) for name in exported()] if home is states else []
     return (*functions, *(one for one in more if not isinstance(one, type)))
@@ -53,7 +53,7 @@ def _questions(home: ModuleType) -> tuple[Callable[..., Any], ...]:
 
 def _settings() -> str:
     rows = [[code(name), code(value)] for name, value in spark.SETTINGS.items()]
-    lead = "A session of your own needs the first of these for streams; the others make it faster or plainer:"
+    lead = "Your own session needs the first of these for streams; the others make it faster or simpler:"
     return f"### `skyband.spark.SETTINGS`\n\n{lead}\n\n{table(['setting', 'value'], rows)}"
 
 
@@ -69,7 +69,7 @@ def _function(home: str, function: Callable[..., Any]) -> str:
 
 
 def _section(heading: str, body: str) -> str:
-    """A section of a docstring: an example as it is, terms with what stands indented below them as a list."""
+    """A section of a docstring: an example unchanged, terms with indented text as a list."""
     if heading == "Examples":
         return fenced("pycon", body)
     entries = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?)+)", body, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The page of a query: its keys, what it hands to its backends, its result, and a job with what it prints."""
+"""The page of a query: its keys, the parameters of its backends, its result, and a job with its output."""
 
 import importlib
 from typing import Any
@@ -34,7 +34,7 @@ def query_page(info: QueryInfo) -> str:
 
 
 def _keys(kind: str, cls: Any) -> str:
-    """Every key: those that must be given, those of this query, and those that every query has."""
+    """Every key: required ones, those of this query, and those of every query."""
     common = {parameter.name for parameter in parameters_of(Query)}
     ordered = sorted(parameters_of(cls), key=lambda one: (not one.required, not one.required and one.name in common))
     lead = f'In a job, under `[query]` with `kind = "{kind}"`; in Python, `{_in_python(kind, cls)}`.'
@@ -42,7 +42,7 @@ def _keys(kind: str, cls: Any) -> str:
 
 
 def _in_python(kind: str, cls: Any) -> str:
-    """As a class where its package exports it, else as a dictionary."""
+    """As a class if its package exports it, else as a dictionary."""
     package = cls.__module__.partition(".")[0]
     exported = getattr(importlib.import_module(package), cls.__name__, None) is cls
     return f"{package}.{cls.__name__}(…)" if exported else f'spark.apply(rows, {{"kind": "{kind}", …}})'
@@ -53,7 +53,7 @@ def _left_out(cls: Any) -> str:
     text = f"These rows are not in the answers; each kind is counted: {', '.join(map(code, reasons))}."
     if not cls.answered_reasons:
         return text
-    return f"{text} These are, with nulls, and are counted too: {', '.join(map(code, cls.answered_reasons))}."
+    return f"{text} These are answered with nulls, and also counted: {', '.join(map(code, cls.answered_reasons))}."
 
 
 def _example(example: JobExample) -> str:
@@ -80,15 +80,15 @@ def _results(kind: str) -> list[str]:
         for role in query.roles
     ]
     return [
-        section("Result", "The example's columns; those of `by` come before them:",
+        section("Result", "The example's columns, after those of `by`:",
                 table(["column", "Arrow type"], rows)),
-        section("Parameters of its backends", *(["Set by the query, here of the example, times in microseconds; the "
-                "rest are yours to set:", table(["role", "parameters"], columns)] if columns else [])),
+        section("Parameters of its backends", *(["Set by the query, here the example, times in microseconds; you set "
+                "the rest:", table(["role", "parameters"], columns)] if columns else [])),
     ]  # fmt: skip
 
 
 def _output(example: JobExample) -> str:
     ran = run_job_text(example.job, example.files)
     if ran.fault is not None:
-        return f"It does not run with what is installed: {line(ran.fault)}."
+        return f"It does not run with the installed packages: {line(ran.fault)}."
     return fenced("console", f"$ skyband run job.toml --engine local\n{ran.output}")

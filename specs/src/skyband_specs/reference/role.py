@@ -1,4 +1,4 @@
-"""The page of a role: its backends beside each other, its interface, what a backend writes and what is checked."""
+"""The page of a role: a table of its backends, its interface, what a backend implements and what is checked."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,7 @@ from skyband_specs.reference.markdown import code, docstring, fenced, line, page
 
 
 def role_page(name: str, entries: Iterable[Listed[BackendInfo]]) -> str:
-    """The page of a role with the backends listed, all of which can be used."""
+    """The page of a role with these backends, all of which are usable."""
     role = installed().role(name)
     interface = interface_of(role.name)
     members = members_of(interface)
@@ -28,7 +28,7 @@ def role_page(name: str, entries: Iterable[Listed[BackendInfo]]) -> str:
         section("Backends", *_backends(name, entries)),
         section("Interface", prose(docstring(interface)), *map(described, _called(own))),
         section("Parameters of every backend", parameters(parameters_of(interface))),
-        section("What a backend writes", *_written(interface, members)),
+        section("What a backend implements", *_written(interface, members)),
         section("What is checked", *_checks(name)),
     )
 
@@ -46,7 +46,7 @@ def _backends(role: str, entries: Iterable[Listed[BackendInfo]]) -> list[str]:
         return [f"None is installed; the usual ones come with {installed().role(role).distribution}."]
     return [
         table(["backend", "how", "guarantee", "lacks", "from"], rows),
-        "What each costs, and where it is from:",
+        "The cost and origin of each:",
         table(["backend", "complexity", "paper"], costs),
     ]
 
@@ -60,19 +60,19 @@ def _written(interface: type[Any], members: list[Member]) -> list[str]:
     optional = [member for member in members if not member.public and not member.abstract and member.text]
     signatures = "\n\n".join(f"{member.signature}{_comment(member)}" for member in required)
     parts = [
-        f"A class of {code(f'{_home(interface)}.{interface.__name__}')} with its parameters as fields. The methods "
-        "without underscore check their arguments and call those with one, which get contiguous arrays that keep the "
-        "contract.",
+        f"A subclass of {code(f'{_home(interface)}.{interface.__name__}')} with its parameters as fields. The methods "
+        "without an underscore check their arguments and call those with one, which get contiguous arrays that keep "
+        "the contract.",
         fenced("python", signatures),
     ]
     if optional:
         names = ", ".join(code(member.name) for member in optional)
-        parts.append(f"It may write {names} anew, to be faster or to do more.")
+        parts.append(f"It may override {names}, to be faster or to do more.")
     return parts
 
 
 def _home(interface: type[Any]) -> str:
-    """The module that an author imports it from: core's stand in one place."""
+    """The module that authors import it from: core's are in one place."""
     return "skyband.roles" if interface.__module__.startswith("skyband.roles.") else interface.__module__
 
 
@@ -86,7 +86,7 @@ def _checks(role: str) -> list[str]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "skyband_specs":
             raise
-        return ["The checks are a distribution of their own: `pip install skyband-specs`."]
+        return ["The checks are not installed: `pip install skyband-specs`."]
     if installed().role(role).conformance is None:
         return ["Its plugin brings no checks."]
     try:

@@ -1,4 +1,4 @@
-"""Runs the examples of the pages and gives what they print."""
+"""Runs the examples of the pages and returns their output."""
 
 import contextlib
 import io
@@ -12,7 +12,7 @@ from attrs import frozen
 
 @frozen
 class Ran:
-    """What a program printed, and why it stopped where it failed."""
+    """The output of a program, and the error if it failed."""
 
     output: str
     fault: str | None = None
@@ -26,13 +26,13 @@ def run_program(program: str) -> Ran:
     try:
         with contextlib.redirect_stdout(printed):
             exec(compile(program, "<example>", "exec"), {"__name__": "__main__"})
-    except (Exception, SystemExit) as error:  # a backend's own fault is what the page then says
+    except (Exception, SystemExit) as error:  # the page then shows the backend's error
         return Ran(printed.getvalue(), cause(error))
     return Ran(printed.getvalue())
 
 
 def run_steps(steps: Iterable[str], names: Mapping[str, Any]) -> Ran:
-    """Run statements as an interactive session shows them, each with what it gives; `names` are there already."""
+    """Run statements like an interactive session, each with its output, with `names` predefined."""
     from skyband.registry.module_import import cause
 
     output = io.StringIO()
@@ -43,13 +43,13 @@ def run_steps(steps: Iterable[str], names: Mapping[str, Any]) -> Ran:
         try:
             with contextlib.redirect_stdout(output):
                 exec(compile(step, "<example>", "single"), namespace)
-        except (Exception, SystemExit) as error:  # a backend's own fault is what the page then says
+        except (Exception, SystemExit) as error:  # the page then shows the backend's error
             return Ran(output.getvalue(), cause(error))
     return Ran(output.getvalue())
 
 
 def run_job_text(job: str, rows: Mapping[str, str], backends: Mapping[str, str] | None = None) -> Ran:
-    """What `skyband run job.toml --engine local` prints, `rows` being files beside it; `backends`: as for `--set`."""
+    """The output of `skyband run job.toml --engine local` with the files `rows` beside it; `backends` as in `--set`."""
     from skyband.errors import ConfigError
     from skyband_jobs.running.progress import Progress
     from skyband_jobs.running.run import run_job
@@ -62,6 +62,6 @@ def run_job_text(job: str, rows: Mapping[str, str], backends: Mapping[str, str] 
         try:
             with contextlib.redirect_stdout(printed):
                 run_job(Path(folder) / "job.toml", sets, engine="local", progress=Progress(io.StringIO()))
-        except ConfigError as error:  # without the place, which is nowhere for long
+        except ConfigError as error:  # without the place, a temporary folder
             return Ran(printed.getvalue(), "; ".join(map(str, error.problems)))
     return Ran(printed.getvalue())

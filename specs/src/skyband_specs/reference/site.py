@@ -1,4 +1,4 @@
-"""All pages of what is installed, by the path each has in a folder of documentation."""
+"""All pages for what is installed, by their paths in a folder of documentation."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -14,14 +14,14 @@ from skyband_specs.reference.usable import faults, role_links, usable_backends, 
 
 @frozen
 class Pages:
-    """The text of each page by its path, and why what has none has none: plugins, roles, backends, queries."""
+    """The text of each page by its path, and why plugins, roles, backends and queries have none."""
 
     texts: dict[str, str]
     problems: tuple[str, ...]
 
 
 def all_pages() -> Pages:
-    """A page for every role, query and backend that can be used; runs their examples, which takes a while."""
+    """A page for every usable role, query and backend; running their examples takes a while."""
     from skyband_specs.reference.author_api import author_page
     from skyband_specs.reference.backend import backend_page
     from skyband_specs.reference.errors import errors_page
@@ -41,12 +41,12 @@ def all_pages() -> Pages:
     if find_spec("skyband_spark"):
         makers |= _of_engines(usable)
     else:
-        problems += ("job.md, python.md and matrix.md speak of Spark: pip install skyband-spark",)
+        problems += ("job.md, python.md and matrix.md are about Spark: pip install skyband-spark",)
     return Pages({path: make() for path, make in makers.items()}, problems)
 
 
 def _of_engines(usable: Iterable[Listed[BackendInfo]]) -> dict[str, Callable[[], str]]:
-    """The pages that say what each engine does."""
+    """The pages about what each engine does."""
     from skyband_specs.reference.job_file import job_page
     from skyband_specs.reference.matrix import matrix_page
     from skyband_specs.reference.python_api import python_page
@@ -75,7 +75,7 @@ def _overview(usable: Iterable[Listed[BackendInfo]]) -> str:
     ]
     return page(
         "Reference",
-        "Generated from what is installed: `skyband docs DIR` writes them anew, for a third party's plugins too. "
+        "Generated from what is installed: `skyband docs DIR` writes it again, also for third-party plugins. "
         "See also [what works where](matrix.md), [the job file](job.md), [Python](python.md), [what authors import]"
         "(authors.md), [commands](commands.md) and [errors](errors.md).",
         section("Queries", table(["query", "asks", "roles"], queries)),

@@ -1,4 +1,4 @@
-"""What pages can be made of: the roles, backends and queries whose classes load, and why others have no page."""
+"""Finds what can have a page: the roles, backends and queries whose classes load, and why others cannot."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -49,7 +49,7 @@ def _told(name: str, entry: Listed[Any], fault: str | None) -> list[str]:
 
 
 def role_links(kind: str) -> list[str]:
-    """The roles of a kind of query, linked where they have a page, from the top of the folder."""
+    """The roles of a kind of query, linked if they have a page, relative to the top folder."""
     pages = usable_roles()
     return [f"[{role}](roles/{role}.md)" if role in pages else code(role) for role in load_query(kind).roles]
 

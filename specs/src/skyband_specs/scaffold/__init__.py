@@ -1,1 +1,1 @@
-"""What `skyband new` starts a plugin from: one small, correct backend for each role, checked like any other."""
+"""Templates of `skyband new`: one small, correct backend for each role, checked like any other."""

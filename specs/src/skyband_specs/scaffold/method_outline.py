@@ -1,4 +1,4 @@
-"""A backend's class with nothing in it yet: the methods that its role's interface leaves to be written."""
+"""An empty backend class: the abstract methods of its role's interface, to be written."""
 
 import ast
 import inspect
@@ -24,7 +24,7 @@ O(…) a row, O(…) an answer. Memory is O(…).
 
 References
 ----------
-Where it is from: a paper and its section, or the definition.
+Its source: a paper and its section, or the definition.
 
 Examples
 --------
@@ -60,7 +60,7 @@ def _docstring(role: str, interface: type[Any]) -> str:
 
 
 def _method(name: str, interface: type[Any]) -> tuple[type[Any], ast.FunctionDef]:
-    """The class that declares an abstract method, and the method with nothing in it but its docstring."""
+    """The class that declares an abstract method, and the method with only its docstring."""
     owner = next(cls for cls in interface.__mro__ if name in vars(cls))
     member: Any = vars(owner)[name]
     function: Any = member.fget if isinstance(member, property) else member
@@ -76,14 +76,14 @@ def _method(name: str, interface: type[Any]) -> tuple[type[Any], ast.FunctionDef
 
 
 def _annotated(node: ast.FunctionDef) -> set[str]:
-    """The names in a signature; of `npt.ArrayLike` it is `npt`."""
+    """The names in a signature; for `npt.ArrayLike` it is `npt`."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     annotations = [argument.annotation for argument in arguments] + [node.returns]
     return {one.id for part in annotations if part is not None for one in ast.walk(part) if isinstance(one, ast.Name)}
 
 
 def _imported_from(name: str, owner: type[Any]) -> str | None:
-    """The module from which the module of `owner` has a name; its own where it defines it, None for a builtin."""
+    """The module from which the module of `owner` imports a name; its own if defined there, None for a builtin."""
     module = sys.modules[owner.__module__]
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.ImportFrom) and name in (alias.asname or alias.name for alias in node.names):

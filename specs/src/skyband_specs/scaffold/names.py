@@ -1,4 +1,4 @@
-"""What files of a new plugin are called in: names of classes, and the versions of Skyband they are for."""
+"""Names in a new plugin: its classes, and the versions of Skyband that it supports."""
 
 import re
 
@@ -6,12 +6,12 @@ from skyband.version import __version__
 
 
 def renamed(source: str, name: str, cls: str) -> str:
-    """A template's source with `mine` and its class called otherwise."""
+    """A template's source with `mine` and its class renamed."""
     return re.sub(r"\bmine\b", name, re.sub(r"\bMine[A-Z]\w*", cls, source))
 
 
 def class_name(name: str, interface: str) -> str:
-    """BestSketch of best, MySketch of my-sketch; never the interface's own name."""
+    """BestSketch for best, MySketch for my-sketch; never the interface's own name."""
     camel = "".join(word.capitalize() for word in name.split("-"))
     return camel if camel.endswith(interface) and camel != interface else camel + interface
 

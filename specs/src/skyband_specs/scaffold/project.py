@@ -17,13 +17,12 @@ from skyband_specs.scaffold.names import class_name, renamed
 
 @frozen
 class Template:
-    """What a backend of a role begins as, with what its plugin says of it and an example.
+    """The initial backend of a role, with its plugin's description and an example.
 
-    summary, reference, lacks: as `BackendInfo` has them. example: a program that creates the backend `mine` and prints
-    what it answers, with what that is in comments.
-
+    summary, reference, lacks: as in `BackendInfo`. example: a program that creates the backend `mine` and prints its
+    answers, with the output in comments.
     source: the dotted name of a module with a class Mine…, the backend `mine`, which is copied under the new name.
-    Without it the abstract methods of the interface are what is left to write.
+    Without it the abstract methods of the interface are left to write.
     """
 
     summary: str
@@ -103,8 +102,8 @@ by at most epsilon, except in a share delta of its answers, has `guarantee="boun
 """
 
 
-SIMPLE = {"begins": "a simple one that is right, to replace by yours", "passes": "as it stands"}
-EMPTY = {"begins": "methods to be written, as the role brings no example", "passes": "once its methods are written"}
+SIMPLE = {"begins": "a simple, correct one, to replace with yours", "passes": "as it is"}
+EMPTY = {"begins": "methods to be written, as the role has no example", "passes": "once its methods are written"}
 
 
 def render(role: str, name: str) -> dict[str, str]:
@@ -130,13 +129,13 @@ def render(role: str, name: str) -> dict[str, str]:
 
 
 def _brought_by(role: str) -> tuple[str, ...]:
-    """The distribution that brings a role, as a further dependency; nothing for core's."""
+    """The distribution that brings a role, as an additional dependency; nothing for core's."""
     entry = next(entry for entry in installed().role_listing if entry.info.name == role)
     return () if entry.distribution == OURS else (f"{entry.distribution}>={entry.version}",)
 
 
 def template_of(role: str) -> Template:
-    """That of the module `template` of the role's conformance package; else one with nothing in it."""
+    """The template in the role's conformance package, else an empty one."""
     package = installed().role(role).conformance
     if package is not None and find_spec(f"{package}.template") is not None:
         template = getattr(import_module(f"{package}.template"), "TEMPLATE", None)

@@ -1,4 +1,4 @@
-"""The files that a new plugin has besides its code: its project, README, licence and CI file."""
+"""The files of a new plugin besides its code: its project, README, licence and CI file."""
 
 from importlib.metadata import distribution
 
@@ -70,15 +70,15 @@ jobs:
 
 
 def package_of(name: str) -> str:
-    """The package of the plugin of a name."""
+    """The package of a plugin with this name."""
     return f"skyband_{name.replace('-', '_')}"
 
 
 def files(name: str, description: str, needs: tuple[str, ...], readme: str, trial: str) -> dict[str, str]:
     """The text of each such file by its path.
 
-    needs: what it depends on besides Skyband. readme: what README says below the badge. trial: the command that tries
-    what it brings.
+    needs: its dependencies besides Skyband. readme: the text of README below the badge. trial: the command to try the
+    plugin.
     """
     package = package_of(name)
     dependencies = ", ".join(f'"{one}"' for one in sorted([*needs, f"skyband{versions()}"]))
@@ -100,12 +100,12 @@ def files(name: str, description: str, needs: tuple[str, ...], readme: str, tria
 
 
 def licence() -> str:
-    """The text of Skyband's own licence; a line that says where it is where that was not installed with it."""
+    """The text of Skyband's own licence; if it is not installed, a line with its address."""
     return distribution("skyband").read_text("licenses/LICENSE") or _NOTICE
 
 
 def badge() -> str:
-    """A picture that says with which checks a plugin was verified: those of this Skyband. It leads to the CI file."""
+    """A badge with the version of the checks that verified a plugin, those of this Skyband, linked to the CI file."""
     specs = ".".join(__version__.split(".")[:2])
     message = f"verified with skyband-specs {specs}"
     picture = f"https://img.shields.io/badge/verified%20with-skyband--specs%20{specs}-2a7f62"

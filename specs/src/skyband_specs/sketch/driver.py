@@ -1,4 +1,4 @@
-"""How the common checks drive a sketch."""
+"""Drives a sketch in the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -17,9 +17,9 @@ STEADY_ROWS = 200_000
 STEADY_KEYS = 500
 ODD_ROWS = 90
 SECOND = 1_000_000
-"""In microseconds, which times are in a job."""
+"""In microseconds, the unit of times in jobs."""
 FIRST = -(2**63) + 1
-"""The first time of a sketch: one before it stands for "never"."""
+"""The first time of a sketch: the one before means "never"."""
 
 
 class SketchDriver(Driver):
@@ -28,7 +28,7 @@ class SketchDriver(Driver):
     role: ClassVar[str] = "sketch"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Coarse bounds, which make for small sketches, with two seeds."""
+        """Coarse bounds, which give small sketches, with two seeds."""
         return [{"epsilon": 0.1, "delta": 0.05, "seed": 1}, {"epsilon": 0.2, "delta": 0.1, "seed": 2}]
 
     def tiny(self, case: Case) -> Iterator[SketchStream]:
@@ -36,7 +36,7 @@ class SketchDriver(Driver):
         return tiny(ordered=not case.has("out-of-order"))
 
     def seeded(self, case: Case, seed: int) -> SketchStream:
-        """Ties, bursts, re-arrivals; out of order where the backend takes it."""
+        """Ties, bursts, repeated keys; out of order if the backend accepts it."""
         return bursts(seed, ordered=not case.has("out-of-order"))
 
     def steady(self, case: Case) -> SketchStream:
@@ -46,7 +46,7 @@ class SketchDriver(Driver):
         return SketchStream(times, spread(rng.integers(0, STEADY_KEYS, STEADY_ROWS)))
 
     def odd(self, case: Case) -> Iterator[tuple[str, SketchStream]]:
-        """Times at their ends and far apart; keys alike in part, for exact sketches, as others count on spread ones."""
+        """Times at their limits and far apart; for exact sketches keys with equal parts: others rely on spread ones."""
         plain = bursts(4, ordered=not case.has("out-of-order"), rows=ODD_ROWS)
         yield "times seconds apart", SketchStream(plain.times * SECOND, plain.keys)
         if case.has("any-since"):
@@ -57,7 +57,7 @@ class SketchDriver(Driver):
             yield f"keys {label}", SketchStream(plain.times, name(numbered(plain.keys)).view(np.uint64))
 
     def acts(self, case: Case, stream: SketchStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """To forget some, all, or what is to come; to merge with none."""
+        """To forget some, all, or the future; to merge with an empty sketch."""
         times = stream.times[:stop] if stop else stream.times
         low, middle, high = (int(np.quantile(times, part, method="nearest")) for part in (0.0, 0.5, 1.0))
         found: list[tuple[str, Callable[[Any], Any]]] = [
@@ -71,7 +71,7 @@ class SketchDriver(Driver):
         return found
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, with a fast oracle each."""
+        """Large streams, each with a fast oracle."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: SketchStream, start: int, stop: int) -> None:
@@ -91,7 +91,7 @@ class SketchDriver(Driver):
         return [max(last, default=None), *((since, count, count, count) for since, count in counts)]
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Lengths, dtypes, shapes, and times that go back where the sketch is ordered."""
+        """Wrong lengths, dtypes, shapes, and times that go back if the sketch is ordered."""
         now = backend.now
         keys = spread(np.arange(3))
         good = np.full(3, now)
@@ -119,9 +119,9 @@ class SketchDriver(Driver):
 
 
 def moments(stream: SketchStream, grain: int = 1) -> list[int]:
-    """Times worth asking about: some of the stream's, with their neighbours, and both ends of int64.
+    """Interesting times: some of the stream's, with their neighbours, and both ends of int64.
 
-    Each is taken to the next multiple of the `grain`; those that leave int64 thereby are left out.
+    Each is rounded up to a multiple of the `grain`; those that leave int64 thereby are left out.
     """
     times = np.unique(stream.times)
     times_near = times[np.linspace(0, len(times) - 1, min(len(times), MOMENTS)).astype(int)].tolist()

@@ -1,4 +1,4 @@
-"""A day of visits, one a second; how many visitors came in the last hours, beside the exact number."""
+"""A day of visits, one a second: the number of visitors in the last hours, next to the exact number."""
 
 import numpy as np
 import pyarrow as pa

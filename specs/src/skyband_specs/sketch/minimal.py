@@ -1,4 +1,4 @@
-"""sketch/mine: the latest time of every key, counted when asked."""
+"""sketch/mine: keeps the latest time of every key, and counts when queried."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -45,7 +45,7 @@ class MineSketch(Sketch):
             self._latest[key] = max(time, self._latest.get(key, time))
 
     def estimate(self, since: int) -> float:
-        since = moment("since", since)  # raises InputError for what is no moment
+        since = moment("since", since)  # raises InputError unless it is a moment
         return float(sum(time >= since for time in self._latest.values()))
 
     def forget(self, before: int) -> None:
@@ -72,7 +72,7 @@ class MineSketch(Sketch):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        reader = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        reader = StateReader(state)  # a state may come from anyone: check it before using it
         self._now = reader.optional("now")
         keys = reader.ascending("keys", dtype=np.uint64, strictly=True)
         self._latest = dict(zip(keys.tolist(), reader.column("times", np.int64, len(keys)).tolist(), strict=True))

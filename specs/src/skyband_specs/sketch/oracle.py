@@ -12,5 +12,5 @@ def last_seen(stream: SketchStream, stop: int) -> dict[int, int]:
 
 
 def distinct_since(stream: SketchStream, stop: int, since: int) -> int:
-    """How many keys have a time >= `since` in the first `stop` rows."""
+    """The number of keys with a time >= `since` in the first `stop` rows."""
     return sum(time >= since for time in last_seen(stream, stop).values())

@@ -1,4 +1,4 @@
-"""What `skyband bench sketch` measures on."""
+"""The data of `skyband bench sketch`."""
 
 from typing import Any
 

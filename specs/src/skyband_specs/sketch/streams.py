@@ -1,4 +1,4 @@
-"""Streams of (time, key) for sketches, those of the paper's section 5 among them."""
+"""Streams of (time, key) for sketches, including those of the paper's section 5."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -31,7 +31,7 @@ def spread(objects: Int64) -> UInt64:
 
 
 def tiny(ordered: bool) -> Iterator[SketchStream]:
-    """Every stream of at most TINY_ROWS rows over two keys and three times; ascending times only where `ordered`."""
+    """Every stream of at most TINY_ROWS rows over two keys and three times; only ascending times if `ordered`."""
     keys = spread(np.arange(2))
     for length in range(TINY_ROWS + 1):
         for times in product(TINY_TIMES, repeat=length):
@@ -42,7 +42,7 @@ def tiny(ordered: bool) -> Iterator[SketchStream]:
 
 
 def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:
-    """Ties, bursts of one key, silences, negative times, keys that come back late; shuffled unless `ordered`."""
+    """Ties, bursts of one key, silences, negative times, keys that return late; shuffled unless `ordered`."""
     rng = np.random.default_rng(seed)
     steps = rng.choice([0, 0, 0, 0, 1, 2, 50], rows)
     times = np.cumsum(steps) - 20
@@ -58,7 +58,7 @@ def bursts(seed: int, ordered: bool, rows: int = ROWS) -> SketchStream:
 
 
 def random_keys(seed: int, rows: int, step: int = 1) -> SketchStream:
-    """One new key at each of the times 0, step, 2·step, …; no key comes twice (64-bit keys drawn at random)."""
+    """One new key at each of the times 0, step, 2·step, …; no key occurs twice (random 64-bit keys)."""
     keys = np.random.default_rng([17, seed]).integers(0, 2**64, rows, np.uint64)
     return SketchStream(np.arange(rows, dtype=np.int64) * step, keys)
 
@@ -66,15 +66,15 @@ def random_keys(seed: int, rows: int, step: int = 1) -> SketchStream:
 def paper_random(seed: int, rows: int, duplication: float) -> SketchStream:
     """The data set Random of Zhang et al., "Counting distinct objects over sliding windows", section 5.
 
-    `rows` time stamps, uniform; (1 − duplication)·rows objects, each paired with one stamp and the stamps that
-    are left with any object; in order of time.
+    `rows` timestamps, uniform; (1 − duplication)·rows objects, each paired with one timestamp and the remaining
+    timestamps with any object; in time order.
     """
     rng = np.random.default_rng([3, seed])
     return _paired(rng, rng.integers(1, rows + 1, rows), duplication)
 
 
 def paper_zipf(seed: int, rows: int, duplication: float) -> SketchStream:
-    """The data set Zipf of the same section: as Random, with stamps that follow Zipf's law (exponent 1)."""
+    """The data set Zipf of the same section: as Random, with timestamps that follow Zipf's law (exponent 1)."""
     rng = np.random.default_rng([4, seed])
     weights = 1.0 / np.arange(1, rows + 1)
     return _paired(rng, rng.choice(np.arange(1, rows + 1), rows, p=weights / weights.sum()), duplication)

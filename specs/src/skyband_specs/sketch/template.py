@@ -1,4 +1,4 @@
-"""What `skyband new --role sketch` begins with: the simplest backend that is right."""
+"""What `skyband new --role sketch` starts with: the simplest correct backend."""
 
 from skyband_specs.scaffold.project import Template
 

@@ -1,4 +1,4 @@
-"""Tens of thousands of keys, against a sort."""
+"""Tens of thousands of keys, compared with a sort."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ class SketchTrial(Trial):
 
     @property
     def stops(self) -> Sequence[int]:
-        """Through the sizes at which tables grow and small forms are given up."""
+        """Through the sizes at which tables grow and compact forms are converted."""
         return [stop for stop in (1, 40, 300, 1100, 5000, 17_000) if stop < len(self.stream)] + [len(self.stream)]
 
     def feed(self, backend: Any, start: int, stop: int) -> None:
@@ -52,7 +52,7 @@ class SketchTrial(Trial):
 
 
 def trials(case: Case) -> Iterator[SketchTrial]:
-    """Keys that come again and again beside as many that do not, in order of time and, where allowed, in none."""
+    """Recurring keys together with as many unique ones, in time order and, if allowed, unordered."""
     rows = LONG_ROWS if case.long else ROWS
     unit = case.make().grain
     yield SketchTrial("in order", large(1, rows, unit))
@@ -62,7 +62,7 @@ def trials(case: Case) -> Iterator[SketchTrial]:
 
 
 def large(seed: int, rows: int, unit: int = 1) -> SketchStream:
-    """Half new keys and half old ones, some of those from long ago; moments of many rows and of none."""
+    """Half new keys and half old ones, some from long ago; moments with many rows and with none."""
     rng = np.random.default_rng([18, seed])
     back = np.where(rng.random(rows) < 0.8, rng.integers(0, 2000, rows), rng.integers(0, rows, rows))
     objects = np.where(rng.random(rows) < 0.5, np.arange(rows), np.maximum(np.arange(rows) - back, 0))

@@ -1,1 +1,1 @@
-"""How backends of the role window are tried."""
+"""The conformance driver and checks of the role window."""

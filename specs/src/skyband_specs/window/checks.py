@@ -1,4 +1,4 @@
-"""What only windows do."""
+"""The checks that only windows have."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ COUNT = 9
 
 @check("batch-split")
 def check_append_returns_the_start_after_each_arrival(make: Make, case: Case) -> None:
-    """What one append returns for many tuples is what as many appends leave."""
+    """One append of many tuples returns what as many single appends leave."""
 
     def law(stream: Any) -> None:
         backend, whole = make(), make()
@@ -36,7 +36,7 @@ def check_append_returns_the_start_after_each_arrival(make: Make, case: Case) ->
 
 @check("edges")
 def check_start_never_moves_back(make: Make, case: Case) -> None:
-    """Nor past what leaves `size` tuples, for then the probability that as many exist is 0."""
+    """Nor past the last `size` tuples, because then `size` of them cannot exist."""
 
     def law(stream: Any) -> None:
         starts = make().append(stream.probabilities)
@@ -65,7 +65,7 @@ def check_certainty_takes_certain_tuples(make: Make, case: Case) -> None:
 
 @check("edges", guarantees=("exact",))
 def check_beta_is_strict(make: Make, case: Case) -> None:
-    """A tuple whose presence is beta can still be part of a match at beta: it stays, and goes just below."""
+    """A tuple whose presence is beta can still be part of a match at beta: it stays, and leaves just below."""
     probabilities = [0.5] * 4
     for beta, expected in ((0.25, 1), (float(np.nextafter(0.25, 1.0)), 2)):
         backend = make(size=1, alpha=1.0, beta=beta)
@@ -78,7 +78,7 @@ def check_beta_is_strict(make: Make, case: Case) -> None:
 
 @check("edges", guarantees=("exact",))
 def check_certain_streams_have_plain_windows(make: Make, case: Case) -> None:
-    """Where every tuple exists, the window is the last `size` tuples, and each of them is present."""
+    """If every tuple exists, the window is the last `size` tuples, and each of them is present."""
     size = case.parameters["size"]
     backend = make()
     starts = backend.append(np.ones(3 * size))
@@ -103,7 +103,7 @@ def check_presence_is_a_probability(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_presence_among_is_presence_at_that_time(make: Make, case: Case) -> None:
-    """Of a whole stream at once, in any order, what presence said at each arrival; the window itself stays as it is."""
+    """For a whole stream at once, in any order, it equals presence at each arrival; the window is unchanged."""
 
     def law(stream: Any) -> None:
         backend = make()
@@ -124,14 +124,14 @@ def check_presence_among_is_presence_at_that_time(make: Make, case: Case) -> Non
         expect(
             bool(close), f"presence among the stream: got {got.tolist()}, it was {np.array(presences)[order].tolist()}"
         )
-        expect_equal((other.start, other.end, len(other)), (0, 0, 0), "bounds of a window that was only asked")
+        expect_equal((other.start, other.end, len(other)), (0, 0, 0), "bounds of a window that was only queried")
 
     holds_for(case, seeded(case), law)
 
 
 @check("memory")
 def check_long_streams_leave_no_drift(make: Make, case: Case) -> None:
-    """After a long stream the window goes on as one that knows only the tuples kept."""
+    """After a long stream the window continues like one that only has the tuples kept."""
     stream: Any = case.driver.steady(case)
     backend = make()
     case.driver.feed(backend, stream, 0, len(stream))
@@ -145,13 +145,13 @@ def check_long_streams_leave_no_drift(make: Make, case: Case) -> None:
         expected = oracle.presence(stream.probabilities[:500].tolist()[-len(backend) :], case.parameters["size"])
         got = backend.presence()[-len(expected) :]
         expect(
-            bool(np.allclose(got, expected, rtol=0.0, atol=CLOSE)), f"presence: got {got.tolist()}, {expected} is right"
+            bool(np.allclose(got, expected, rtol=0.0, atol=CLOSE)), f"presence: got {got.tolist()}, expected {expected}"
         )
 
 
 @check("bad-input")
 def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """Parameters that cannot be are refused, by name."""
+    """Invalid parameters are refused, by name."""
     good = dict(make().parameters())
     wrong = [("size", 0), ("size", 1.5), ("alpha", 0.0), ("alpha", 1.1), ("alpha", float("nan")), ("beta", 1.0)]
     for name, value in [*wrong, ("beta", -0.1), ("beta", float("nan"))]:
@@ -160,4 +160,4 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
         except ConfigError as error:
             expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
             continue
-        raise AssertionError(f"{name} = {value!r} was taken")
+        raise AssertionError(f"{name} = {value!r} was accepted")

@@ -1,4 +1,4 @@
-"""How the common checks drive a window."""
+"""Drives a window in the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -13,7 +13,7 @@ from skyband_specs.window.streams import WindowStream, moods, steady, tiny
 STEADY_ROWS = 8_000
 ODD_ROWS = 30
 CLOSE = 1e-12
-"""How far a presence, a real number, may be from the fraction that it stands for."""
+"""How far a presence, a float, may be from the exact fraction."""
 
 
 class WindowDriver(Driver):
@@ -22,7 +22,7 @@ class WindowDriver(Driver):
     role: ClassVar[str] = "window"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """One tuple to a dozen; alpha alone, alpha and beta, certainty; thresholds that products of halves tie with."""
+        """One tuple to a dozen; alpha alone, alpha and beta, certainty; thresholds that equal products of halves."""
         return [
             {"size": 2, "alpha": 0.75},
             {"size": 1, "alpha": 0.875, "beta": 0.25},
@@ -37,7 +37,7 @@ class WindowDriver(Driver):
         return tiny()
 
     def seeded(self, case: Case, seed: int) -> WindowStream:
-        """Runs of every kind of probability."""
+        """Sections with every kind of probability."""
         return moods(seed)
 
     def steady(self, case: Case) -> WindowStream:
@@ -45,7 +45,7 @@ class WindowDriver(Driver):
         return steady(STEADY_ROWS)
 
     def odd(self, case: Case) -> Iterator[tuple[str, WindowStream]]:
-        """Probabilities as near to 0 and to 1 as floats come, beside plain ones."""
+        """Probabilities as close to 0 and 1 as floats allow, mixed with ordinary ones."""
         rng = np.random.default_rng(28)
         tiny = [0.0, 5e-324, 1e-300, 2.0**-53, 1e-9]
         nearly = [1.0, 1.0 - 2.0**-53, 1.0 - 1e-12, 0.5, 0.1]
@@ -53,7 +53,7 @@ class WindowDriver(Driver):
             yield f"probabilities {label}", WindowStream(rng.choice(kinds, ODD_ROWS))
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, with a fast oracle each."""
+        """Large streams, each with a fast oracle."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: WindowStream, start: int, stop: int) -> None:
@@ -71,12 +71,12 @@ class WindowDriver(Driver):
         return [start, stop, oracle.presence(probabilities[start:], parameters["size"])]
 
     def same(self, case: Case, got: list[Any], expected: list[Any]) -> bool:
-        """The same bounds exactly, the same probabilities closely."""
+        """Equal bounds exactly, equal probabilities approximately."""
         alike = len(got[2]) == len(expected[2])
         return got[:2] == expected[:2] and alike and bool(np.allclose(got[2], expected[2], rtol=0.0, atol=CLOSE))
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Numbers that are no probabilities, shapes and dtypes that do not fit, tuples that are not there."""
+        """Invalid probabilities, wrong shapes and dtypes, missing tuples."""
 
         def append(probabilities: Any) -> Callable[[], Any]:
             return lambda: backend.append(probabilities)
@@ -95,7 +95,7 @@ class WindowDriver(Driver):
             ("presence at an end past the stream", among([0], [4])),
             ("presence before the stream", among([-1], [3])),
             ("fewer ends than positions", among([0, 1], [3])),
-            ("presence among what is no probability", among([0], [3], [0.5, 2.0, 0.5])),
+            ("presence among an invalid probability", among([0], [3], [0.5, 2.0, 0.5])),
         ]
 
 

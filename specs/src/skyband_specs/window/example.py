@@ -1,4 +1,4 @@
-"""A thousand tuples, each of which exists with a probability; the window that holds 100 that do."""
+"""A thousand tuples, each existing with a probability: the window that contains 100 existing ones."""
 
 import numpy as np
 import skyband

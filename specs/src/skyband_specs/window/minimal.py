@@ -1,4 +1,4 @@
-"""window/mine: the kept probabilities, added up anew for every decision."""
+"""window/mine: keeps the probabilities, and adds them up again for every decision."""
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
@@ -11,7 +11,7 @@ from skyband.roles import Window
 from skyband.state_validation import StateReader
 
 CLOSE = 1e-9
-"""Where floats come so near the threshold, fractions decide: rounding must not move a tie."""
+"""If floats are this close to the threshold, fractions decide: rounding must not move a tie."""
 
 
 @define(eq=False)
@@ -60,7 +60,7 @@ class MineWindow(Window):
         return np.array(starts, np.int64)
 
     def _oldest_may_go(self) -> bool:
-        """Whether the younger ones hold `size` with probability alpha, or the oldest has a presence below beta."""
+        """Whether the younger ones contain `size` with probability alpha, or the oldest has a presence below beta."""
         younger = self._held[1:]
         if younger.count(1.0) >= self.size:
             return True
@@ -88,7 +88,7 @@ class MineWindow(Window):
         return {"held": self._kept(), "bounds": np.array([self._start, self._end], np.int64)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        reader = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        reader = StateReader(state)  # a state may come from anyone: check it before using it
         self._start, self._end = reader.ascending("bounds", 2, at_least=0, at_most=2**62).tolist()
         self._held = reader.column("held", np.float64, self._end - self._start, at_least=0, at_most=1).tolist()
 

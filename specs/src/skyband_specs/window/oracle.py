@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 WORLDS = 8
-"""Up to so many tuples, every world is enumerated; above, the recurrence of eq. 10, in fractions too."""
+"""Up to this many tuples, every world is enumerated; above, the recurrence of eq. 10, also in fractions."""
 
 
 def fewer_than(size: int, probabilities: Sequence[float]) -> Fraction:
@@ -24,7 +24,7 @@ def _fewer_than(size: int, probabilities: tuple[float, ...]) -> Fraction:
 
 
 def worlds(chances: Sequence[Fraction]) -> Iterable[tuple[int, Fraction]]:
-    """How many tuples exist in each possible world, and the world's probability."""
+    """The number of existing tuples in each possible world, and the world's probability."""
     for exist in product((False, True), repeat=len(chances)):
         chance = prod((p if is_there else 1 - p for p, is_there in zip(chances, exist, strict=True)), start=Fraction(1))
         yield sum(exist), chance
@@ -49,7 +49,7 @@ def distributions(size: int, chances: Iterable[Fraction]) -> list[list[Fraction]
 
 
 def start(probabilities: Sequence[float], size: int, alpha: float, beta: float | None) -> int:
-    """The start of the shortest suffix that reaches alpha, or beyond which no match reaches beta; 0 if none does."""
+    """The start of the shortest suffix that reaches alpha, or before which no match reaches beta; 0 if none does."""
     missing, unwanted = 1 - Fraction(alpha), Fraction(beta or 0.0)
     below = tails(size, tuple(probabilities))
     return max(j for j, tail in enumerate(below) if j == 0 or tail <= missing or tail < unwanted)

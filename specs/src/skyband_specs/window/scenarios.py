@@ -1,4 +1,4 @@
-"""What `skyband bench window` measures on."""
+"""The data of `skyband bench window`."""
 
 from typing import Any
 

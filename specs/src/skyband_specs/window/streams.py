@@ -1,4 +1,4 @@
-"""Streams of tuples that may not exist, for windows: ties and certainties to be right on, the paper's to be fast on."""
+"""Streams of tuples that may not exist, for windows: ties and certainties for correctness, the paper's for speed."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -23,14 +23,14 @@ class WindowStream(Stream):
 
 
 def tiny() -> Iterator[WindowStream]:
-    """Every stream of at most TINY_ROWS tuples over a few probabilities whose products are exact, so that they tie."""
+    """Every stream of at most TINY_ROWS tuples over a few probabilities with exact products, so that ties occur."""
     for length in range(TINY_ROWS + 1):
         for values in product(TINY, repeat=length):
             yield WindowStream(np.array(values, np.float64))
 
 
 def moods(seed: int, rows: int = ROWS) -> WindowStream:
-    """Runs of one kind each: any probability, few different ones, all certain, none existing, nearly certain."""
+    """Sections of one kind each: any probability, few values, all certain, none existing, nearly certain."""
     rng = np.random.default_rng([11, seed])
     kinds = [
         rng.random(rows),
@@ -46,7 +46,7 @@ def moods(seed: int, rows: int = ROWS) -> WindowStream:
 
 
 def steady(rows: int) -> WindowStream:
-    """Probabilities as the paper's, with a certain tuple now and then."""
+    """The paper's probabilities, with an occasional certain tuple."""
     probabilities = existences(12, rows, 0.1)
     probabilities[::5] = 1.0
     return WindowStream(probabilities)
@@ -55,8 +55,8 @@ def steady(rows: int) -> WindowStream:
 def existences(seed: int, rows: int, deviation: float, noise: str = "uniform") -> Float64:
     """The existential uncertainty of Dallachiesa et al., section 7.1: 1 less a deviate of that standard deviation.
 
-    `noise` is "uniform" (over [0, deviation·sqrt(12)], footnote 2), "normal" or "exponential", from 0 up; what leaves
-    [0, 1] is drawn again.
+    `noise` is "uniform" (over [0, deviation·sqrt(12)], footnote 2), "normal" or "exponential", from 0 up; values beyond
+    [0, 1] are drawn again.
     """
     rng = np.random.default_rng([13, seed])
     probabilities = np.empty(0)

@@ -1,9 +1,9 @@
-"""What `skyband new --role window` begins with: the simplest backend that is right."""
+"""What `skyband new --role window` starts with: the simplest correct backend."""
 
 from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
-    summary="the kept probabilities, added up anew for every decision",
+    summary="keeps the probabilities, and adds them up again for every decision",
     reference="the definition: the shortest suffix that holds `size` existing tuples with probability alpha",
     lacks={
         "merge": "nothing merges these; the answers of two can be joined instead",

@@ -1,4 +1,4 @@
-"""Windows of hundreds of tuples, against the Poisson-binomial recurrence in long floats."""
+"""Windows of hundreds of tuples, compared with the Poisson-binomial recurrence in long floats."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -17,7 +17,7 @@ STOPS = 6
 
 @frozen(eq=False)
 class WindowTrial(Trial):
-    """Bounds and presence of a window that holds far more than a dozen."""
+    """Bounds and presence of a window with far more than a dozen tuples."""
 
     label: str
     parameters: Mapping[str, Any]
@@ -33,7 +33,7 @@ class WindowTrial(Trial):
         backend.append(self.stream.probabilities[start:stop])
 
     def answers(self, backend: Any, stop: int) -> Any:
-        """Start, end and presence, which is also asked as that among the whole stream."""
+        """Start, end and presence, which is also asked for as presence among the whole stream."""
         positions = np.arange(backend.start, backend.end)
         among = backend.presence_among(self.stream.probabilities[:stop], positions, np.full(len(positions), stop))
         return [backend.start, backend.end, backend.presence().tolist(), among.tolist()]
@@ -47,7 +47,7 @@ class WindowTrial(Trial):
         return [start, end, presence, presence]
 
     def same(self, got: Any, expected: Any) -> bool:
-        """The same bounds exactly, the same probabilities closely."""
+        """Equal bounds exactly, equal probabilities approximately."""
         alike = got[:2] == expected[:2] and len(got[2]) == len(got[3]) == len(expected[2])
         return alike and bool(np.allclose(got[2:], expected[2:], rtol=0.0, atol=CLOSE))
 
@@ -79,7 +79,7 @@ def fewer_than(size: int, youngest_first: Float64, enough: float) -> Any:
 
 
 def trials(case: Case) -> Iterator[WindowTrial]:
-    """The paper's probabilities, any, small ones, of which a window holds very many, and runs of certain ones."""
+    """The paper's probabilities, any, small ones, which make very large windows, and sections of certain ones."""
     rng = np.random.default_rng([19])
     more = 4 if case.long else 1
     runs = np.where(np.arange(350 * more) // 90 % 2, 1.0, rng.random(350 * more))

@@ -1,1 +1,1 @@
-"""How backends of the role workload-ranker are tried."""
+"""The conformance driver and checks of the role workload-ranker."""

@@ -1,4 +1,4 @@
-"""How the common checks drive a workload ranker."""
+"""Drives a workload ranker in the common checks."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ HIGHEST = float(np.finfo(np.float64).max)
 
 
 class WorkloadRankerDriver(Driver):
-    """Feeds (times, objects, scores), and asks for every answer the rows so far still have a part in."""
+    """Feeds (times, objects, scores), and asks for every answer that the rows so far still take part in."""
 
     role: ClassVar[str] = "workload-ranker"
 
@@ -50,7 +50,7 @@ class WorkloadRankerDriver(Driver):
         return steady(_by_rows(case), STEADY_ROWS)
 
     def odd(self, case: Case) -> Iterator[tuple[str, WorkloadStream]]:
-        """Ids alike in part, scores beside one another and at their ends, times at theirs."""
+        """Ids with equal parts, scores close to each other and at their limits, times at theirs."""
         plain = bursts(4, _by_rows(case), ODD_ROWS)
         for label, name in NAMES.items():
             yield f"objects {label}", evolve(plain, objects=name(numbered(plain.objects)))
@@ -65,21 +65,21 @@ class WorkloadRankerDriver(Driver):
                 yield f"times {label}", evolve(plain, times=times)
 
     def acts(self, case: Case, stream: WorkloadStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """To advance to the next row, which may be before any row, or past all that is valid."""
+        """To advance to the next row, possibly before any row, or past all valid rows."""
         longest = max(query[0] + query[1] for query in case.parameters["queries"])
         return advances(case, stream.times, stop, longest)
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, with a fast oracle each."""
+        """Large streams, each with a fast oracle."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: WorkloadStream, start: int, stop: int) -> None:
-        """One update; what it returns is looked at by the role's own checks."""
+        """One update; the role's own checks look at its result."""
         part = slice(start, stop)
         backend.update(stream.times[part], stream.objects[part], stream.scores[part])
 
     def answers(self, backend: Any, stream: WorkloadStream, stop: int) -> list[Any]:
-        """`now`, and all answers to come until the longest window is empty, from a copy of the backend."""
+        """`now`, and all future answers until the longest window is empty, from a copy of the backend."""
         backend = getattr(backend, "_backend", backend)
         if backend.now is None:
             return [None]
@@ -94,7 +94,7 @@ class WorkloadRankerDriver(Driver):
         return _by_definition(case.parameters["queries"], repeats, stream, stop, reached(case, stream, stop))
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Lengths, dtypes, shapes, NaN, and times that go back."""
+        """Wrong lengths, dtypes, shapes, NaN, and times that go back."""
         now = backend.now
         by_rows = backend.by == "rows"
         good = np.arange(now, now + 3) if by_rows else np.full(3, now)
@@ -129,7 +129,7 @@ def _by_definition(queries: Any, repeats: str, stream: WorkloadStream, stop: int
 
 
 def workload_of(backend: Any) -> Workload:
-    """What a backend was asked, from the start."""
+    """The queries of a backend, from the start."""
     return Workload(backend.queries, repeats=getattr(backend, "repeats", "each"))
 
 
@@ -139,18 +139,18 @@ def plain(answer: Answer) -> SmallGroupAnswers:
 
 
 def rows_of(stream: WorkloadStream, stop: int) -> list[Row]:
-    """The first rows of a stream as the oracle takes them."""
+    """The first rows of a stream in the oracle's form."""
     columns = (stream.times, stream.objects, stream.scores)
     return list(zip(*(column[:stop].tolist() for column in columns), strict=True))
 
 
 def reached(case: Case, stream: WorkloadStream, stop: int) -> int:
-    """The `now` that the first `stop` rows lead to."""
+    """The `now` after the first `stop` rows."""
     return int(stream.times[stop - 1]) + _by_rows(case)
 
 
 def horizon(queries: Sequence[TopKQuery]) -> int:
-    """How long after a row some answer may hold it."""
+    """How long after a row an answer may contain it."""
     return max(query.window + query.slide for query in queries)
 
 

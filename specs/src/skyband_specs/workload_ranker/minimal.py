@@ -1,4 +1,4 @@
-"""workload-ranker/mine: the rows of the windows to come, sorted whenever an answer is due."""
+"""workload-ranker/mine: keeps the rows of future windows, and sorts them whenever an answer is due."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -12,7 +12,7 @@ from skyband.state_validation import StateReader
 
 @define(eq=False)
 class MineWorkloadRanker(WorkloadRanker):
-    """Keeps the rows of the windows to come, and sorts them whenever an answer is due.
+    """Keeps the rows of future windows, and sorts them whenever an answer is due.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class MineWorkloadRanker(WorkloadRanker):
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)  # anyone may have written a state: it is looked at before it is believed
+        read = StateReader(state)  # a state may come from anyone: check it before using it
         self._now, self._answered = read.optional("now"), read.optional("answered")
         read.require(self._answered in (None, self._now), "answered", "every moment up to now has been answered")
         read.ascending("times", at_most=-(2**63) if self._now is None else self._now)

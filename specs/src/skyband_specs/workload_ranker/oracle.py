@@ -1,4 +1,4 @@
-"""What a workload of top-k queries answers and must remember, by definition."""
+"""The answers of a workload of top-k queries and the rows it must remember, by definition."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -19,9 +19,9 @@ ALWAYS = -(2**64)
 
 @frozen
 class Workload:
-    """Queries, and since when each runs: it answers only over windows that begin at `since` or later.
+    """Queries, and since when each runs: it answers only over windows that start at `since` or later.
 
-    With `repeats = "best"` an object is in an answer once, by its best row, of equal ones the latest.
+    With `repeats = "best"` an object is in an answer once, with its best row, the latest of equal ones.
     """
 
     queries: Sequence[TopKQuery]
@@ -54,7 +54,7 @@ def moments(query: TopKQuery, after: int, until: int) -> range:
 def top(rows: Sequence[Row], start: int, end: int, k: int, repeats: str = "each") -> list[int]:
     """The arrivals of the best k rows with start <= time < end: score descending, object ascending, then arrival.
 
-    With `repeats = "best"` of the best row of each object, the latest of equal ones.
+    With `repeats = "best"` only the best row of each object, the latest of equal ones.
     """
     first, last = (bisect_left(rows, moment, key=itemgetter(0)) for moment in (start, end))
     inside = list(range(first, last))
@@ -65,10 +65,10 @@ def top(rows: Sequence[Row], start: int, end: int, k: int, repeats: str = "each"
 
 
 def retained(workload: Workload, rows: Sequence[Row], now: int) -> set[int]:
-    """The arrivals of the least set that answers every moment after `now` whatever comes.
+    """The arrivals of the smallest set that can answer every moment after `now`, whatever arrives.
 
-    The union over the views, that is the starts s of windows yet to be answered, of the top K(s) of the rows
-    since s, K(s) being the largest k among the queries that will answer over that window.
+    The union over the views, the starts s of windows not yet answered, of the top K(s) of the rows since s, where K(s)
+    is the largest k of the queries that will answer over that window.
     """
     largest: dict[int, int] = {}
     for query, since in zip(workload.queries, workload.since, strict=True):

@@ -1,4 +1,4 @@
-"""What `skyband bench workload-ranker` measures on."""
+"""The data of `skyband bench workload-ranker`."""
 
 from typing import Any
 

@@ -30,7 +30,7 @@ class RowStream(WorkloadStream):
     """The same where the times are row numbers."""
 
     def take(self, rows: Int64) -> Self:
-        """These rows, numbered anew."""
+        """These rows, renumbered."""
         return evolve(super().take(rows), times=np.arange(len(rows), dtype=np.int64))
 
 
@@ -53,7 +53,7 @@ def tiny(rows: bool) -> Iterator[WorkloadStream]:
 
 
 def bursts(seed: int, rows: bool, length: int = ROWS) -> WorkloadStream:
-    """Rows at one time, silences, negative times; few objects and scores, infinite ones too, so that ties abound."""
+    """Rows at one time, silences, negative times; few objects and scores, including infinity: many ties."""
     rng = np.random.default_rng([11, seed])
     times = np.cumsum(rng.choice([0, 0, 0, 1, 1, 2, 3, 40], length, p=[0.2, 0.1, 0.1, 0.3, 0.1, 0.1, 0.08, 0.02])) - 30
     scores = rng.choice([-np.inf, -1.5, 0.0, -0.0, 1.0, 2.0, 3.0, 7.25, np.inf], length)
@@ -63,7 +63,7 @@ def bursts(seed: int, rows: bool, length: int = ROWS) -> WorkloadStream:
 
 
 def steady(rows: bool, length: int) -> WorkloadStream:
-    """One row a moment, for ever, with scores at random."""
+    """One row a moment, for ever, with random scores."""
     rng = np.random.default_rng(12)
     return stream_of(rows, np.arange(length, dtype=np.int64), rng.integers(0, 50, length), rng.random(length))
 
@@ -81,9 +81,9 @@ VARIED = {
 def thesis_workload(varied: str, queries: int, granularity: int = 1, seed: int = 1) -> list[TopKQuery]:
     """Queries as in chapter 9: windows of 100 K to 1 M rows, slides of 10 K to 100 K, k from 10 to 1000.
 
-    What is not among VARIED[varied] stays as the thesis has it: window 1 M, slide 100 K, k 1000 (100 where only
-    window and slide vary). Where the slide alone varies it is from 100 K to 1 M. The thesis does not say in which steps
-    windows and slides were drawn, which decides how many views there are: they are multiples of `granularity`.
+    What is not in VARIED[varied] stays as in the thesis: window 1 M, slide 100 K, k 1000 (100 if only window and slide
+    vary). If only the slide varies it is from 100 K to 1 M. The thesis does not give the steps of windows and slides,
+    which decide how many views there are: they are multiples of `granularity`.
     """
     rng = np.random.default_rng([13, seed])
     parts = VARIED[varied]

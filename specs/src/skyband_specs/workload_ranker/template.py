@@ -1,9 +1,9 @@
-"""What `skyband new --role workload-ranker` begins with: the simplest backend that is right."""
+"""What `skyband new --role workload-ranker` starts with: the simplest correct backend."""
 
 from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
-    summary="the rows of the windows to come, sorted whenever an answer is due",
+    summary="keeps the rows of future windows, and sorts them whenever an answer is due",
     reference="the definition: the top k of [T - window, T) at every moment T of a query",
     lacks={
         "merge": "nothing merges these; the answers of two can be joined instead",

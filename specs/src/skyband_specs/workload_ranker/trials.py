@@ -1,4 +1,4 @@
-"""Windows of thousands of rows and hundreds of answers each, against sorting."""
+"""Windows of thousands of rows and hundreds of answers each, compared with sorting."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -21,7 +21,7 @@ class WorkloadTrial(Trial):
     parameters: Mapping[str, Any]
     stream: WorkloadStream
     _said: dict[int, Any] = field(factory=dict, init=False)
-    """What each backend's last update answered, by the backend."""
+    """Each backend's answers to its last update, by the backend."""
     _found: dict[int, Any] = field(factory=dict, init=False)
 
     @property
@@ -36,7 +36,7 @@ class WorkloadTrial(Trial):
         self._said[0] = [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in answers]
 
     def answers(self, backend: Any, stop: int) -> Any:  # noqa: ARG002
-        """What the last update answered."""
+        """The answers of the last update."""
         return [backend.now, *self._said.pop(0)]
 
     def expected(self, stop: int) -> Any:
@@ -62,7 +62,7 @@ class WorkloadTrial(Trial):
 
 
 def trials(case: Case) -> Iterator[WorkloadTrial]:
-    """Many queries, two of them the same, with large k; windows over times that many rows share, and over rows."""
+    """Many queries, two of them equal, with large k; windows over times that many rows share, and over rows."""
     return iter(_trials(6 if case.long else 1))
 
 
@@ -90,7 +90,7 @@ def _trials(more: int) -> list[WorkloadTrial]:
 
 
 def scored(seed: int, rows: int, by_rows: bool) -> WorkloadStream:
-    """Scores of any kind, half of them one unit in the last place apart, so that single precision cannot tell them."""
+    """Scores of any kind, half of them one unit in the last place apart, which single precision cannot distinguish."""
     rng = np.random.default_rng([26, seed])
     times = np.arange(rows) if by_rows else np.cumsum(rng.choice([0, 0, 1, 2], rows)) - 3000
     near = np.nextafter(1.0, 2.0) + rng.integers(-9, 9, rows) * 2.0**-52

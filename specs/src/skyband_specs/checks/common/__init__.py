@@ -1,4 +1,4 @@
-"""Checks that hold for every role, one module a group."""
+"""Checks for every role, one module a group."""
 
 MODULES = (
     "oracle",

@@ -1,4 +1,4 @@
-"""Input is never changed, never kept, never half taken in where it breaks the contract; an answer is the caller's."""
+"""Input is never changed, kept, or half processed if it breaks the contract; answers belong to the caller."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ COUNT = 5
 
 @check("bad-input")
 def check_bad_input_leaves_no_trace(make: Make, case: Case) -> None:
-    """Input that breaks the contract raises InputError, and the backend goes on as if it had not come."""
+    """Input that breaks the contract raises InputError, and the backend continues as if it had never arrived."""
     stream = case.driver.seeded(case, 1)
     half = len(stream) // 2
     backend = make()
@@ -30,7 +30,7 @@ def check_bad_input_leaves_no_trace(make: Make, case: Case) -> None:
         except InputError:
             expect_equal(visible(case, backend, stream, half), before, f"after {label}, which was refused")
             continue
-        raise AssertionError(f"{label}: was taken; it must raise InputError")
+        raise AssertionError(f"{label}: was accepted; it must raise InputError")
     case.driver.feed(backend, stream, half, len(stream))
     expected = visible(case, fed(make, case, stream, [half]), stream, len(stream))
     expect_equal(visible(case, backend, stream, len(stream)), expected, "after bad input and the rest of the stream")
@@ -38,7 +38,7 @@ def check_bad_input_leaves_no_trace(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_input_is_not_changed(make: Make, case: Case) -> None:
-    """The caller's arrays are as they were."""
+    """The caller's arrays are unchanged."""
 
     def law(stream: Stream) -> None:
         copies: list[tuple[str, Array, Array]] = []
@@ -58,7 +58,7 @@ def check_input_is_not_changed(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_input_is_not_kept(make: Make, case: Case) -> None:
-    """The caller may use its arrays again for something else, those it asked with as well."""
+    """The caller may reuse its arrays, also those of questions."""
 
     def law(stream: Stream) -> None:
         def overwrite(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -80,7 +80,7 @@ def check_input_is_not_kept(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_read_only_input_is_taken(make: Make, case: Case) -> None:
-    """Arrays that cannot be written to, as Arrow's cannot, do as well."""
+    """Arrays that are read-only, like Arrow's, are accepted."""
 
     def law(stream: Stream) -> None:
         def freeze(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ def check_read_only_input_is_taken(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_answers_are_the_callers(make: Make, case: Case) -> None:
-    """An answer stays as it was given, whatever comes later, and the caller may write into it."""
+    """An answer never changes later, and the caller may write to it."""
 
     def law(stream: Stream) -> None:
         half = len(stream) // 2
@@ -112,8 +112,8 @@ def check_answers_are_the_callers(make: Make, case: Case) -> None:
             case.driver.feed(backend, stream, start, stop)
             case.driver.answers(backend, stream, stop)
         for array, before in answers:
-            same = array.tobytes() == before.tobytes()  # NaN is no other than it was
-            expect(same, f"an answer was {before.tolist()} and is {array.tolist()} when more was asked or came")
+            same = array.tobytes() == before.tobytes()  # bytes, because NaN differs from itself
+            expect(same, f"an answer changed from {before.tolist()} to {array.tolist()} after further calls")
         for array, _ in answers:
             if array.flags.writeable:
                 array[...] = 1

@@ -1,4 +1,4 @@
-"""However the input is cut into batches, the backend is the same."""
+"""The backend is the same however its input is cut into batches."""
 
 from skyband_specs.batching import all_cuts, fed, random_cuts, sampled, seeded, visible
 from skyband_specs.check import Make, check, expect_equal
@@ -12,19 +12,19 @@ MOST_TINY = 100
 
 @check("batch-split")
 def check_tiny_streams_row_by_row(make: Make, case: Case) -> None:
-    """Short streams: row by row as in one batch."""
+    """Short streams give the same row by row as in one batch."""
     holds_for(case, sampled(case, MOST_TINY), lambda stream: _cut(make, case, stream, [all_cuts(len(stream))]))
 
 
 @check("batch-split")
 def check_seeded_streams_row_by_row(make: Make, case: Case) -> None:
-    """Longer streams: row by row as in one batch."""
+    """Longer streams give the same row by row as in one batch."""
     holds_for(case, seeded(case, (1,)), lambda stream: _cut(make, case, stream, [all_cuts(len(stream))]))
 
 
 @check("batch-split")
 def check_random_batches(make: Make, case: Case) -> None:
-    """Longer streams: in batches of random lengths, empty ones among them, as in one batch."""
+    """Longer streams give the same in batches of random lengths, some of them empty, as in one batch."""
 
     def law(stream: Stream) -> None:
         _cut(make, case, stream, [random_cuts(len(stream), seed) for seed in range(4)])
@@ -34,7 +34,7 @@ def check_random_batches(make: Make, case: Case) -> None:
 
 @check("batch-split", tries="odd")
 def check_odd_streams_row_by_row(make: Make, case: Case) -> None:
-    """Streams at the ends of what is allowed: row by row, restored half way, as in one batch."""
+    """Streams at the limits of the contract give the same row by row, restored halfway, as in one batch."""
 
     def law(stream: Stream) -> None:
         whole = visible(case, fed(make, case, stream), stream, len(stream))
@@ -43,7 +43,7 @@ def check_odd_streams_row_by_row(make: Make, case: Case) -> None:
             if row == len(stream) // 2 and case.has("snapshot"):
                 backend = case.restore(backend.snapshot())
             case.driver.feed(backend, stream, row, row + 1)
-        expect_equal(visible(case, backend, stream, len(stream)), whole, "row by row, restored half way")
+        expect_equal(visible(case, backend, stream, len(stream)), whole, "row by row, restored halfway")
 
     holds_for(case, (stream for _, stream in case.driver.odd(case)), law)
 

@@ -1,4 +1,4 @@
-"""The same input gives the same answers and the same bytes, whenever and wherever."""
+"""The same input gives the same answers and bytes, in any process at any time."""
 
 from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect_equal
@@ -9,12 +9,12 @@ from skyband_specs.stream import Stream
 
 COUNT = 3
 BETWEEN = 8
-"""Rows that come one at a time, with a question after each: what was worked out for the last must not stand."""
+"""Rows that arrive one at a time, each followed by a question: results cached for the last one must not be reused."""
 
 
 @check("determinism")
 def check_two_backends_agree(make: Make, case: Case) -> None:
-    """Two backends of one process, fed the same rows, cannot be told apart."""
+    """Two backends of one process with the same rows are indistinguishable."""
 
     def law(stream: Stream) -> None:
         first, second = (visible(case, fed(make, case, stream), stream, len(stream)) for _ in range(2))
@@ -25,15 +25,15 @@ def check_two_backends_agree(make: Make, case: Case) -> None:
 
 @check("determinism", once=True)
 def check_fresh_process_agrees(make: Make, case: Case) -> None:
-    """A new process under another PYTHONHASHSEED comes to the same answers and bytes."""
+    """A new process with another PYTHONHASHSEED gives the same answers and bytes."""
     expect_equal(digest_in_fresh_process(case, seed=1), digest(make, case, seed=1), "digest in a fresh process")
 
 
 @check("determinism")
 def check_asking_changes_nothing(make: Make, case: Case) -> None:
-    """Answers, asked for twice or after every row, are the same, and what comes later is as if nobody had asked.
+    """Answers are the same when asked twice or after every row, and asking does not influence later answers.
 
-    Also where times are far apart, or at the ends of what is allowed.
+    Also where times are far apart, or at the limits of the contract.
     """
 
     def law(stream: Stream) -> None:

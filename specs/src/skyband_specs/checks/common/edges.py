@@ -1,4 +1,4 @@
-"""The ends of a backend's life: nothing seen yet, nothing to see."""
+"""The edges of a backend's life: before any row, and empty batches."""
 
 from skyband_specs.batching import fed, seeded, visible
 from skyband_specs.check import Make, check, expect_equal
@@ -24,7 +24,7 @@ def check_empty_batches_change_nothing(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_new_backend_is_as_asked(make: Make, case: Case) -> None:
-    """A new backend has the parameters it was given, answers, and retains nothing."""
+    """A new backend has its parameters, answers, and retains nothing."""
     backend = make()
     got = backend.parameters()
     expected = {name: got[name] for name in got if name not in case.parameters}

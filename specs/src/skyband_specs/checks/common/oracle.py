@@ -1,4 +1,4 @@
-"""Exact backends answer as the definition does."""
+"""Exact backends answer as defined."""
 
 from itertools import pairwise
 
@@ -13,12 +13,12 @@ from skyband_specs.stream import Stream
 COUNT = 4
 ODD_PARTS = 6
 MOST_TINY = 200
-"""Tiny streams for each parameter set but the first, which is tried on all of them."""
+"""The most tiny streams for each parameter set except the first, which is tried on all of them."""
 
 
 @check("oracle", guarantees=("exact",))
 def check_tiny_streams_equal_the_oracle(make: Make, case: Case) -> None:
-    """On every short stream over a tiny alphabet; on a sample of them for all parameter sets but the first."""
+    """On every short stream over a tiny alphabet; on a sample of them for later parameter sets."""
     streams = case.driver.tiny(case) if case.first else sampled(case, MOST_TINY)
     holds_for(case, streams, lambda stream: _right_at(make, case, stream, len(stream)))
 
@@ -31,7 +31,7 @@ def check_seeded_streams_equal_the_oracle(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",))
 def check_every_moment_equals_the_oracle(make: Make, case: Case) -> None:
-    """Throughout a random stream: after every few rows of it, not at its end only."""
+    """Throughout a random stream: after every few rows, not only at the end."""
 
     def law(stream: Stream) -> None:
         backend = make()
@@ -46,7 +46,7 @@ def check_every_moment_equals_the_oracle(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",), tries="odd")
 def check_odd_streams_equal_the_oracle(make: Make, case: Case) -> None:
-    """Names alike in part of their bits, values one unit in the last place apart, both ends of time and of floats."""
+    """Names with equal bits, values one unit in the last place apart, both ends of time and of floats."""
     for label, odd in case.driver.odd(case):
 
         def law(stream: Stream, label: str = label) -> None:
@@ -64,5 +64,5 @@ def _right_at(make: Make, case: Case, stream: Stream, stop: int) -> None:
 
 def _compare(case: Case, got: object, stream: Stream, stop: int, label: str = "") -> None:
     expected = case.driver.expected(case, stream, stop)
-    if not case.driver.same(case, got, expected):  # what differs is written out only then
+    if not case.driver.same(case, got, expected):  # the difference is only computed on failure
         raise AssertionError(f"{label}after {stop} rows, by the oracle: {difference(got, expected)}")

@@ -1,4 +1,4 @@
-"""Large is as small: past every size at which a backend may change its way."""
+"""Large streams behave like small ones, past every size at which a backend may change its method."""
 
 from itertools import pairwise
 from typing import Any
@@ -8,19 +8,19 @@ from skyband_specs.driver import Case, Trial
 
 COUNT = 2
 SOME = 37
-"""Rows of the batches that are small, in the check that cuts a stream."""
+"""Rows of the small batches, in the check that cuts a stream."""
 
 
 @check("scale", guarantees=("exact",), once=True, tries="trials")
 def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
-    """Large k, windows, sets and numbers of keys, thousands of rows: as the definition says, by a fast oracle."""
+    """Large k, windows, sets and numbers of keys, thousands of rows: equal to a fast oracle."""
     for trial in case.driver.trials(case):
         backend = make(**trial.parameters)
         before = 0
         for stop in trial.stops:
             trial.feed(backend, before, stop)
             got, expected = trial.answers(backend, stop), trial.expected(stop)
-            if not trial.same(got, expected):  # what differs is written out only then
+            if not trial.same(got, expected):  # the difference is only computed on failure
                 message = f"{_named(trial)}, after {stop} of {len(trial.stream)} rows, by the oracle"
                 raise AssertionError(f"{message}: {difference(got, expected)}")
             before = stop
@@ -28,7 +28,7 @@ def check_large_streams_equal_a_fast_oracle(make: Make, case: Case) -> None:
 
 @check("scale", once=True, tries="trials")
 def check_large_streams_cut_and_restored(make: Make, case: Case) -> None:
-    """A large stream in few batches is the same in other batches, restored on the way; and its copy goes on alike."""
+    """A large stream gives the same in other batches, and when restored on the way."""
     for trial in case.driver.trials(case):
         rows = len(trial.stream)
         whole, cut = make(**trial.parameters), make(**trial.parameters)

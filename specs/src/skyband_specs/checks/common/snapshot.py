@@ -1,6 +1,6 @@
-"""A snapshot brings the backend back, elsewhere, as it was.
+"""A snapshot restores the backend, in another process, as it was.
 
-That damaged bytes are refused is the core's doing, whatever the backend, and tested there.
+Refusing damaged bytes is the core's job, whatever the backend, and is tested there.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from skyband_specs.stream import Stream
 COUNT = 6
 _NEEDS = ("snapshot",)
 ALONE = 24
-"""Rows that come one at a time after a restore: what was restored may be arrays that cannot be written to."""
+"""Rows that arrive one at a time after a restore: restored arrays may be read-only."""
 
 
 @check("snapshot", needs=_NEEDS)
@@ -60,7 +60,7 @@ def check_restored_goes_on_as_undisturbed(make: Make, case: Case) -> None:
 
 @check("snapshot", needs=_NEEDS)
 def check_snapshot_leaves_the_backend_alone(make: Make, case: Case) -> None:
-    """A backend that is snapshotted all the time goes on as one that never was."""
+    """A backend with frequent snapshots continues like one without."""
 
     def law(stream: Stream) -> None:
         backend = make()
@@ -78,7 +78,7 @@ def check_snapshot_leaves_the_backend_alone(make: Make, case: Case) -> None:
 
 @check("snapshot", needs=_NEEDS)
 def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
-    """What is restored does not share memory with the backend that went on, nor the other way round."""
+    """A restored backend does not share memory with the original, nor the other way round."""
 
     def law(stream: Stream) -> None:
         half = len(stream) // 2
@@ -91,15 +91,15 @@ def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
         case.driver.feed(backend, stream, half, len(stream))
         backend.snapshot()
         case.driver.feed(case.restore(blob), stream, half, len(stream))
-        expect_equal(visible(case, first, stream, half), then, "restored, while two others went on")
-        expect(blob == copy, "the snapshot's bytes changed while a restored backend went on")
+        expect_equal(visible(case, first, stream, half), then, "restored, while two others continued")
+        expect(blob == copy, "the snapshot's bytes changed while a restored backend continued")
 
     holds_for(case, seeded(case, (1,)), law)
 
 
 @check("snapshot", needs=_NEEDS)
 def check_restored_at_odd_moments(make: Make, case: Case) -> None:
-    """Restored before any row, and between a call that is no feeding (advance, forget, evict) and the next row."""
+    """Restored before any row, and between a call other than feeding (advance, forget, evict) and the next row."""
 
     def law(stream: Stream) -> None:
         for stop in sorted({0, min(1, len(stream)), len(stream) // 2, len(stream)}):
@@ -121,9 +121,9 @@ def check_restored_at_odd_moments(make: Make, case: Case) -> None:
 
 @check("snapshot", needs=_NEEDS)
 def check_incomplete_snapshot_is_refused(make: Make, case: Case) -> None:
-    """A snapshot without one of its arrays, as another version may have written it, raises SnapshotError."""
+    """A snapshot that lacks one of its arrays, as from another version, raises SnapshotError."""
     contents = snapshot.decode(fed(make, case, case.driver.seeded(case, 1)).snapshot())
-    expect(bool(contents.arrays), "the snapshot holds no array")
+    expect(bool(contents.arrays), "the snapshot has no array")
     for name in contents.arrays:
         rest = {other: array for other, array in contents.arrays.items() if other != name}
         _refused(case, snapshot.encode(contents.header, rest), f"without the array {name!r}")
@@ -138,4 +138,4 @@ def _refused(case: Case, blob: bytes, how: str) -> None:
 
 
 def _nothing(backend: Any) -> None:
-    """Leave it as it is."""
+    """Do nothing."""

@@ -1,4 +1,4 @@
-"""A backend belongs to one thread at a time, and to nobody once a call was cut short, and says so."""
+"""A backend belongs to one thread at a time, is unusable after an interrupted call, and reports both."""
 
 import threading
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from skyband_specs.driver import Case
 COUNT = 2
 
 _PATIENCE = 120
-"""Seconds after which a thread that should have come somewhere has not."""
+"""Seconds after which a thread has failed to arrive."""
 
 
 @define(eq=False)
 class _Gate:
-    """Stands before a backend; the first array given to it is read only when the gate opens."""
+    """Wraps a backend; the first array passed to it is read only when the gate opens."""
 
     backend: Any
     reached: threading.Event = field(factory=threading.Event)
@@ -46,7 +46,7 @@ class _Gate:
 
 @define(eq=False)
 class _SlowArray:
-    """An array that is there when the gate is open."""
+    """An array that can be read once the gate is open."""
 
     values: Array
     gate: _Gate
@@ -59,7 +59,7 @@ class _SlowArray:
 
 @check("bad-input", once=True)
 def check_second_thread_is_refused(make: Make, case: Case) -> None:
-    """While a call of one thread is inside a backend, calls of another raise BusyError and change nothing."""
+    """While a call of one thread runs in a backend, calls of another raise BusyError and change nothing."""
     stream = case.driver.seeded(case, 1)
     half, end = len(stream) // 2, len(stream)
     backend = make()
@@ -75,14 +75,14 @@ def check_second_thread_is_refused(make: Make, case: Case) -> None:
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(case.driver.feed, gate, stream, half, end)
         try:
-            expect(gate.reached.wait(_PATIENCE), "the backend never looked at its input")
+            expect(gate.reached.wait(_PATIENCE), "the backend never read its input")
             for label, call in calls:
                 _refused(label, call)
         finally:
             gate.opened.set()
         first.result(_PATIENCE)
     expected = visible(case, fed(make, case, stream, [half]), stream, end)
-    expect_equal(visible(case, backend, stream, end), expected, "after calls of another thread, which were refused")
+    expect_equal(visible(case, backend, stream, end), expected, "after refused calls of another thread")
 
 
 def _refused(label: str, call: Callable[[], Any]) -> None:
@@ -90,12 +90,12 @@ def _refused(label: str, call: Callable[[], Any]) -> None:
         call()
     except BusyError:
         return
-    raise AssertionError(f"{label}, asked for by a second thread, was given; it must raise BusyError")
+    raise AssertionError(f"{label} for a second thread was returned; it must raise BusyError")
 
 
 @define(eq=False)
 class _Interrupting:
-    """Stands before a backend; whoever reads the first array given to it is interrupted."""
+    """Wraps a backend; reading the first array passed to it raises an interrupt."""
 
     backend: Any
 
@@ -114,7 +114,7 @@ class _Interrupting:
 
 
 class _InterruptingArray:
-    """An array during whose reading somebody presses Ctrl-C."""
+    """An array that is interrupted by Ctrl-C while it is read."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         raise KeyboardInterrupt
@@ -122,7 +122,7 @@ class _InterruptingArray:
 
 @check("bad-input", once=True)
 def check_call_that_was_cut_short_is_the_last(make: Make, case: Case) -> None:
-    """After a call that Ctrl-C ended, every public method raises BrokenError, as compiled code must not go on there."""
+    """After a call interrupted by Ctrl-C, public methods raise BrokenError, so that no compiled code runs on it."""
     stream = case.driver.seeded(case, 1)
     half, end = len(stream) // 2, len(stream)
     backend = make()
@@ -132,7 +132,7 @@ def check_call_that_was_cut_short_is_the_last(make: Make, case: Case) -> None:
     except KeyboardInterrupt:
         pass
     else:
-        raise AssertionError("the backend never looked at its input")
+        raise AssertionError("the backend never read its input")
     for name in _public_methods(type(backend)):
         _is_refused(backend, name)
 
@@ -157,6 +157,6 @@ def _is_refused(backend: Any, name: str) -> None:
     except BrokenError:
         return
     except Exception as error:
-        message = f"{name} raised {error!r} after a call was cut short; it must raise BrokenError"
+        message = f"{name} raised {error!r} after a call was interrupted; it must raise BrokenError"
         raise AssertionError(message) from error
-    raise AssertionError(f"{name} was answered after a call was cut short; it must raise BrokenError")
+    raise AssertionError(f"{name} returned after a call was interrupted; it must raise BrokenError")

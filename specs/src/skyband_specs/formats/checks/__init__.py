@@ -1,4 +1,4 @@
-"""What a format must do, each check a function of the format and an empty folder."""
+"""What a format must do: each check is a function of the format and an empty folder."""
 
 from skyband_specs.formats.check import FormatCheck
 from skyband_specs.formats.checks import current, killed, rows, values
@@ -6,4 +6,4 @@ from skyband_specs.formats.checks import current, killed, rows, values
 CHECKS: list[FormatCheck] = [
     one for module in (rows, values, current, killed) for one in vars(module).values() if isinstance(one, FormatCheck)
 ]
-"""All of them, in order."""
+"""All checks, in order."""

@@ -1,4 +1,4 @@
-"""A table of the newest answers holds what is left of a log of changes."""
+"""A table of the newest answers has the net result of a log of changes."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,9 +12,9 @@ from skyband_specs.formats.trial import FormatSubject
 
 
 def newest_after(subject: FormatSubject, batches: range, before: Rows | None = None) -> Rows:
-    """What a table of the newest answers holds after these micro-batches, in any order: each log applied by hand.
+    """The rows of a table of the newest answers after these micro-batches, in any order: each log applied by hand.
 
-    before: the rows that stood there.
+    before: the rows that were in it.
     """
     trial = subject.trials()
     table = {tuple(row[name] for name in trial.key): row for row in before or []}
@@ -29,18 +29,18 @@ def newest_after(subject: FormatSubject, batches: range, before: Rows | None = N
 
 
 def newest_rows(subject: FormatSubject, folder: Path) -> Rows:
-    """What a table holds, in one order."""
+    """The rows of a table, sorted."""
     return ordered(subject.rows(folder))
 
 
 def ordered(rows: Iterable[dict[str, Any]]) -> Rows:
-    """Rows in one order, however they came."""
+    """Rows in one order, however they arrived."""
     return sorted(rows, key=repr)
 
 
 @format_check("current", SHOWS, "current")
 def check_the_newest_answers_are_what_the_table_holds(subject: FormatSubject, folder: Path) -> None:
-    """A log in parts: rows enter, are replaced, and leave, whatever they are; `replace` leaves nothing from before."""
+    """A log in parts: rows enter, are replaced, and leave, whatever they are; `replace` removes all earlier rows."""
     for batch in range(6):
         subject.sink(folder, current=True).append(subject.trials().log(batch))
         expect_rows(
@@ -57,7 +57,7 @@ def check_the_newest_answers_are_what_the_table_holds(subject: FormatSubject, fo
 
 @format_check("current", SHOWS, "current")
 def check_rows_of_others_stay_in_a_table_of_the_newest(subject: FormatSubject, folder: Path) -> None:
-    """What stands there by other keys is not this stream's to remove."""
+    """Rows with other keys are not this stream's to remove."""
     trial = subject.trials()
     log = trial.log(0)
     others = log.set_column(log.column_names.index("rank"), "rank", pa.array([7, 8, 9], pa.int64()))
@@ -72,7 +72,7 @@ def check_rows_of_others_stay_in_a_table_of_the_newest(subject: FormatSubject, f
 
 @format_check("current", SHOWS, "current")
 def check_a_table_of_the_newest_refuses_other_columns(subject: FormatSubject, folder: Path) -> None:
-    """`check`, `append` and `write` raise ConfigError for answers with a column more, and the table is as it was."""
+    """`check`, `append` and `write` raise ConfigError for answers with an additional column; the table is unchanged."""
     log = subject.trials().log(0)
     subject.sink(folder, current=True).append(log)
     others = log.append_column("more", pa.array([1.0] * len(log)))
@@ -89,20 +89,20 @@ def check_a_table_of_the_newest_refuses_other_columns(subject: FormatSubject, fo
 
 
 def _expect_number(subject: FormatSubject, folder: Path, stream: str, batch: int, what: str) -> None:
-    """A format that does not say "streams" has no number: its micro-batches are applied again."""
+    """A format without "streams" has no number: its micro-batches are applied again."""
     number = batch if "streams" in subject.can else None
     expect_equal(subject.sink(folder, current=True).latest(stream), number, f"latest() {what}")
 
 
 @format_check("current", SHOWS, "current")
 def check_changes_that_are_given_again_change_nothing(subject: FormatSubject, folder: Path) -> None:
-    """As of micro-batches that are added: by this sink and one made anew, another stream, one without rows."""
+    """As for appended micro-batches: by this sink and a new one, another stream, one without rows."""
     trial = subject.trials()
     for batch in range(4):
         sink = subject.sink(folder, current=True)
         for again in (sink, sink, subject.sink(folder, current=True)):
             give(again, trial.log(batch), "one", batch)
-        _expect_number(subject, folder, "one", batch, "of changes that were given again")
+        _expect_number(subject, folder, "one", batch, "of repeated changes")
         expect_rows(subject, newest_rows(subject, folder), newest_after(subject, range(batch + 1)), "rows")
     subject.sink(folder, current=True).write(trial.log(4).slice(0, 0), "one", 4)
     _expect_number(subject, folder, "one", 4, "after a micro-batch without changes")

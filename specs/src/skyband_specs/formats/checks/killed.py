@@ -13,20 +13,20 @@ from skyband_specs.formats.trial import FormatSubject
 
 @format_check("kills", SHOWS, ADDS, "streams")
 def check_a_writer_killed_while_it_makes_the_table(subject: FormatSubject, folder: Path) -> None:
-    """Killed from the first line of `write` to Spark's commit, and given again, the answers are there once."""
+    """Killed from the first line of `write` to Spark's commit, and repeated, the answers are written once."""
     _make_through_kills(kills.Moment(subject, str(folder / "whole"), 0), folder)
 
 
 @format_check("kills", SHOWS, ADDS, "streams")
 def check_a_writer_killed_while_it_adds_to_the_table(subject: FormatSubject, folder: Path) -> None:
-    """The same of a table that is there: each micro-batch is killed at another place."""
+    """The same for an existing table: each micro-batch is killed at another place."""
     give(subject.sink(folder), subject.trials().answers(0), kills.STREAM, 0)
     _go_on_through_kills(kills.Moment(subject, str(folder), 1))
 
 
 @format_check("kills", SHOWS, "current")
 def check_a_writer_killed_while_it_changes_a_table_of_the_newest(subject: FormatSubject, folder: Path) -> None:
-    """Killed from the first line of `apply` to Spark's commit, and given again, nothing is there twice."""
+    """Killed from the first line of `apply` to Spark's commit, and repeated, nothing is written twice."""
     moment = kills.Moment(subject, str(folder / "whole"), 0, current=True)
     _make_through_kills(moment, folder)
     _go_on_through_kills(evolve(moment, batch=1))
@@ -34,7 +34,7 @@ def check_a_writer_killed_while_it_changes_a_table_of_the_newest(subject: Format
 
 @format_check("kills", SHOWS, ADDS, "writes")
 def check_a_batch_whose_writer_is_killed_is_there_or_not(subject: FormatSubject, folder: Path) -> None:
-    """Killed while it adds answers or replaces all, `append` leaves the table as it was, or as it should be."""
+    """Killed while it appends or replaces answers, `append` leaves the table in its old or its new state."""
     _append_through_kills(subject, folder, current=False)
 
 
@@ -42,18 +42,18 @@ def check_a_batch_whose_writer_is_killed_is_there_or_not(subject: FormatSubject,
 def check_a_table_of_the_newest_whose_writer_is_killed_is_as_before_or_after(
     subject: FormatSubject, folder: Path
 ) -> None:
-    """The same of `apply`, which changes a table of the newest answers, or replaces all of it."""
+    """The same for `apply`, which changes a table of the newest answers, or replaces all of it."""
     _append_through_kills(subject, folder, current=True)
 
 
 def _make_through_kills(whole: kills.Moment, folder: Path) -> None:
-    """Each kill while a table is made that is not there yet."""
+    """Each kill while a table is created."""
     for number, place in enumerate(kills.places(whole)):
         _give_after_a_kill(whole.killed_at(place, folder / str(number), 0), place)
 
 
 def _go_on_through_kills(moment: kills.Moment) -> None:
-    """Each kill at a micro-batch of its own, which finds what the ones before have left."""
+    """Each kill at its own micro-batch, which finds what the earlier ones have left."""
     for number, place in enumerate(kills.places(moment)):
         _give_after_a_kill(moment.killed_at(place, Path(moment.folder), moment.batch + 1 + number), place)
 
@@ -64,14 +64,14 @@ def _give_after_a_kill(moment: kills.Moment, place: str) -> None:
     killed, trial = kills.kill(moment), subject.trials()
     give(subject.sink(folder, current), trial.log(batch) if current else trial.answers(batch), kills.STREAM, batch)
     what = f"after the writer of micro-batch {batch} {'was killed' if killed else 'ended'} at its {place}"
-    if not current or "streams" in subject.can:  # without, micro-batches are applied again
+    if not current or "streams" in subject.can:  # otherwise micro-batches are applied again
         expect_equal(subject.sink(folder, current).latest(kills.STREAM), batch, f"latest() {what}")
     expected = newest_after(subject, range(batch + 1)) if current else rows_of(subject, range(batch + 1))
     expect_rows(subject, newest_rows(subject, folder) if current else subject.rows(folder), expected, f"rows {what}")
 
 
 def _append_through_kills(subject: FormatSubject, folder: Path, current: bool) -> None:
-    """Each kill of a batch that is added, and of one that replaces all; then another replaces what it left."""
+    """Each kill of a batch that appends, and of one that replaces; then another batch replaces the rows."""
     trial = subject.trials()
     for act in ("append", "replace"):
         moment = kills.Moment(subject, str(folder / act), 1, act, current)

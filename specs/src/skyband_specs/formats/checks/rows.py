@@ -1,4 +1,4 @@
-"""What a sink writes is what is read, and other columns are refused."""
+"""Rows that were written are read back, and other columns are refused."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from skyband_specs.formats.trial import FormatSubject
 
 @format_check("keys")
 def check_good_keys_have_no_problems(subject: FormatSubject, folder: Path) -> None:
-    """The keys of the trial are fine on the local engine, before there is a table."""
+    """The trial's keys are fine on the local engine, before the table exists."""
     problems = list(subject.make().check(subject.trials().keys(folder), on_spark=False))
     expect(problems == [], f"the trial's own keys have problems: {[str(one) for one in problems]}")
 
@@ -22,7 +22,7 @@ def check_good_keys_have_no_problems(subject: FormatSubject, folder: Path) -> No
 def check_a_job_without_keys_is_told_what_it_needs(subject: FormatSubject, folder: Path) -> None:
     """Without any key there is no place: problems on both engines, each with a key and a sentence."""
     problems = subject.make().check(TableKeys(), on_spark=False)
-    expect(bool(problems), "a job with no key but the format is taken: say which one is required")
+    expect(bool(problems), "a job with no key except the format is accepted: report which key is required")
     for one in [*problems, *subject.make().check(TableKeys(), on_spark=True)]:
         fine = isinstance(one, Problem) and bool(one.field) and bool(one.message)
         expect(fine, f"must be a Problem with a key and what to do (got {one!r})")
@@ -30,7 +30,7 @@ def check_a_job_without_keys_is_told_what_it_needs(subject: FormatSubject, folde
 
 @format_check("rows", "reads", "writes")
 def check_answers_come_back_as_they_were(subject: FormatSubject, folder: Path) -> None:
-    """What `append` wrote is read as it was; columns come in the order they are asked in."""
+    """Rows from `append` are read back unchanged; columns have the requested order."""
     answers = subject.trials().answers(0)
     subject.sink(folder).append(answers)
     table = subject.make().read(subject.trials().keys(folder))
@@ -44,7 +44,7 @@ def check_answers_come_back_as_they_were(subject: FormatSubject, folder: Path) -
 
 @format_check("rows", SHOWS, "writes")
 def check_a_batch_is_added_or_takes_the_place(subject: FormatSubject, folder: Path) -> None:
-    """`append` adds; with `replace` it is all there is; a batch without answers makes the table."""
+    """`append` adds; with `replace` it overwrites; a batch without answers creates the table."""
     answers, sink = subject.trials().answers, subject.sink(folder)
     sink.append(answers(0).slice(0, 0))
     expect_rows(subject, subject.rows(folder), [], "rows of an empty batch")
@@ -57,28 +57,28 @@ def check_a_batch_is_added_or_takes_the_place(subject: FormatSubject, folder: Pa
 
 @format_check("rows", SHOWS, "writes")
 def check_nothing_is_there_before_the_first_answers(subject: FormatSubject, folder: Path) -> None:
-    """To look makes nothing: `exists` is false, and to read raises ConfigError."""
+    """Looking creates nothing: `exists` is false, and reading raises ConfigError."""
     sink = subject.sink(folder)
     sink.check(subject.trials().answers(0).schema)
-    expect(not sink.exists(), "exists() is true of a table that nobody has written to")
+    expect(not sink.exists(), "exists() is true for a table that was never written")
     if "reads" in subject.can:
         _expect_unread(subject, folder)
     sink.append(subject.trials().answers(0))
-    expect(subject.sink(folder).exists(), "exists() is false of a table that was written to")
+    expect(subject.sink(folder).exists(), "exists() is false for a table that was written")
 
 
 def _expect_unread(subject: FormatSubject, folder: Path) -> None:
     try:
         subject.rows(folder)
     except ConfigError as error:
-        expect(bool(error.problems), "ConfigError says no problem")
+        expect(bool(error.problems), "ConfigError has no problem")
         return
-    raise AssertionError("a table that is not there is read: raise ConfigError with the key that names it")
+    raise AssertionError("a missing table is read: raise ConfigError with the key that names it")
 
 
 @format_check("columns", SHOWS, "writes")
 def check_other_columns_are_refused_before_anything_is_written(subject: FormatSubject, folder: Path) -> None:
-    """`check` and `append` raise ConfigError for answers of other columns, and the table is as it was."""
+    """`check` and `append` raise ConfigError for answers with other columns, and the table is unchanged."""
     answers = subject.trials().answers(0)
     subject.sink(folder).append(answers)
     others = answers.rename_columns([f"other_{name}" for name in answers.column_names])
@@ -90,20 +90,20 @@ def check_other_columns_are_refused_before_anything_is_written(subject: FormatSu
 
 @format_check("columns", SHOWS, ADDS, "streams")
 def check_a_micro_batch_of_other_columns_is_refused(subject: FormatSubject, folder: Path) -> None:
-    """`write` raises ConfigError; neither the answers nor the number are there."""
+    """`write` raises ConfigError; neither the answers nor the number are written."""
     answers = subject.trials().answers(0)
     subject.sink(folder).write(answers, "one", 0)
     others = answers.rename_columns([f"other_{name}" for name in answers.column_names])
     expect_refused(lambda sink: sink.write(others, "one", 1), subject.sink(folder))
-    expect_equal(subject.sink(folder).latest("one"), 0, "latest() after a micro-batch that was refused")
-    expect_rows(subject, subject.rows(folder), answers.to_pylist(), "rows after a micro-batch that was refused")
+    expect_equal(subject.sink(folder).latest("one"), 0, "latest() after a refused micro-batch")
+    expect_rows(subject, subject.rows(folder), answers.to_pylist(), "rows after a refused micro-batch")
 
 
 @format_check("once", SHOWS, ADDS, "streams")
 def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject, folder: Path) -> None:
-    """By this sink and by one made anew; also a micro-batch without answers has a number."""
+    """By this sink and by a new one; a micro-batch without answers has a number, too."""
     answers = subject.trials().answers
-    expect_equal(subject.sink(folder).latest("one"), None, "latest() of a stream that wrote nothing")
+    expect_equal(subject.sink(folder).latest("one"), None, "latest() for a stream that wrote nothing")
     sink = subject.sink(folder)
     for batch in range(3):
         for again in (sink, subject.sink(folder)):
@@ -116,12 +116,12 @@ def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject
 
 @format_check("once", SHOWS, ADDS, "streams")
 def check_another_stream_with_the_same_numbers_is_written(subject: FormatSubject, folder: Path) -> None:
-    """A stream begun anew counts from 0 again, and its answers are others."""
+    """A stream that starts over counts from 0 again, with other answers."""
     answers = subject.trials().answers
     for number, stream in enumerate(("one", "two")):
         for batch in range(2):
             give(subject.sink(folder), answers(2 * number + batch), stream, batch)
     for stream in ("one", "two"):
         expect_equal(subject.sink(folder).latest(stream), 1, f"latest({stream!r})")
-    expect_equal(subject.sink(folder).latest("three"), None, "latest() of a stream that wrote nothing")
+    expect_equal(subject.sink(folder).latest("three"), None, "latest() for a stream that wrote nothing")
     expect_rows(subject, subject.rows(folder), rows_of(subject, range(4)), "rows")

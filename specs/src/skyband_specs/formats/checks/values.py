@@ -1,4 +1,4 @@
-"""Values at the ends of their types come back as they were, or are refused."""
+"""Values at the limits of their types are read back unchanged, or are refused."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -29,14 +29,14 @@ VALUES: dict[pa.DataType, tuple[Any, ...]] = {
     pa.binary(): BYTES,
     pa.timestamp("us", "UTC"): INSTANTS,
 }
-"""What is tried in each column of the trial's answers that has one of these types."""
+"""The values tried in each column of the trial's answers with one of these types."""
 
 
 @format_check("rows", SHOWS, "writes")
 def check_each_value_comes_back_or_is_refused(subject: FormatSubject, folder: Path) -> None:
-    """NaN, infinities, whole numbers beyond 2^53, odd texts and far instants come back to the last bit and the type.
+    """NaN, infinities, integers beyond 2^53, odd texts and far instants are read back exactly, with their type.
 
-    Where the format cannot hold one, `append` raises ConfigError and the table is as it was.
+    If the format cannot hold a value, `append` raises ConfigError and the table is unchanged.
     """
     answers = subject.trials().answers(0).slice(0, 1)
     subject.sink(folder).append(answers)
@@ -54,7 +54,7 @@ def check_each_value_comes_back_or_is_refused(subject: FormatSubject, folder: Pa
 
 @format_check("current", SHOWS, "current")
 def check_each_value_of_the_newest_comes_back_or_is_refused(subject: FormatSubject, folder: Path) -> None:
-    """The same of a table of the newest answers, whose row is replaced by one with each value in turn."""
+    """The same for a table of the newest answers, whose row is replaced by one with each value."""
     trial = subject.trials()
     log = trial.log(0).slice(0, 1)
     subject.sink(folder, current=True).append(log)
@@ -73,13 +73,13 @@ def _tried(answers: pa.Table, leaves_out: tuple[str, ...]) -> Iterator[tuple[str
 
 
 def _with_values(answers: pa.Table, name: str, values: Any) -> pa.Table:
-    """The first row once for each value, which it has in this column."""
+    """The first row, once for each value in this column."""
     rows, place = answers.take([0] * len(values)), answers.column_names.index(name)
     return rows.set_column(place, name, pa.array(values, answers.schema.field(name).type))
 
 
 def _rows_after(subject: FormatSubject, folder: Path, rows: pa.Table, before: Rows, current: bool) -> bool:
-    """Whether the table holds these rows now and no others; where they were refused, it is as it was."""
+    """Whether the table has exactly these rows; if they were refused, it must be unchanged."""
     refused = None
     try:
         subject.sink(folder, current).append(rows, replace=not current)
@@ -92,7 +92,7 @@ def _rows_after(subject: FormatSubject, folder: Path, rows: pa.Table, before: Ro
 
 @format_check("columns", SHOWS, "writes")
 def check_columns_of_other_types_are_refused(subject: FormatSubject, folder: Path) -> None:
-    """`check` and `append` raise ConfigError for a column of another type by the same name; the table is as it was."""
+    """`check` and `append` raise ConfigError for a column whose type in the table differs; the table is unchanged."""
     answers = subject.trials().answers(0)
     subject.sink(folder).append(answers)
     for column in answers.schema:

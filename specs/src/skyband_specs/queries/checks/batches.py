@@ -1,4 +1,4 @@
-"""The batches in which rows come change nothing: neither the answers nor the state."""
+"""The cut into batches changes neither the answers nor the state."""
 
 from collections import Counter
 
@@ -13,7 +13,7 @@ COUNT = 4
 
 @query_check("batches")
 def check_batches_may_be_cut_anywhere(case: QueryCase) -> None:
-    """One batch, a batch a row and three random cuts have the same answers."""
+    """One batch, a batch per row and three random cuts have the same answers."""
     expect_answers(case.answers(case.rows), case)
 
     def law(rows: pa.Table) -> None:
@@ -26,7 +26,7 @@ def check_batches_may_be_cut_anywhere(case: QueryCase) -> None:
 
 @query_check("batches")
 def check_state_is_the_same_however_rows_were_cut(case: QueryCase) -> None:
-    """Equal bytes at the end of one batch, of a batch a row and of a random cut."""
+    """Equal bytes at the end of one batch, of a batch per row and of a random cut."""
 
     def law(rows: pa.Table) -> None:
         states = []
@@ -43,7 +43,7 @@ def check_state_is_the_same_however_rows_were_cut(case: QueryCase) -> None:
 
 @query_check("batches")
 def check_answers_wait_for_the_watermark(case: QueryCase) -> None:
-    """A batch is answered up to the watermark, however much more is known: each answer is given once and for all."""
+    """A batch is answered up to the watermark, however much more is known: each answer is final."""
     query = case.query()
     column = len(query.by)
 
@@ -62,14 +62,14 @@ def check_answers_wait_for_the_watermark(case: QueryCase) -> None:
 
 @query_check("batches")
 def check_flush_answers_as_the_end_does(case: QueryCase) -> None:
-    """A stream that is flushed (`finish`) has given the answers of a bounded input, each once, and no others."""
+    """A flushed stream (`finish`) has given exactly the answers of a bounded input, each once."""
 
     def law(rows: pa.Table) -> None:
         run = case.run(rows)
         answers = [*(run.push(batch) for batch in cut(rows, [len(rows) // 2])), run.flush()]
         flushed, ended = Counter(lines(gathered(run, answers))), Counter(lines(case.answers(rows)))
         missing, others = (sorted((one - two).elements()) for one, two in ((ended, flushed), (flushed, ended)))
-        expect(not missing, f"flushed, it has not given {len(missing)} answers that the end has: {missing[:2]}")
-        expect(not others, f"flushed, it has given {len(others)} answers that the end has not: {others[:2]}")
+        expect(not missing, f"flushed, it lacks {len(missing)} answers of the bounded input: {missing[:2]}")
+        expect(not others, f"flushed, it has {len(others)} answers that the bounded input lacks: {others[:2]}")
 
     holds(case, law)

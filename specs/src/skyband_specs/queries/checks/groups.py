@@ -1,4 +1,4 @@
-"""Each group is its own stream: it is answered as if it were alone, and let go of when its windows are empty."""
+"""Each group is its own stream: answered as if it were alone, and dropped when its windows are empty."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ MANY, ROWS_OF_EACH = 120, 16
 
 @query_check("groups")
 def check_a_group_is_answered_as_if_alone(case: QueryCase) -> None:
-    """Groups in one operator have the answers that each has in one of its own."""
+    """Groups in one operator have the same answers as each in its own."""
     query = case.query(by=[GROUP])
 
     def law(rows: pa.Table) -> None:
@@ -29,17 +29,17 @@ def check_a_group_is_answered_as_if_alone(case: QueryCase) -> None:
             answers = [run.push(batch) for batch in cut(own, random_cuts(2, len(own)))] if len(own) else []
             alone = gathered(run, [*answers, run.operator.finish(latest)])
             mine = together.filter(pc.equal(together.column(GROUP), name))
-            equal_answers(mine, alone, f"group {name!r} beside others, as if alone")
+            equal_answers(mine, alone, f"group {name!r} next to others, as if alone")
             equal_answers(mine.drop_columns([GROUP]), _without_by(case, own, latest), f"group {name!r}, without `by`")
 
-    # one group in ten is small, which some queries hold in another way
+    # one group in ten is small, which some queries store differently
     names = np.random.default_rng(5).choice(["a", "b", "c"], len(case.rows), p=[0.5, 0.4, 0.1])
     holds(case, law, case.rows.append_column(GROUP, pa.array(names.tolist(), pa.string())))
 
 
 @query_check("groups")
 def check_each_of_many_groups_has_the_answers_of_one(case: QueryCase) -> None:
-    """More than a hundred groups that have the same rows have the same answers, through a snapshot."""
+    """More than a hundred groups with the same rows have the same answers, through a snapshot."""
     query, names = case.query(by=[GROUP]), [f"group {number}" for number in range(MANY)]
 
     def law(rows: pa.Table) -> None:
@@ -60,7 +60,7 @@ def check_each_of_many_groups_has_the_answers_of_one(case: QueryCase) -> None:
 
 @query_check("groups")
 def check_one_group_is_answered_as_all_rows_are(case: QueryCase) -> None:
-    """With a group that every row is of, the answers are those without groups."""
+    """If every row is in one group, the answers equal those without groups."""
     query = case.query(by=[GROUP])
 
     def law(rows: pa.Table) -> None:
@@ -88,16 +88,16 @@ def check_groupings_are_answered_as_if_each_were_alone(case: QueryCase) -> None:
         for by, name in (([GROUP], GROUP), ([], "()")):
             alone = case.answers(rows, [len(rows) // 2], case.query(by=by))
             mine = together.filter(pc.equal(together.column(GROUPING), name)).select(alone.column_names)
-            equal_answers(mine, alone, f"by {name} beside another grouping, as if alone")
+            equal_answers(mine, alone, f"by {name} next to another grouping, as if alone")
 
-    names = np.arange(len(case.rows)) % 3  # the empty text, and a group of null that is not that of all rows
+    names = np.arange(len(case.rows)) % 3  # the empty text, and a null group, which is not that of all rows
     texts = [("", "b", None)[name] for name in names]
     holds(case, law, case.rows.append_column(GROUP, pa.array(texts, pa.string())))
 
 
 @query_check("groups")
 def check_a_group_is_forgotten_when_its_windows_are_empty(case: QueryCase) -> None:
-    """A stream of ever new groups does not grow for ever."""
+    """A stream with ever new groups does not grow for ever."""
     if case.query().rows:
         raise NotApplicable("rows: a window of rows never runs empty")
     query = case.query(by=[GROUP])
@@ -115,7 +115,7 @@ def check_a_group_is_forgotten_when_its_windows_are_empty(case: QueryCase) -> No
 
 
 def _without_by(case: QueryCase, rows: pa.Table, latest: int) -> pa.Table:
-    """The answers to the rows of one group, as a query without `by` gives them."""
+    """The answers to the rows of one group, as from a query without `by`."""
     run = case.run(rows)
     return gathered(run, [*(run.push(batch) for batch in cut(rows, []) if len(rows)), run.operator.finish(latest)])
 

@@ -1,4 +1,4 @@
-"""Rows that say nothing are left out and counted, each once and under a reason that the query names."""
+"""Unusable rows are left out and counted, each once and under a reason that the query names."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ COUNT = 4
 
 @query_check("left-out")
 def check_nulls_are_left_out_and_counted(case: QueryCase) -> None:
-    """A null in any column leaves its row out, as if it had not come, unless the example says that it has a meaning."""
+    """A null in any column leaves out its row, as if it had not arrived, unless the example gives it a meaning."""
     query = case.query()
     for name in query.columns:
         if name in case.example.nullable:
@@ -35,17 +35,17 @@ def check_nulls_are_left_out_and_counted(case: QueryCase) -> None:
             dropped = run.operator.take_metrics().dropped
             expect_equal(sum(dropped.values()) >= int(null.sum()), True, f"all rows with a null {name!r} are counted")
             unknown = set(dropped) - set(query.all_drop_reasons)
-            expect(not unknown, f"counted under {sorted(unknown)}, which is none of {list(query.all_drop_reasons)}")
+            expect(not unknown, f"counted under {sorted(unknown)}, which is not one of {list(query.all_drop_reasons)}")
             without = case.answers(rows.filter(pa.array(~null)), _same_cuts(null))
             latest = gathered(run, [*answers, run.finish()])
-            equal_answers(latest, without, f"with nulls in {name!r}, as if those rows had not come")
+            equal_answers(latest, without, f"with nulls in {name!r}, as if those rows had not arrived")
 
         holds(case, law)
 
 
 @query_check("left-out")
 def check_every_row_is_counted_once(case: QueryCase) -> None:
-    """Rows in are those that came, rows left out among them; a row with several nulls is left out once."""
+    """Rows in counts all rows, including those left out; a row with several nulls is left out once."""
     query = case.query()
 
     def law(rows: pa.Table) -> None:
@@ -60,18 +60,18 @@ def check_every_row_is_counted_once(case: QueryCase) -> None:
         expect_equal(metrics.rows_in, len(rows), "rows in")
         expect(sum(metrics.dropped.values()) <= len(rows), f"{dict(metrics.dropped)} left out of {len(rows)} rows")
         first = sum(count for reason, count in metrics.dropped.items())
-        expect(first >= int(null.sum()), f"{int(null.sum())} rows are all null, and {first} were left out")
-        expect_equal(run.operator.take_metrics().rows_in, 0, "rows in, after they were told")
+        expect(first >= int(null.sum()), f"{int(null.sum())} rows are all null, but {first} were left out")
+        expect_equal(run.operator.take_metrics().rows_in, 0, "rows in, after they were reported")
 
     holds(case, law)
 
 
 @query_check("left-out")
 def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> None:
-    """With `bad_rows`, what ends a run otherwise is counted, told as it came with what is wrong, and in no answer.
+    """With `bad_rows`, rows that would end a run are counted, reported unchanged with the reason, and in no answer.
 
-    In each column in turn, three rows hold what no query may expect: numbers at the ends of their type and beyond any
-    bounds, a time far away, a name that nobody listed, lists that end too early.
+    In each column, three rows have values that no query expects: numbers at the limits of their type and beyond any
+    bounds, a time far away, an unknown name, lists that end too early.
     """
     counted = case.query(bad_rows=COUNTED)
 
@@ -89,12 +89,10 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             expect_equal(run.operator.take_metrics().dropped.get(BAD, 0), int(hostile.sum()), f"bad rows by {name!r}")
             came = holed.filter(pa.array(hostile))
             same = _as_bytes(bad, case.query().columns) == _as_bytes(came, case.query().columns)
-            expect(same, f"rows with a bad {name!r} are put aside other than they came")
-            expect(
-                all(map(str.strip, bad.column(REASON).to_pylist())), f"no reason is told of rows with a bad {name!r}"
-            )
+            expect(same, f"rows with a bad {name!r} are put aside changed")
+            expect(all(map(str.strip, bad.column(REASON).to_pylist())), f"rows with a bad {name!r} have no reason")
             fields = set(bad.column(FIELD).to_pylist())
-            expect(fields <= set(holed.column_names), f"{sorted(fields)} are told as bad, which are no columns")
+            expect(fields <= set(holed.column_names), f"{sorted(fields)} are reported as bad, but are not columns")
             equal_answers(gathered(run, [*answers, run.finish()]), without, f"without the rows with a bad {name!r}")
 
     holds(case, law)
@@ -102,10 +100,10 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
 
 @query_check("left-out")
 def check_rows_that_a_query_takes_are_refused_by_no_backend(case: QueryCase) -> None:
-    """What `encode_columns` lets pass is answered: a refusal at a group's turn would end a stream, whatever `bad_rows`.
+    """Rows that `encode_columns` accepts are answered: a later refusal would end a stream, whatever `bad_rows`.
 
-    By then rows of one group are with those of others, and a micro-batch that is given again would fail again. Hostile
-    values as above, in each column but the time.
+    By then rows of one group are mixed with others, and a repeated micro-batch would fail again. Hostile values as
+    above, in each column except the time.
     """
     counted = case.query(bad_rows=COUNTED)
 
@@ -122,14 +120,15 @@ def check_rows_that_a_query_takes_are_refused_by_no_backend(case: QueryCase) -> 
             except InputError as error:
                 value = holed.column(name)[1].as_py()
                 expect(
-                    False, f"{name!r} of {value!r} is taken by the query and refused later ({error}): refuse it first"
+                    False,
+                    f"{name!r} of {value!r} is accepted, but refused later ({error}): refuse it in encode_columns",
                 )
 
     holds(case, law)
 
 
 def _as_bytes(rows: pa.Table, names: tuple[str, ...]) -> bytes:
-    """Rows to the last bit, NaN and times that Python has no name for among them."""
+    """The exact bytes of rows, including NaN and times without a name in Python."""
     (batch,) = rows.select(names).combine_chunks().to_batches()
     return record_batch_bytes.to_bytes(batch)
 
@@ -145,7 +144,7 @@ def _is_refused(case: QueryCase, rows: pa.Table) -> bool:
 
 
 def with_hostile_values(rows: pa.Table, places: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, pa.Table]]:
-    """The rows with each value that a column can hold and no query expects, at these places, in each column in turn."""
+    """The rows with each unexpected value that a column can hold, at these places, one column at a time."""
     for name in names:
         kind = rows.schema.field(name).type
         for value in _hostile(kind):
@@ -178,6 +177,6 @@ def _with_nulls(column: pa.ChunkedArray, null: np.ndarray) -> pa.ChunkedArray:
 
 
 def _same_cuts(null: np.ndarray) -> list[int]:
-    """The places of cuts at every seventh row, once these rows are gone."""
+    """The places of cuts at every seventh row, without these rows."""
     valid = np.cumsum(~null)
     return [int(valid[place - 1]) for place in range(7, len(null), 7)]

@@ -1,4 +1,4 @@
-"""A query that runs for long holds what its windows need, and nothing of what was there before them."""
+"""A query that runs for long keeps only what its windows need, and nothing from before them."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,24 +12,24 @@ from skyband_specs.reachable_memory import weight
 
 COUNT = 2
 LAPS = 24
-"""How often the example's rows come again, later each time; what is held after half as many is taken as settled."""
+"""How often the example's rows are repeated, later each time; the size after half of them counts as settled."""
 FEW = 4
-"""A column of no more texts may be one that a key names, such as a stream's or a side's: those stay as they are."""
+"""A column with at most this many texts may be named by a key, such as a stream or a side, and stays unchanged."""
 FACTOR, SLACK = 1.1, 512
-"""How much longer a snapshot may be in the end: what leaks a number a name grows by half."""
+"""How much a snapshot may grow: leaking a number per name makes it half as large again."""
 FACTOR_IN_MEMORY, SLACK_IN_MEMORY = 1.3, 1 << 15
-"""The same of all that can be reached from the operator, some of it with room that doubles."""
+"""The same for everything reachable from the operator, some of which grows by doubling."""
 
 
 @query_check("memory")
 def check_new_names_are_forgotten(case: QueryCase) -> None:
-    """Over hundreds of windows, each with names of its own, the state and what is in memory stay of one size."""
+    """Over hundreds of windows with their own names, the state and memory keep their size."""
     _expect_steady(case, [])
 
 
 @query_check("memory")
 def check_new_groups_are_forgotten(case: QueryCase) -> None:
-    """The same with groups that come a few times and never again, small ones and larger ones."""
+    """The same with groups that appear a few times and never again, small and larger ones."""
     if case.query().rows:
         raise NotApplicable("rows: a window of rows never runs empty")
     _expect_steady(case, [GROUP])
@@ -62,7 +62,7 @@ def _expect_steady(case: QueryCase, by: list[str]) -> None:
 
 
 def _again(rows: pa.Table, time: str, lap: int, span: int) -> pa.Table:
-    """The rows again, so much later for each lap, all texts and whole numbers new but those of few values."""
+    """The rows again, later by this much per lap, with all texts and integers new except those with few values."""
     columns = []
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         one = column.combine_chunks()

@@ -1,4 +1,4 @@
-"""The answers are right, where the author says what right is."""
+"""The answers are right, if the author provides an oracle."""
 
 import math
 from typing import Any
@@ -15,10 +15,10 @@ _ALIKE = 1e-9
 
 @query_check("oracle")
 def check_answers_are_those_of_the_oracle(case: QueryCase) -> None:
-    """All answers to the example's rows are those that its `oracle` gives, and no others."""
+    """The answers to the example's rows are exactly those of its `oracle`."""
     oracle = case.example.oracle
     if oracle is None:
-        raise NotApplicable("the examples give no oracle, a function from rows to answers")
+        raise NotApplicable("the examples have no oracle, a function from rows to answers")
 
     def law(rows: pa.Table) -> None:
         got, expected = case.answers(rows, random_cuts(8, len(rows))).to_pylist(), list(oracle(rows.to_pylist()))

@@ -1,4 +1,4 @@
-"""The order in which rows come, within the delay, changes nothing; later rows are counted."""
+"""The order in which rows arrive, within the delay, changes nothing; later rows are counted."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ COUNT = 4
 
 @query_check("order")
 def check_rows_may_be_shuffled_within_the_delay(case: QueryCase) -> None:
-    """Three other orders of arrival, ties in time among them, cut at random."""
+    """Three other orders of arrival, including ties in time, cut at random."""
 
     def law(rows: pa.Table) -> None:
         whole = case.answers(rows)
@@ -23,7 +23,7 @@ def check_rows_may_be_shuffled_within_the_delay(case: QueryCase) -> None:
             run = case.run(shuffled)
             answers = [run.push(batch) for batch in cut(shuffled, random_cuts(seed, len(rows)))]
             late = run.operator.take_metrics().rows_late
-            expect_equal(late, 0, "rows late, of those that come within the delay")
+            expect_equal(late, 0, "late rows, of those that arrive within the delay")
             equal_answers(gathered(run, [*answers, run.finish()]), whole, f"in another order within the delay ({seed})")
 
     holds(case, law)
@@ -45,7 +45,7 @@ def check_a_bounded_input_may_come_in_any_order(case: QueryCase) -> None:
 
 @query_check("order")
 def check_the_example_has_no_late_rows(case: QueryCase) -> None:
-    """Rows of an example come within the key `delay`: the other checks rely on it."""
+    """Rows of an example arrive within the key `delay`: the other checks rely on it."""
     run = case.run(case.rows)
     for batch in cut(case.rows, range(1, len(case.rows))):
         run.push(batch)
@@ -56,13 +56,13 @@ def check_the_example_has_no_late_rows(case: QueryCase) -> None:
 
 @query_check("order")
 def check_late_rows_are_counted_and_change_nothing(case: QueryCase) -> None:
-    """Rows from before the watermark, mixed among the others, are counted and in no answer."""
+    """Rows from before the watermark, mixed with the others, are counted and in no answer."""
 
     def law(rows: pa.Table) -> None:
         run = case.run(rows)
         answers, late = [], 0
         earliest = rows.slice(int(np.argmin(_times(case, rows))), 1) if len(rows) else rows
-        accepted = sum(len(encode(case.query(), batch).frame) for batch in cut(earliest, []))  # 0 where it says nothing
+        accepted = sum(len(encode(case.query(), batch).frame) for batch in cut(earliest, []))  # 0 where it is left out
         for batch in cut(rows, range(10, len(rows), 10)):
             answers.append(run.push(batch))
             mark = run.operator.watermark
@@ -74,7 +74,7 @@ def check_late_rows_are_counted_and_change_nothing(case: QueryCase) -> None:
         expect_equal(metrics.rows_in, len(rows) + late, "rows in")
         equal_answers(gathered(run, [*answers, run.finish()]), case.answers(rows), "with late rows among them")
 
-    expect(len(case.rows) > 20, f"the example has too few rows to come late after ({len(case.rows)})")
+    expect(len(case.rows) > 20, f"the example has too few rows for a late one ({len(case.rows)})")
     holds(case, law)
 
 

@@ -1,4 +1,4 @@
-"""What a query says of its columns is so: those it reads, their types, and the columns of its answers."""
+"""A query's declarations of columns are true: those it reads, their types, and the columns of its answers."""
 
 import pickle
 
@@ -17,20 +17,21 @@ COUNT = 7
 
 @query_check("schema")
 def check_answers_have_the_declared_columns(case: QueryCase) -> None:
-    """With and without groups, of batches and of the end; the columns do not depend on the rows."""
+    """With and without groups, for batches and the end; the columns do not depend on the rows."""
     named = case.rows.append_column(GROUP, pa.array(["x"] * len(case.rows), pa.string()))
     for rows, query in ((case.rows, case.query()), (named, case.query(by=[GROUP]))):
         names = query.result_schema(rows.schema).names
         expect_equal(len(set(names)), len(names), f"different names of the columns {names}")
         expect(
-            query.answer_fields(rows.schema) == query.answer_fields(rows.schema), "asked twice, declares two schemas"
+            query.answer_fields(rows.schema) == query.answer_fields(rows.schema),
+            "declares two schemas when called twice",
         )
         case.answers(rows, [len(rows) // 2], query)
 
 
 @query_check("schema")
 def check_an_empty_input_has_no_answers(case: QueryCase) -> None:
-    """No rows, no answers, of the declared schema; empty batches among others change nothing."""
+    """No rows, no answers, with the declared schema; empty batches among others change nothing."""
     empty = case.rows.slice(0, 0)
     expect_equal(case.answers(empty, [0]).num_rows, 0, "answers of an empty input")
 
@@ -46,12 +47,12 @@ def check_an_empty_input_has_no_answers(case: QueryCase) -> None:
 
 @query_check("schema")
 def check_only_its_columns_are_read(case: QueryCase) -> None:
-    """The answers are the same where the source has no other columns, and in another order."""
+    """The answers are the same if the source has no other columns, or another order."""
     query = case.query()
 
     def law(rows: pa.Table) -> None:
         whole = case.answers(rows)
-        equal_answers(case.answers(rows.select(query.columns)), whole, "of `columns` alone")
+        equal_answers(case.answers(rows.select(query.columns)), whole, "with only `columns`")
         equal_answers(case.answers(rows.select(rows.column_names[::-1])), whole, "with columns in another order")
 
     holds(case, law)
@@ -59,20 +60,20 @@ def check_only_its_columns_are_read(case: QueryCase) -> None:
 
 @check_of_all("schema")
 def check_each_key_is_given_by_an_example(cases: tuple[QueryCase, ...]) -> None:
-    """No check tries a key that no example gives; where none can, an example says in `elsewhere` what tries it."""
+    """Every key is set by an example; for others, an example names the test in `elsewhere`."""
     shared = {key.name for key in parameters_of(Query)}
     keys = [key.name for key in parameters_of(cases[0].factory) if key.name not in shared]
     given = {key for case in cases for key in case.example.keys}
     elsewhere = {key: where for case in cases for key, where in case.example.elsewhere.items()}
     missing = [key for key in keys if key not in given and key not in elsewhere]
-    expect(missing == [], f"no example gives {', '.join(missing)}: add one, or say in `elsewhere` what tries it")
+    expect(missing == [], f"no example sets {', '.join(missing)}: add one, or name the test in `elsewhere`")
     needless = [key for key in elsewhere if key in given or key not in keys or not elsewhere[key]]
-    expect(needless == [], f"`elsewhere` names {', '.join(needless)}, which an example gives, or which needs a reason")
+    expect(needless == [], f"`elsewhere` names {', '.join(needless)}, which an example sets, or which needs a reason")
 
 
 @query_check("schema")
 def check_a_missing_column_is_told(case: QueryCase) -> None:
-    """Each column that it reads is missed by the key that names it, before a row is read."""
+    """A missing column is reported with the key that names it, before a row is read."""
     query = case.query()
     keys = {query.time: "time", **{wanted.column: wanted.key for wanted in query.inputs()}}
     for column, key in keys.items():
@@ -81,7 +82,7 @@ def check_a_missing_column_is_told(case: QueryCase) -> None:
 
 @query_check("schema")
 def check_a_column_of_another_type_is_told(case: QueryCase) -> None:
-    """A column of structs, which none can read, is refused by the key that names it, before a row is read."""
+    """A column of structs, which no query can read, is refused with the key that names it, before a row is read."""
     for column in case.query().inputs():
         place = case.rows.schema.get_field_index(column.column)
         odd = pa.field(column.column, pa.struct([("x", pa.struct([("y", pa.null())]))]))
@@ -90,7 +91,7 @@ def check_a_column_of_another_type_is_told(case: QueryCase) -> None:
 
 @query_check("schema")
 def check_the_query_travels(case: QueryCase) -> None:
-    """Pickled, as Spark sends it, it is an equal query, and not another's equal; it cannot be changed."""
+    """Pickled, as for Spark, it equals the original, and no other query; it cannot be changed."""
     query = case.query()
     expect(pickle.loads(pickle.dumps(query)) == query, "a pickled query is not equal to itself")
     expect(query == case.query(), "two queries of the same keys are not equal")
@@ -111,4 +112,4 @@ def _refuses(case: QueryCase, schema: pa.Schema, key: str, what: str) -> None:
         named = any(field == f"query.{key}" or field.startswith(f"query.{key}[") for field in fields)
         expect(named, f"{what}, says {fields}, not query.{key}")
         return
-    raise AssertionError(f"{what}, it is taken: `inputs` says what it reads as {key!r}")
+    raise AssertionError(f"{what}, it is accepted: declare in `inputs` what it reads as {key!r}")

@@ -1,4 +1,4 @@
-"""Where a query's shards merge, any number of them has the answers of one."""
+"""If a query's shards merge, any number of them gives the answers of one."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ COUNT = 2
 
 @query_check("shards")
 def check_shards_answer_as_one_does(case: QueryCase) -> None:
-    """Two, three and four shards, each with its part of the rows, whose answers `merge` makes one."""
+    """Two, three and four shards, each with part of the rows, whose answers `merge` combines."""
     _merges(case)
 
     def law(rows: pa.Table) -> None:
@@ -46,11 +46,11 @@ def _merges(case: QueryCase) -> None:
     if one_shard is not None:
         raise NotApplicable(f"one shard: {one_shard}")
     if not case.exact:
-        raise NotApplicable("guarantee: no exact backend is installed, and others may answer by what a shard holds")
+        raise NotApplicable("guarantee: no exact backend is installed, and answers of others may depend on the shard")
 
 
 def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[pa.Table, int]]:
-    """After each of a few batches and at the end: the merged answers, and the rows that came."""
+    """The merged answers and the number of rows, after each of a few batches and at the end."""
     query = case.query()
     plan = ShardedPlan(query, case.bindings, rows.schema, shards)
     operators, whole = [plan.operator(number) for number in range(shards)], TaskEnds(query)
@@ -68,7 +68,7 @@ def _on_shards(case: QueryCase, rows: pa.Table, shards: int) -> Iterator[tuple[p
             answers.append(operator.step(end.progress))
             operator.count_dropped(end.dropped)
         yield _merged(case, rows, answers), sum(operator.take_metrics().rows_in for operator in operators)
-    latest = whole.progress.newest  # of the rows that the query can use, as the engines have it
+    latest = whole.progress.newest  # of the rows that the query can use, as in the engines
     if latest is not None:
         yield _merged(case, rows, [operator.finish(latest) for operator in operators]), 0
 

@@ -1,4 +1,4 @@
-"""A query goes on from a snapshot, taken after any row, as if nothing had happened."""
+"""A query resumes from a snapshot, taken after any row, as if nothing had happened."""
 
 import os
 
@@ -12,20 +12,20 @@ from skyband_specs.queries.state_trial import fault
 COUNT = 4
 
 STATES = "SKYBAND_SPECS_STATES"
-"""In the environment: how many mutated states to try, as of a backend."""
+"""The environment variable with the number of mutated states to try, as for backends."""
 
 _FEW = 40
 
 
 @query_check("snapshot")
 def check_goes_on_from_a_snapshot_after_any_row(case: QueryCase) -> None:
-    """Saved and restored after every row: the answers are those of a run that never stopped."""
+    """Saved and restored after every row: the answers equal those of a run that never stopped."""
     holds(case, lambda rows: _stop_and_go(case, rows, list(range(1, len(rows)))))
 
 
 @query_check("snapshot")
 def check_groups_go_on_from_a_snapshot(case: QueryCase) -> None:
-    """The same with groups, small ones and those that have fallen silent among them."""
+    """The same with groups, including small and silent ones."""
     names = [f"group {place % 3 if place % 11 else place % 17}" for place in range(len(case.rows))]
     named = case.rows.append_column(GROUP, pa.array(names, pa.string()))
     holds(case, lambda rows: _stop_and_go(case, rows, list(range(9, len(rows), 9)), by=[GROUP]), named)
@@ -33,7 +33,7 @@ def check_groups_go_on_from_a_snapshot(case: QueryCase) -> None:
 
 @query_check("snapshot")
 def check_a_restored_state_is_the_state(case: QueryCase) -> None:
-    """Saved again at once, it is the same bytes."""
+    """Saved again at once, it has the same bytes."""
 
     def law(rows: pa.Table) -> None:
         run = case.run(rows)
@@ -49,10 +49,10 @@ def check_a_restored_state_is_the_state(case: QueryCase) -> None:
 
 @query_check("snapshot")
 def check_mutated_states_and_logs_are_refused_or_work(case: QueryCase) -> None:
-    """Changed with a right checksum, a state, the rows that wait in it and those of a log are refused, or do no harm.
+    """Changed with a valid checksum, a state, its waiting rows and those of a log are refused, or do no harm.
 
-    Alone and by group, in a process of their own: a crash or a hang is a failure of the check. A query looks at its own
-    rows in `check_frame`. More are tried where the environment says so: `SKYBAND_SPECS_STATES=10000`.
+    Without and with groups, in their own process: a crash or a hang fails the check. A query checks its own rows in
+    `check_frame`. The environment can set more: `SKYBAND_SPECS_STATES=10000`.
     """
     wrong = fault(case, int(os.environ.get(STATES, _FEW)), {**os.environ})
     expect(wrong is None, f"a mutated state does harm: {wrong}")

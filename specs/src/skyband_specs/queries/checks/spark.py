@@ -1,4 +1,4 @@
-"""On Spark, in batch and as a stream, a query answers as it does in process."""
+"""On Spark, in batch and as a stream, a query answers as it does in this process."""
 
 import os
 import tempfile
@@ -32,7 +32,7 @@ def check_spark_answers_a_batch_as_local_does(case: QueryCase) -> None:
 
 @query_check("engine")
 def check_spark_answers_a_stream_as_local_does(case: QueryCase) -> None:
-    """A file a micro-batch: up to the watermark, as a stream goes on."""
+    """One file per micro-batch: up to the watermark, as a stream continues."""
     run = case.run(case.rows)
     expected = gathered(run, [run.push(batch) for batch in cut(case.rows, [])])
     with _files(case) as folder, plain_errors():
@@ -71,7 +71,7 @@ def _files(case: QueryCase) -> Iterator[Path]:
 
 
 def _written(folder: Path, case: QueryCase) -> pa.Table:
-    """What Spark wrote, with the columns and types that the query declares."""
+    """Spark's output, with the columns and types that the query declares."""
     schema = case.query().result_schema(case.rows.schema)
     answers = pq.read_table(folder / "answers", partitioning=None).select(schema.names)
     return answers.cast(schema)

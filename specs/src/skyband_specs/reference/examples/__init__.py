@@ -1,1 +1,1 @@
-"""A program for each role, with its default backend in it: run on the page of every backend, under that one's name."""
+"""A program for each role with its default backend; each backend's page runs it under its own name."""

@@ -1,4 +1,4 @@
-"""Each names the place, the value and the remedy, and leaves what raised it as it was."""
+"""Each names the place, the value and the remedy, and leaves the object unchanged."""
 
 import skyband
 

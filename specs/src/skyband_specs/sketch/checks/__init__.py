@@ -1,3 +1,3 @@
-"""What only sketches do."""
+"""The checks that only sketches have."""
 
 MODULES = ("accuracy", "merge", "edges", "memory", "sums", "together")

@@ -1,9 +1,9 @@
-"""Counts are as near the truth as declared, and as often.
+"""Counts are as close to the truth as declared, and as often.
 
-A bounded sketch may miss by more than epsilon in a share delta of its answers. Each trial is a stream of keys of its
-own, so the misses among the trials of one magnitude are binomial, and more than `allowed_failures` of them convict the
-sketch. FLAKE is the chance to convict a right one in one such test; a run makes at most 50 of them (2 parameter sets,
-11 magnitudes twice and 2 kinds of streams), so that a right sketch fails a run with probability below 5e-7.
+A bounded sketch may miss by more than epsilon in a share delta of its answers. Each trial is a stream with its own
+keys, so the misses among the trials of one magnitude are binomial, and more than `allowed_failures` of them prove the
+sketch wrong. FLAKE is the chance that a correct one fails one such test; a run has at most 50 of them (2 parameter
+sets, 11 magnitudes twice and 2 kinds of streams), so a correct sketch fails a run with probability below 5e-7.
 """
 
 import math
@@ -23,7 +23,7 @@ FLAKE = 1e-8
 ROUNDING = 1e-9
 
 MAGNITUDES = {300: (1, 3, 10, 30, 51, 100, 200, 500, 2000), 60: (10_000,), 15: (60_000,)}
-"""Distinct counts asked for, by the number of trials. Small ones too: there, estimators are biased."""
+"""Distinct counts to estimate, by the number of trials. Small ones too: there, estimators are biased."""
 
 HALVES = tuple(np.uint64(bits) for bits in (0xFFFFFFFF, 0xFFFFFFFF00000000, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA))
 ALIKE, ALIKE_TRIALS = 2000, 20
@@ -34,7 +34,7 @@ PAPER_ROWS = 3000
 
 @frozen
 class Answer:
-    """What a sketch said of a count that is known."""
+    """A sketch's answer for a known count."""
 
     truth: int
     estimate: float
@@ -51,13 +51,13 @@ def check_counts_within_the_declared_bound(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
-    """`bounds` holds the truth but for a share delta, holds the estimate, and is no wider than epsilon makes it."""
+    """`bounds` contains the truth but for a share delta, and the estimate, and is no wider than epsilon implies."""
     epsilon = _slack(make)
     for truth, answers in _trials(make, case).items():
         _convict(make, [not a.low <= a.truth <= a.high for a in answers], f"bounds around counts of {truth}")
         for answer in answers:
             message = f"bounds ({answer.low}, {answer.high}) around the estimate {answer.estimate} of {truth}"
-            expect(answer.low <= answer.estimate <= answer.high, f"{message} leave it out")
+            expect(answer.low <= answer.estimate <= answer.high, f"{message} exclude it")
             widest = answer.estimate * (1 / (1 - epsilon) - 1 / (1 + epsilon))
             expect(
                 answer.high - answer.low <= widest + ROUNDING, f"{message} are wider than epsilon = {epsilon:g} allows"
@@ -79,7 +79,7 @@ def check_streams_of_the_paper(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_every_bit_of_a_key_counts(make: Make, case: Case) -> None:
-    """Keys that share half of their bits with others, whichever half, are counted as any keys are, on average."""
+    """Keys that share half of their bits with others, whichever half, are counted like any keys, on average."""
     for half in HALVES:
         counts = []
         for seed in range(ALIKE_TRIALS):
@@ -94,7 +94,7 @@ def check_every_bit_of_a_key_counts(make: Make, case: Case) -> None:
 
 
 def _convict(make: Make, misses: list[bool], what: str) -> None:
-    """Fail where more of the trials missed than a right sketch's would."""
+    """Fail if more of the trials missed than for a correct sketch."""
     delta = _declared(make(), "delta")
     allowed = allowed_failures(len(misses), delta, FLAKE)
     message = f"{sum(misses)} of {len(misses)} {what} are off by more than epsilon = {_slack(make):g}"
@@ -111,7 +111,7 @@ def _declared(backend: object, name: str) -> float:
 
 
 def _estimate(make: Make, stream: SketchStream, since: int) -> float:
-    """The estimate of a sketch for which each moment begins a pane."""
+    """The estimate of a sketch whose panes start at each moment."""
     backend = make()
     backend.update(stream.times * backend.grain, stream.keys)
     return float(backend.estimate(since * backend.grain))
@@ -119,7 +119,7 @@ def _estimate(make: Make, stream: SketchStream, since: int) -> float:
 
 @lru_cache(maxsize=4)
 def _trials(make: Make, case: Case) -> dict[int, list[Answer]]:
-    """Answers by the truth they are about: the last `truth` of a stream of keys that all differ."""
+    """Answers by their true count: the last `truth` keys of a stream of distinct keys."""
     backend = make()
     for name in ("epsilon", "delta"):
         expect(0 < _declared(backend, name) < 1, f"declares to be bounded, but has no {name} in (0, 1)")

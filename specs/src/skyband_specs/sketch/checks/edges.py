@@ -1,4 +1,4 @@
-"""Moments: which side of them counts, and in which order they may come."""
+"""Moments: which side of them counts, and the order in which they may arrive."""
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from skyband_specs.sketch.streams import SketchStream, spread
 COUNT = 10
 BATCH = 2048
 MOST_EXACT = 5000
-"""Keys up to which a sketch is taken at its word that it is exact."""
+"""The most keys for which a sketch's claim to be exact is checked."""
 MARKED = 31
-"""Rows of a batch with a key of their own."""
+"""Rows of a batch with their own key."""
 LAST = 2**63 - 1
 FIRST = -LAST
 """The times a sketch takes: −2^63 stands for "never"."""
@@ -22,7 +22,7 @@ FIRST = -LAST
 
 @check("edges", needs=("any-since",))
 def check_since_is_inclusive(make: Make, case: Case) -> None:
-    """A key seen at t counts since t and before, and no more since t + 1, for any t."""
+    """A key seen at t counts since t and before, and no longer since t + 1, for any t."""
     for time in (0, 1, -1, 10**18, -(10**18), FIRST, LAST):
         backend = make()
         backend.update(np.array([time]), spread(np.array([time % 1000])))
@@ -34,7 +34,7 @@ def check_since_is_inclusive(make: Make, case: Case) -> None:
 
 @check("edges", needs=("any-since",))
 def check_times_far_apart(make: Make, case: Case) -> None:
-    """The first and the last time there is, in one stream: no difference of times overflows."""
+    """The first and the last possible time, in one stream: no difference of times overflows."""
     times = np.array([FIRST, FIRST + 1, -1, 0, LAST - 1, LAST])
     stream = SketchStream(times, spread(np.arange(len(times))))
 
@@ -60,7 +60,7 @@ def check_empty_sketch_counts_nothing(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_one_call_agrees_with_two(make: Make, case: Case) -> None:
-    """The estimate and its bounds are the same asked together and apart, small counts and large ones."""
+    """The estimate and its bounds are the same together and separately, for small and large counts."""
 
     def law(stream: SketchStream) -> None:
         backend = fed(make, case, stream)
@@ -73,7 +73,7 @@ def check_one_call_agrees_with_two(make: Make, case: Case) -> None:
 
 @check("edges", guarantees=("exact",))
 def check_later_moments_count_less(make: Make, case: Case) -> None:
-    """The estimate never rises with the moment it counts from."""
+    """The estimate never rises with the start of the window."""
 
     def law(stream: SketchStream) -> None:
         backend = fed(make, case, stream)
@@ -100,7 +100,7 @@ def check_repeated_rows_change_nothing(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_every_row_of_a_batch_counts(make: Make, case: Case) -> None:
-    """In a long batch of one key, a row of another counts wherever it stands: at the end of a block, or beside it."""
+    """In a long batch of one key, a row with another counts wherever it is: at the end of a block, or next to it."""
     marked = MARKED if case.info.guarantee == "exact" else min(MARKED, make().exact_up_to - 1)
     if marked < 1:
         return
@@ -117,7 +117,7 @@ def check_every_row_of_a_batch_counts(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_as_many_keys_as_are_exact(make: Make, case: Case) -> None:
-    """With exactly as many keys as `exact_up_to` says, coming and coming again, every count and bound is exact."""
+    """With exactly `exact_up_to` keys, arriving repeatedly, every count and bound is exact."""
     most = min(make().exact_up_to, MOST_EXACT)
     for seed in range(3 if most > 0 else 0):
         rng = np.random.default_rng([23, seed])
@@ -139,11 +139,11 @@ def check_as_many_keys_as_are_exact(make: Make, case: Case) -> None:
 
 @check("edges", needs=("any-since",))
 def check_a_bitmap_tells_what_the_sketch_does(make: Make, case: Case) -> None:
-    """Where it has a bitmap, the cells that the keys since a moment fill tell its estimate and bounds, to the bit."""
+    """If it has a bitmap, the cells filled since a moment determine its estimate and bounds, to the bit."""
     bitmap, few = make().bitmap(), make().exact_up_to
     if bitmap is None:
         return
-    expect(bitmap.width % 64 == 0, f"the width of the bitmap must be a multiple of 64, it is {bitmap.width}")
+    expect(bitmap.width % 64 == 0, f"the width of the bitmap must be a multiple of 64 (got {bitmap.width})")
     for seed, most in enumerate((few + 1, few + 2, 2 * few + 5, MOST_EXACT)):
         rng = np.random.default_rng([29, seed])
         keys = spread(np.concatenate([rng.permutation(most), rng.integers(0, most, 50)]) + seed * 10**6)

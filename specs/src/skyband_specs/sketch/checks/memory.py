@@ -1,4 +1,4 @@
-"""A bounded sketch stays small however many keys come, and any sketch forgets what it is told to."""
+"""A bounded sketch stays small however many keys arrive, and any sketch forgets what it is asked to."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ ROWS = 200_000
 
 @check("memory", guarantees=("bounded",))
 def check_new_keys_do_not_pile_up(make: Make, case: Case) -> None:
-    """Keys that never repeat are not all kept; those of one pane, where each pane is kept for itself."""
+    """Keys that never repeat are not all kept; only those of one pane, if panes are kept separately."""
     stream = random_keys(1, ROWS, step=int(case.has("any-since")))
     backend = make()
     sizes = []
@@ -27,7 +27,7 @@ def check_new_keys_do_not_pile_up(make: Make, case: Case) -> None:
 
 @check("memory")
 def check_forgetting_keeps_what_counts(make: Make, case: Case) -> None:
-    """After `forget(before)` the estimates since `before` and later are the same, then and when more rows came."""
+    """After `forget(before)` the estimates since `before` and later are the same, then and after more rows."""
 
     def law(stream: SketchStream) -> None:
         half = len(stream) // 2
@@ -48,7 +48,7 @@ def check_forgetting_keeps_what_counts(make: Make, case: Case) -> None:
 
 @check("memory")
 def check_forgetting_bounds_memory(make: Make, case: Case) -> None:
-    """Keys that never repeat, each forgotten a while after it came, do not pile up."""
+    """Keys that never repeat, each forgotten some time after it arrived, do not pile up."""
     stream = random_keys(1, ROWS)
     backend = make()
     sizes = []

@@ -1,4 +1,4 @@
-"""Merging sketches is taking the union of their streams."""
+"""Merging sketches gives the sketch of the union of their streams."""
 
 from typing import Any, ClassVar, Self
 
@@ -20,7 +20,7 @@ _NEEDS = ("merge",)
 
 @check("merge", needs=_NEEDS)
 def check_merged_is_the_sketch_of_the_union(make: Make, case: Case) -> None:
-    """Parts of a stream, one in common, sketched apart and merged are the whole stream sketched, then and later."""
+    """Parts of a stream, one in common, sketched separately and merged, equal the sketch of it all, then and later."""
 
     def law(stream: SketchStream) -> None:
         cut = len(stream) * 3 // 4
@@ -39,7 +39,7 @@ def check_merged_is_the_sketch_of_the_union(make: Make, case: Case) -> None:
 
 @check("merge", needs=_NEEDS)
 def check_merge_is_commutative(make: Make, case: Case) -> None:
-    """A with B is B with A."""
+    """A with B equals B with A."""
 
     def law(stream: SketchStream) -> None:
         left, right = _parts(stream, 2)
@@ -53,7 +53,7 @@ def check_merge_is_commutative(make: Make, case: Case) -> None:
 
 @check("merge", needs=_NEEDS)
 def check_merge_is_associative(make: Make, case: Case) -> None:
-    """A with B, with C, is A with what B with C is."""
+    """A with B, with C, equals A with (B with C)."""
 
     def law(stream: SketchStream) -> None:
         first, second, third = _parts(stream, 3)
@@ -67,7 +67,7 @@ def check_merge_is_associative(make: Make, case: Case) -> None:
 
 @check("merge", needs=_NEEDS)
 def check_merge_adds_nothing_known(make: Make, case: Case) -> None:
-    """Merging a sketch of the same rows, or of none, changes nothing; merging into a new one copies."""
+    """Merging a sketch of the same rows, or an empty one, changes nothing; merging into a new one copies."""
 
     def law(stream: SketchStream) -> None:
         backend = fed(make, case, stream)
@@ -84,7 +84,7 @@ def check_merge_adds_nothing_known(make: Make, case: Case) -> None:
 
 @check("merge", needs=_NEEDS)
 def check_merge_leaves_the_other_alone(make: Make, case: Case) -> None:
-    """The other sketch is not changed, neither by the merge nor by what comes later."""
+    """The other sketch is not changed, neither by the merge nor later."""
 
     def law(stream: SketchStream) -> None:
         half = len(stream) // 2
@@ -95,7 +95,7 @@ def check_merge_leaves_the_other_alone(make: Make, case: Case) -> None:
         backend.merge(other)
         expect_equal(visible(case, other, stream, half), before, "the other sketch, after the merge")
         case.driver.feed(backend, stream, half, len(stream))
-        expect_equal(visible(case, other, stream, half), before, "the other sketch, when the merged one went on")
+        expect_equal(visible(case, other, stream, half), before, "the other sketch, when the merged one continued")
 
     holds_for(case, seeded(case), law)
 
@@ -120,7 +120,7 @@ def check_merge_refuses_other_sketches(make: Make, case: Case) -> None:
 
 @check("merge", needs=_NEEDS)
 def check_merge_with_one_key_in_common(make: Make, case: Case) -> None:
-    """A key that both have seen counts once, from its later time, whichever sketch that is in; however many others."""
+    """A key in both counts once, at its later time, whichever sketch that is in; however many others there are."""
     for others in (0, 3, 2000):
         times = np.arange(2 * others + 2)
         keys = spread(times)
@@ -136,9 +136,9 @@ def check_merge_with_one_key_in_common(make: Make, case: Case) -> None:
 
 
 def _parts(stream: SketchStream, count: int, common: bool = False) -> list[SketchStream]:
-    """The rows dealt to `count` streams; a fifth of them to all where some are to be in `common`.
+    """The rows split into `count` streams; with `common`, a fifth of them in all.
 
-    Where a row goes depends on the row alone, so that it stays there when the stream is shortened.
+    The part of a row depends only on the row, so that it stays there when the stream is shortened.
     """
     lots = spread(stream.times ^ stream.keys.view(np.int64))
     shared = (lots // np.uint64(count) % np.uint64(5) == 0) & common
@@ -168,7 +168,7 @@ def _strangers(make: Make) -> list[tuple[str, Any]]:
 
 @define(eq=False)
 class _Stranger(Sketch):
-    """A sketch of nothing."""
+    """A sketch that counts nothing."""
 
     name: ClassVar[str] = "stranger"
 

@@ -1,4 +1,4 @@
-"""What the latest values of the keys add up to, of sketches that add values up."""
+"""Sums of the keys' latest values, for sketches that keep them."""
 
 import math
 from fractions import Fraction
@@ -23,9 +23,9 @@ LEAST, MOST = -0.5, 1.0
 
 @check("edges")
 def check_sums_are_of_the_latest_values(make: Make, case: Case) -> None:
-    """Each key that came since a moment is added up once, with its latest value; of few keys exactly.
+    """Each key that arrived since a moment is added once, with its latest value; for few keys exactly.
 
-    The sum is the float64 nearest to what the values add up to, in whatever order they came.
+    The sum is the float64 closest to the exact sum, whatever the order of the rows.
     """
     backend = _adding(make)
     if backend is None:
@@ -46,7 +46,7 @@ def check_sums_are_of_the_latest_values(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_sums_lie_within_their_bounds(make: Make, case: Case) -> None:
-    """At most a share delta of the bounds of a sum leaves it out, of values that are alike and of few large ones."""
+    """At most a share delta of a sum's bounds exclude it, for similar values and for few large ones."""
     if _adding(make) is None:
         return
     misses = []
@@ -56,30 +56,30 @@ def check_sums_lie_within_their_bounds(make: Make, case: Case) -> None:
         values = LEAST + (MOST - LEAST) * (rng.random(KEYS) if seed % 2 else 1.0 * (rng.random(KEYS) < 0.1))
         backend.update(stream.times * backend.grain, stream.keys, values)
         total, low, high = backend.estimate_sum(0, LEAST, MOST)
-        expect(low <= total <= high, f"bounds ({low}, {high}) leave the estimate {total} out")
+        expect(low <= total <= high, f"bounds ({low}, {high}) exclude the estimate {total}")
         misses.append(not low <= math.fsum(values.tolist()) <= high)
     allowed = allowed_failures(TRIALS, float(backend.delta), FLAKE)
-    message = f"{sum(misses)} of {TRIALS} bounds leave the sum out"
+    message = f"{sum(misses)} of {TRIALS} bounds exclude the sum"
     expect(sum(misses) <= allowed, f"{message}; with delta = {backend.delta:g} at most {allowed} may")
 
 
 def _adding(make: Make) -> Any:
-    """One that keeps the latest values; None where the backend adds up none."""
+    """A backend that keeps the latest values; None if it does not add values."""
     if not make().adds_values:
         return None
     backend = make(values="latest")
-    expect(backend.keeps_values, 'says adds_values, and keeps none when made with values = "latest"')
+    expect(backend.keeps_values, 'declares adds_values, but keeps none when created with values = "latest"')
     return backend
 
 
 def _few(stream: SketchStream, most: int) -> SketchStream:
-    """The rows of so many of its keys at most."""
+    """The rows of at most this many of its keys."""
     some = np.unique(stream.keys)[:most]
     return stream.take(np.flatnonzero(np.isin(stream.keys, some)))
 
 
 def _values(stream: SketchStream) -> Float64:
-    """A value for each row, several of one key and time: such as add up to another number in another order."""
+    """A value for each row, also for equal keys and times, whose sum in floats depends on the order."""
     lots = spread(np.arange(len(stream))) % np.uint64(7)
     return np.array([0.1, 1e-17, 3.0, -0.3, 7.0, 1e-9, -5.0])[lots.astype(np.int64)]
 

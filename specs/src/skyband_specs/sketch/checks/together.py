@@ -1,4 +1,4 @@
-"""Several sketches have their turns by one call as each has its own."""
+"""Several sketches that take their turns in one call equal those called alone."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _WINDOWS = 40, 7
 
 
 class _Together(TurnsTogether):
-    """Sketches' turns: the windows of each moment begin so long before it."""
+    """Turns of sketches: the windows of each moment start this long before it."""
 
     def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
         return [stream.times[start:stop] * backend.grain, stream.keys[start:stop]]
@@ -61,7 +61,7 @@ def _begins(backend: Any, at: int) -> list[int]:
 
 @check("batch-split")
 def check_several_together_answer_as_each(make: Make, case: Case) -> None:
-    """Sketches that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    """Sketches that take their turns in one call, each with its rows and moments, equal those called alone."""
 
     def law(stream: Any) -> None:
         _Together().expect_as_each(make, case, stream.take(np.argsort(stream.times, kind="stable")))

@@ -1,3 +1,3 @@
-"""What only workload rankers do."""
+"""The checks that only workload rankers have."""
 
 MODULES = ("answers", "subqueries")

@@ -1,4 +1,4 @@
-"""Queries answered on the way and in silence, what is retained for them, and queries that change."""
+"""Queries answered within batches and in silence, what is retained for them, and changed queries."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -30,14 +30,14 @@ def update(backend: Any, stream: Any, start: int, stop: int) -> list[SmallGroupA
 
 
 def cuts_of(stream: Any, seed: int) -> list[tuple[int, int]]:
-    """Consecutive stretches of a stream, none of them empty."""
+    """Consecutive non-empty sections of a stream."""
     ends = sorted({*random_cuts(len(stream), seed), len(stream)} - {0})
     return list(zip([0, *ends[:-1]], ends, strict=True)) if len(stream) else []
 
 
 @check("oracle", guarantees=("exact",))
 def check_answers_on_the_way_equal_the_oracle(make: Make, case: Case) -> None:
-    """Every update returns the answers of the moments it passed: each once, in order of (at, query), empty ones too."""
+    """Every update returns the answers of the moments it passed: each once, ordered by (at, query), even empty ones."""
 
     def law(stream: Any) -> None:
         for seed in range(3):
@@ -53,7 +53,7 @@ def check_answers_on_the_way_equal_the_oracle(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",))
 def check_advancing_equals_the_oracle(make: Make, case: Case) -> None:
-    """While time goes on and nothing comes, in small steps or one long one, each moment is answered once."""
+    """While time passes without rows, in small steps or one long one, each moment is answered once."""
 
     def law(stream: Any) -> None:
         if not len(stream):
@@ -91,7 +91,7 @@ def check_nothing_is_answered_before_the_first_row(make: Make, case: Case) -> No
 
 @check("edges", guarantees=("exact",))
 def check_silence_is_answered(make: Make, case: Case) -> None:
-    """After a long silence every moment in it has been answered, empty ones too, and the ranker goes on as ever."""
+    """After a long silence every moment in it has been answered, even empty ones, and the ranker continues."""
     if case.parameters.get("by") == "rows":
         return
 
@@ -128,7 +128,7 @@ def check_ends_of_time(make: Make, case: Case) -> None:
 def check_retains_what_it_must(make: Make, case: Case) -> None:
     """At least the union of the views' tops, without which some future would be answered wrongly.
 
-    Exactly that, where the backend says that it is `minimal`.
+    Exactly that, if the backend declares to be `minimal`.
     """
 
     def law(stream: Any) -> None:
@@ -139,14 +139,14 @@ def check_retains_what_it_must(make: Make, case: Case) -> None:
             count = len(backend)
             expect(count >= least, f"retains {count} objects after {stop} rows; {least} are needed")
             minimal = getattr(backend, "minimal", False)
-            expect(count == least or not minimal, f"retains {count} objects after {stop} rows; it need only {least}")
+            expect(count == least or not minimal, f"retains {count} objects after {stop} rows; only {least} are needed")
 
     holds_for(case, seeded(case), law)
 
 
 @check("memory")
 def check_no_object_outlives_its_last_view(make: Make, case: Case) -> None:
-    """What is in no window to come is not retained: nothing in the end, and no more than the rows of open views."""
+    """Objects in no future window are not retained: nothing at the end, and no more than the open views' rows."""
 
     def law(stream: Any) -> None:
         backend = fed(make, case, stream)
@@ -156,20 +156,20 @@ def check_no_object_outlives_its_last_view(make: Make, case: Case) -> None:
         for now in range(backend.now, backend.now + horizon(backend.queries) + 2):
             backend.advance(now)
             most = sum(sum(time >= _oldest(query, now) for time, _, _ in rows) for query in backend.queries)
-            expect(len(backend) <= most, f"retains {len(backend)} objects at {now}; {most} rows are in a view to come")
+            expect(len(backend) <= most, f"retains {len(backend)} objects at {now}; {most} rows are in a future view")
         expect_equal(len(backend), 0, "objects retained when every window is empty")
 
     holds_for(case, seeded(case), law)
 
 
 def _oldest(query: TopKQuery, now: int) -> int:
-    """Where the next window to be answered begins."""
+    """Where the next window to answer starts."""
     return now + 1 + (query.phase - now - 1) % query.slide - query.window
 
 
 @check("oracle", guarantees=("exact",))
 def check_changed_queries_equal_the_oracle(make: Make, case: Case) -> None:
-    """Queries that stay go on undisturbed, whatever else comes and goes; new ones answer over windows all their own."""
+    """Queries that stay are not disturbed by others; new ones answer only over windows of their own time."""
 
     def law(stream: Any) -> None:
         backend, passed = make(), int(stream.times[0]) if len(stream) else 0
@@ -188,14 +188,14 @@ def check_changed_queries_equal_the_oracle(make: Make, case: Case) -> None:
         ahead = [plain(answer) for answer in backend.advance(passed + horizon(backend.queries))] if passed else []
         until = passed + horizon(backend.queries)
         expected = answers(workload, rows_of(stream, len(stream)), passed, until) if passed else []
-        expect_equal(ahead, expected, "answers to come")
+        expect_equal(ahead, expected, "future answers")
 
     holds_for(case, seeded(case), law)
 
 
 @check("snapshot", needs=("snapshot",), guarantees=("exact",))
 def check_changed_queries_are_restored(make: Make, case: Case) -> None:
-    """A snapshot taken after the queries changed brings back the new ones, and since when each of them runs."""
+    """A snapshot taken after the queries changed restores the new ones, and since when each runs."""
 
     def law(stream: Any) -> None:
         half = len(stream) // 2
@@ -215,7 +215,7 @@ def check_changed_queries_are_restored(make: Make, case: Case) -> None:
 
 @check("bad-input")
 def check_wrong_queries_change_nothing(make: Make, case: Case) -> None:
-    """Queries that cannot be raise ConfigError with every problem, from the start and while running."""
+    """Invalid queries raise ConfigError with every problem, at the start and while running."""
     stream = case.driver.seeded(case, 1)
     backend = fed(make, case, stream)
     before = case.driver.answers(backend, stream, len(stream)), list(backend.queries)
@@ -231,13 +231,13 @@ def check_wrong_queries_change_nothing(make: Make, case: Case) -> None:
             for place in ("queries[0].window", "queries[2].slide", "queries[2].k", "queries[3].phase"):
                 expect(place in str(error), f"{label}: {place} is not named in: {error}")
             continue
-        raise AssertionError(f"wrong queries were taken {label}")
+        raise AssertionError(f"wrong queries were accepted {label}")
     after = case.driver.answers(backend, stream, len(stream)), list(backend.queries)
-    expect_equal(after, before, "after queries that were refused")
+    expect_equal(after, before, "after refused queries")
 
 
 class _Together(TurnsTogether):
-    """Workload rankers' turns, each with all its answers as one."""
+    """Turns of workload rankers, each with all its answers as one."""
 
     def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
         part = slice(start, stop)
@@ -248,7 +248,7 @@ class _Together(TurnsTogether):
         return np.array([until])
 
     def wrong_turns(self, backend: Any, turn: OwnTurn) -> Iterator[tuple[str, Any, Any]]:
-        """Of rows alone: one that has reached a moment stays where it is."""
+        """Only wrong rows: a ranker that has reached a moment stays there."""
         return super().wrong_turns(backend, turn._replace(moments=turn.moments[:0]))
 
     def alone(self, backend: Any, columns: Any, moments: Any) -> list[Any]:
@@ -265,12 +265,12 @@ class _Together(TurnsTogether):
 
 @check("batch-split")
 def check_several_together_answer_as_each(make: Make, case: Case) -> None:
-    """Rankers that have their turns by one call, each its rows and a moment, are as those that are called alone."""
+    """Rankers that take their turns in one call, each with its rows and a moment, equal those called alone."""
     holds_for(case, seeded(case, (1, 2)), lambda stream: _Together().expect_as_each(make, case, stream))
 
 
 def _changed(workload: Workload, turn: int, joined: int) -> Workload:
-    """Another list of queries: some stay, in another order, some go, two come; those run since `joined`."""
+    """Another list of queries: some stay, in another order, some leave, two join; those run since `joined`."""
     stay = [(query, since) for query, since in zip(workload.queries, workload.since, strict=True)][turn % 2 :][::-1]
     queries = {query for query, _ in stay}
     fresh = [TopKQuery(6 + turn, 2, 2, turn % 2), TopKQuery(3, 2 + turn, 70)]
@@ -279,7 +279,7 @@ def _changed(workload: Workload, turn: int, joined: int) -> Workload:
 
 
 def _reconfigured(backend: Any, queries: Any) -> bool:
-    """Change the queries; False where the backend says that it cannot, and is then as it was."""
+    """Change the queries; False where the backend declares that it cannot, and is unchanged."""
     before = list(backend.queries)
     try:
         backend.reconfigure(queries)

@@ -18,7 +18,7 @@ COUNT = 2
 
 @check("oracle", needs=("any-subquery",), guarantees=("exact",))
 def check_any_subquery_equals_the_oracle(make: Make, case: Case) -> None:
-    """Made on demand it answers what it is asked, any window and k within the largest of its queries, and no more.
+    """On demand it answers exactly what it is asked, for any window and k within the largest of its queries.
 
     However rows and questions are cut into calls, and through a snapshot in the middle.
     """
@@ -45,14 +45,14 @@ def check_any_subquery_equals_the_oracle(make: Make, case: Case) -> None:
                 now = backend.now
                 if "snapshot" not in case.info.lacks:
                     backend = case.restore(backend.snapshot())
-            expect_equal(list(backend.advance(now + 50)), [], "answers that nobody asked for")
+            expect_equal(list(backend.advance(now + 50)), [], "answers without a question")
 
     holds_for(case, seeded(case, range(4)), law)
 
 
 @check("bad-input", needs=("any-subquery",))
 def check_questions_beyond_what_is_kept_change_nothing(make: Make, case: Case) -> None:
-    """A longer window, a larger k, a k of 0, a moment before now or one before another: refused, each by its name."""
+    """A longer window, a larger k, a k of 0, a moment before now or before another: refused, each by its name."""
     stream, backend = case.driver.seeded(case, 1), make(on_demand=True)
     case.driver.feed(backend, stream, 0, len(stream))
     now, longest = backend.now, max(query.window for query in backend.queries)
@@ -70,8 +70,8 @@ def check_questions_beyond_what_is_kept_change_nothing(make: Make, case: Case) -
         except InputError as error:
             expect_equal(error.argument, label.split(" ")[0].strip(","), "the argument that was named")
             continue
-        raise AssertionError(f"a wrong question was taken: {label}")
-    expect_equal(backend.snapshot() == before, True, "whether it is as it was before questions that were refused")
+        raise AssertionError(f"a wrong question was accepted: {label}")
+    expect_equal(backend.snapshot() == before, True, "whether it is unchanged by refused questions")
 
 
 def _questions(random: Any, queries: Any, now: int, until: int) -> tuple[Any, Any, Any]:
