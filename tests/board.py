@@ -8,8 +8,15 @@ from click.testing import CliRunner, Result
 from skyband.cli.commands import group
 from skyband.engines import local
 
-QUERY = {"kind": "heavy-hitters", "time": "ts", "object": "page", "by": ["host"], "k": 2,
-         "windows": ["10 seconds", "20 seconds"], "every": "10 seconds"}  # fmt: skip
+QUERY = {
+    "kind": "heavy-hitters",
+    "time": "ts",
+    "object": "page",
+    "by": ["host"],
+    "k": 2,
+    "windows": ["10 seconds", "20 seconds"],
+    "every": "10 seconds",
+}
 KEY = ["host", "window", "object"]
 NAMES = ("host", "window", "rank", "object", "total")
 OTHER_COLUMNS = ("query.kind=distinct-count", "query.item=page", "-query.object", "-query.k")

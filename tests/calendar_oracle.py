@@ -181,7 +181,7 @@ def asked_for(zone: str) -> dict[str, Asked]:
         "whole": Asked(f"1 day in {zone}", [f"1 day in {zone}", f"1 week in {zone}", f"1 month in {zone}"]),
         "later": Asked(f"day in {zone}", [f"2 days in {zone}", f"since 12:00 in {zone}"], 6 * HOUR),
         "months": Asked(f"1 week in {zone}", [f"this month in {zone}", f"this year in {zone}"]),
-    }  # fmt: skip
+    }
 
 
 def duration(length: datetime.timedelta) -> str:

@@ -18,9 +18,18 @@ ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
 MANY_KERNELS = (
-    "chain", "crash", "families", "quantiles", "real_streams", "savepoints", "scale", "states", "time", "uncertain",
+    "chain",
+    "crash",
+    "families",
+    "quantiles",
+    "real_streams",
+    "savepoints",
+    "scale",
+    "states",
+    "time",
+    "uncertain",
     "workload_changes",
-)  # fmt: skip
+)
 """Of tests/spark those whose workers call the kernels of many families. Other processes compile these meanwhile."""
 
 

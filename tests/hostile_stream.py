@@ -28,8 +28,13 @@ QUERY = {
     "delay": "5 seconds",
 }
 BAD, LATE, NULL_TIME, NULL_SOURCE, NULL_SAMPLE, NULL_ID = (
-    "bad", "late", "null time", "null source", "null sample", "null id or side"
-)  # fmt: skip
+    "bad",
+    "late",
+    "null time",
+    "null source",
+    "null sample",
+    "null id or side",
+)
 
 
 @frozen

@@ -39,9 +39,17 @@ def _cut(times: list[datetime.datetime], to: str) -> list[datetime.datetime]:
 
 
 def _real(
-    line: Callable[[int, datetime.datetime], str], time: str, to: str, begin: str = "", *,
-    times: list[datetime.datetime] = TIMES, encoding: str = "utf-8", job: str = "", end: str = "", sep: str = "\n",
-) -> Real:  # fmt: skip
+    line: Callable[[int, datetime.datetime], str],
+    time: str,
+    to: str,
+    begin: str = "",
+    *,
+    times: list[datetime.datetime] = TIMES,
+    encoding: str = "utf-8",
+    job: str = "",
+    end: str = "",
+    sep: str = "\n",
+) -> Real:
     text = begin + "".join(line(number, moment) + sep for number, moment in enumerate(times)) + end
     return Real(text.encode(encoding), time, _cut(times, to), job)
 
@@ -51,8 +59,10 @@ def _w3c(number: int, time: datetime.datetime) -> str:
 
 
 def _nulls(mark: str) -> Real:
-    lines = [f"{number},{_WHO[number]},{mark if number % 9 == 4 else f'{time:%d.%m.%Y %H:%M}'}\n"
-             for number, time in enumerate(TIMES)]  # fmt: skip
+    lines = [
+        f"{number},{_WHO[number]},{mark if number % 9 == 4 else f'{time:%d.%m.%Y %H:%M}'}\n"
+        for number, time in enumerate(TIMES)
+    ]
     times = [time for number, time in enumerate(_cut(TIMES, _MINUTES)) if number % 9 != 4]
     return Real(("id,who,seen\n" + "".join(lines)).encode(), "seen", times, nulls=10)
 
@@ -61,8 +71,17 @@ def _event(number: int, time: datetime.datetime) -> str:
     payload = {"push_id": number, "size": 1, "commits": [{"sha": "a" * 40}]}
     actor, repo = {"id": number % 5, "login": _WHO[number]}, {"id": number % 3, "name": f"a/b{number % 3}"}
     stamp = f"{time:%Y-%m-%dT%H:%M:%SZ}"
-    return json.dumps({"id": str(2**34 + number), "type": "PushEvent", "actor": actor, "repo": repo, "payload": payload,
-                       "public": True, "created_at": stamp})  # fmt: skip
+    return json.dumps(
+        {
+            "id": str(2**34 + number),
+            "type": "PushEvent",
+            "actor": actor,
+            "repo": repo,
+            "payload": payload,
+            "public": True,
+            "created_at": stamp,
+        }
+    )
 
 
 def _apache(number: int, time: datetime.datetime) -> str:

@@ -34,8 +34,9 @@ def counting(**changes):
 def by_moment(answers):
     """By moment, each group's state."""
     found = {}
-    for at, group, state in zip(answers["at"].cast(pa.int64()).to_pylist(), answers["g"].to_pylist(),
-                                answers["state"].to_pylist(), strict=True):  # fmt: skip
+    for at, group, state in zip(
+        answers["at"].cast(pa.int64()).to_pylist(), answers["g"].to_pylist(), answers["state"].to_pylist(), strict=True
+    ):
         found.setdefault(at, {})[group] = state
     return found
 

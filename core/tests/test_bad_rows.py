@@ -38,8 +38,15 @@ def rows(*entries):
     )
 
 
-MIXED = rows((1, "north", "a"), (2, "west", "b"), (YEAR_9999 // SECOND, "north", "c"), (None, "south", "d"),
-             (2**42, "east", "e"), (5, "south", "f"), (6, "west", "g"))  # fmt: skip
+MIXED = rows(
+    (1, "north", "a"),
+    (2, "west", "b"),
+    (YEAR_9999 // SECOND, "north", "c"),
+    (None, "south", "d"),
+    (2**42, "east", "e"),
+    (5, "south", "f"),
+    (6, "west", "g"),
+)
 
 
 def test_each_row_is_told_with_what_is_wrong_in_the_order_in_which_it_came():

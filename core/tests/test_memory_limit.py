@@ -56,16 +56,22 @@ def write(folder, name):
     pq.write_table(table, folder / "rows.parquet", compression="zstd")
 
 
-@pytest.mark.parametrize(("megabytes", "status", "words"), [
-    (1000, 1, "error: this process may use 1,000 MB of addresses (ulimit -v), and its libraries alone need"),
-    (1900, 1, "warning: this process may use 1,900 MB of addresses (ulimit -v): below 2,048 MB compiling"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("megabytes", "status", "words"),
+    [
+        (1000, 1, "error: this process may use 1,000 MB of addresses (ulimit -v), and its libraries alone need"),
+        (1900, 1, "warning: this process may use 1,900 MB of addresses (ulimit -v): below 2,048 MB compiling"),
+    ],
+)
 def test_a_limit_that_is_too_low_is_told_before_a_row_is_read(job, megabytes, status, words):
     limit = (megabytes * MEGABYTE, resource.RLIM_INFINITY)
     ended = subprocess.run(
         [sys.executable, "-m", "skyband", "run", "--engine", "local", str(job), "--set", "query.k=1"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit), capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert ended.returncode == status
     assert words in ended.stderr
     assert "fault of Skyband" not in ended.stderr

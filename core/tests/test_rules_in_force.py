@@ -275,13 +275,21 @@ def test_slides_phases_and_ks_that_rules_do_not_say_are_those_of_the_query():
     ]
     refused = rules.take(pa.table({"value": texts}), 0)
     assert [(error.argument, text) for error, text in refused] == [
-        ("rules.window", texts[3]), ("rules.slide", texts[4]), ("rules.phase", texts[5]),
-    ]  # fmt: skip
+        ("rules.window", texts[3]),
+        ("rules.slide", texts[4]),
+        ("rules.phase", texts[5]),
+    ]
     due = rules.moments(0, 10)
     names = rules.names.to_pylist()
     assert [(at, names[rule], k) for at, rule, _, k in map(due.row, range(len(due.at)))] == [
-        (2, "a", 3), (2, "b", 1), (4, "c", 3), (6, "a", 3), (8, "b", 1), (8, "c", 3), (10, "a", 3),
-    ]  # fmt: skip
+        (2, "a", 3),
+        (2, "b", 1),
+        (4, "c", 3),
+        (6, "a", 3),
+        (8, "b", 1),
+        (8, "c", 3),
+        (10, "a", 3),
+    ]
 
 
 @pytest.mark.parametrize("begin", [0, 1, 3])

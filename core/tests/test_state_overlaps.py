@@ -95,10 +95,15 @@ def test_an_overlap_of_counts_is_between_all_that_they_allow():
         found = item_overlap.overlap_of([left, right], [0, 0])
         (ll, lh), (rl, rh), (ul, uh) = ((one[1], one[2]) for one in told)
         assert (found.intersection.low, found.left_only.low, found.right_only.low) == (
-            max(ll + rl - uh, 0), max(ul - rh, 0), max(ul - lh, 0)
-        )  # fmt: skip
-        for part, most in ((found.intersection, min(lh + rh - ul, lh, rh)), (found.left_only, min(uh - rl, lh)),
-                           (found.right_only, min(uh - ll, rh))):  # fmt: skip
+            max(ll + rl - uh, 0),
+            max(ul - rh, 0),
+            max(ul - lh, 0),
+        )
+        for part, most in (
+            (found.intersection, min(lh + rh - ul, lh, rh)),
+            (found.left_only, min(uh - rl, lh)),
+            (found.right_only, min(uh - ll, rh)),
+        ):
             assert part.low <= part.count <= part.high
             assert part.high == max(most, part.count, 0)
         parts = {"intersection": shape[1], "left_only": shape[0], "right_only": shape[2]}

@@ -34,8 +34,11 @@ def test_one_state_and_several_from_every_moment_that_they_cover(backend, seed):
                 if since < at:
                     assert states.estimate(state, last=f"{at - since} microseconds") == expected
             assert states.estimate(state) == states.estimate(state, since=at - WINDOW)
-            for asked, said in (({"since": at - WINDOW - 1}, "is before"), ({"since": at + 1}, "is after"),
-                                ({"last": f"{WINDOW + 1} microseconds"}, "at most the last 1 minute")):  # fmt: skip
+            for asked, said in (
+                ({"since": at - WINDOW - 1}, "is before"),
+                ({"since": at + 1}, "is after"),
+                ({"last": f"{WINDOW + 1} microseconds"}, "at most the last 1 minute"),
+            ):
                 with pytest.raises(InputError, match=said):
                     states.estimate(state, **asked)
         blobs = list(held.values())
@@ -52,8 +55,11 @@ def test_what_windows_of_one_moment_or_of_two_have_in_common(backend):
     rows = stream(1)
     moments = by_moment(local.apply(table(rows), counting(), {"sketch": backend}))
     pairs = [((at, one), (at, other)) for at in list(moments)[::4] for one, other in combinations(moments[at], 2)]
-    pairs += [((at, "a"), (later, "a")) for at, later in zip(list(moments), list(moments)[2:], strict=False)
-              if "a" in moments[at] and "a" in moments[later]]  # fmt: skip
+    pairs += [
+        ((at, "a"), (later, "a"))
+        for at, later in zip(list(moments), list(moments)[2:], strict=False)
+        if "a" in moments[at] and "a" in moments[later]
+    ]
     assert len(pairs) > 10
     for (at, one), (later, other) in pairs:
         for length in (1, EVERY, EVERY + 1, WINDOW):
@@ -67,8 +73,10 @@ def test_what_windows_of_one_moment_or_of_two_have_in_common(backend):
 
 def test_states_of_other_lengths_answer_together_from_when_both_do():
     rows = stream(2)
-    short, long = (by_moment(local.apply(table(rows), counting(windows=[length]), {"sketch": "exact"}))
-                   for length in ("1 minute", "100 seconds"))  # fmt: skip
+    short, long = (
+        by_moment(local.apply(table(rows), counting(windows=[length]), {"sketch": "exact"}))
+        for length in ("1 minute", "100 seconds")
+    )
     at = next(at for at in list(short)[5:] if {"a", "b"} <= short[at].keys())
     for pair in ([short[at]["a"], long[at]["b"]], [long[at]["a"], short[at]["b"]]):
         united = states.union(pair)
@@ -82,9 +90,18 @@ def test_states_of_other_lengths_answer_together_from_when_both_do():
 
 @pytest.mark.parametrize(
     ("asked", "right"),
-    [({"k": 0}, False), ({"k": 1}, True), ({"k": True}, False), ({"k": 1.0}, False), ({"share": 0}, False),
-     ({"share": 1e-300}, True), ({"share": 1}, True), ({"share": 1.0000001}, False), ({"share": True}, False)],
-)  # fmt: skip
+    [
+        ({"k": 0}, False),
+        ({"k": 1}, True),
+        ({"k": True}, False),
+        ({"k": 1.0}, False),
+        ({"share": 0}, False),
+        ({"share": 1e-300}, True),
+        ({"share": 1}, True),
+        ({"share": 1.0000001}, False),
+        ({"share": True}, False),
+    ],
+)
 def test_the_limits_of_how_many_objects_are_asked_for(asked, right):
     rows = [(START + second, "a", 1) for second in range(5)]
     state = local.apply(table(rows), totals(), {"total-ranker": "exact"})["state"][0].as_py()
@@ -102,13 +119,20 @@ def test_the_limits_of_how_many_objects_are_asked_for(asked, right):
 @pytest.mark.parametrize("role", ["sketch", "total-ranker"])
 def test_a_state_holds_just_what_it_covers(role, latest, start):
     """Rows up to a microsecond before its moment, and none that was forgotten since it begins to cover."""
-    state = local.apply(table([(start + EVERY + latest, "a", 1), (start + 5 * EVERY, "a", 1)]),
-                        counting() if role == "sketch" else totals(), {role: "exact"})["state"][0].as_py()  # fmt: skip
+    state = local.apply(
+        table([(start + EVERY + latest, "a", 1), (start + 5 * EVERY, "a", 1)]),
+        counting() if role == "sketch" else totals(),
+        {role: "exact"},
+    )["state"][0].as_py()
     held = read_state(state)
     decoded = snapshot.decode(state)
     begin = held.earliest
-    for at, since, right in ((held.latest, begin, False), (held.latest + 1, begin, True),
-                             (held.latest + 1, begin - 1, False), (held.latest + 1, begin + 1, True)):  # fmt: skip
+    for at, since, right in (
+        (held.latest, begin, False),
+        (held.latest + 1, begin, True),
+        (held.latest + 1, begin - 1, False),
+        (held.latest + 1, begin + 1, True),
+    ):
         blob = encode_state(role, "exact", held.parameters, decoded.arrays, Coverage(at, since))
         if right:
             assert (states.describe(blob).at, states.describe(blob).since) == (at, since)
@@ -131,9 +155,16 @@ def test_a_state_whose_last_row_is_of_the_moment_0_covers_that_row():
 
 @pytest.mark.parametrize(
     "header",
-    [{"at": 1, "since": 2}, {"at": 2.0, "since": 1}, {"at": True, "since": 0}, {"at": 2**63, "since": 0},
-     {"at": 0, "since": -(2**63) - 1}, {"rows": 1}, {"changed": None}],
-)  # fmt: skip
+    [
+        {"at": 1, "since": 2},
+        {"at": 2.0, "since": 1},
+        {"at": True, "since": 0},
+        {"at": 2**63, "since": 0},
+        {"at": 0, "since": -(2**63) - 1},
+        {"rows": 1},
+        {"changed": None},
+    ],
+)
 def test_what_can_be_no_coverage_is_refused(header):
     good = {"at": 2, "since": 2, "rows": False, "changed": True}
     assert Coverage.from_header({"covers": good}) == Coverage(2, 2, False, True)
@@ -143,11 +174,16 @@ def test_what_can_be_no_coverage_is_refused(header):
 
 @pytest.mark.parametrize(
     "moment",
-    ["2026-03-29 01:30", datetime.datetime(2026, 3, 29, 1, 30), np.datetime64("2026-03-29T01:30"),
-     datetime.datetime(2026, 3, 29, 7, tzinfo=datetime.timezone(datetime.timedelta(hours=5, minutes=30))),
-     "2026-03-29T07:00:00+05:30", 1774747800000000,
-     pa.scalar(datetime.datetime(2026, 3, 29, 1, 30), pa.timestamp("us"))],
-)  # fmt: skip
+    [
+        "2026-03-29 01:30",
+        datetime.datetime(2026, 3, 29, 1, 30),
+        np.datetime64("2026-03-29T01:30"),
+        datetime.datetime(2026, 3, 29, 7, tzinfo=datetime.timezone(datetime.timedelta(hours=5, minutes=30))),
+        "2026-03-29T07:00:00+05:30",
+        1774747800000000,
+        pa.scalar(datetime.datetime(2026, 3, 29, 1, 30), pa.timestamp("us")),
+    ],
+)
 def test_every_way_to_write_a_moment_is_that_moment(moment):
     """Without a zone it is of UTC, wherever the process runs."""
     assert states.since_or_last.moment_of(moment) == 1774747800000000

@@ -108,8 +108,10 @@ def test_only_states_with_all_parameters_equal_go_together():
     rows = [(START, "a", 1)]
     held = snapshot.decode(local.apply(table(rows), counting(), {"sketch": "exact"})["state"][0].as_py())
     covers = Coverage.from_header(held.header)
-    plain, hashed = (encode_state("sketch", "exact", {**held.header["parameters"], **more}, held.arrays, covers)
-                     for more in ({}, {"hash": "theta"}))  # fmt: skip
+    plain, hashed = (
+        encode_state("sketch", "exact", {**held.header["parameters"], **more}, held.arrays, covers)
+        for more in ({}, {"hash": "theta"})
+    )
     for pair in ([plain, hashed], [hashed, plain]):
         with pytest.raises(InputError, match=r"row 1: has hash = .*: they must be equal"):
             states.estimate(pair)
@@ -118,8 +120,10 @@ def test_only_states_with_all_parameters_equal_go_together():
 
 def test_states_of_two_moments_go_together_only_where_both_tables_hold_what_changed():
     rows = stream(1)
-    held = {kind: by_moment(local.apply(table(rows), counting(emit=kind), {"sketch": "exact"}))
-            for kind in ("state", "changed-state")}  # fmt: skip
+    held = {
+        kind: by_moment(local.apply(table(rows), counting(emit=kind), {"sketch": "exact"}))
+        for kind in ("state", "changed-state")
+    }
     first, second = sorted(at for at, groups in held["changed-state"].items() if "a" in groups)[2:4]
     for one, other in (("state", "state"), ("state", "changed-state"), ("changed-state", "state")):
         with pytest.raises(InputError, match="combine states of one moment"):

@@ -26,7 +26,7 @@ def rankers():
         ([[2, 1], [2, 3]], "spans, row 0: must be ascending and within 3 rows (got [2, 1])"),
         ([[1, 3], [0, 2]], "spans, row 0: must not overlap (got [1, 3] beside another with its rows)"),
     ],
-)  # fmt: skip
+)
 def test_spans_that_are_none_are_told(rankers, spans, message):
     before = [one.snapshot() for one in rankers]
     with pytest.raises(InputError) as error:

@@ -118,8 +118,9 @@ def on_spark_stream() -> None:
         for number, part in enumerate(parts):
             come = rules(1000) if number == 0 else rules(100, 1000) if number == more else []
             for name, table in (
-                ("rows", pa.Table.from_batches([part])), ("rules", pa.Table.from_pylist(come, schema)),
-            ):  # fmt: skip
+                ("rows", pa.Table.from_batches([part])),
+                ("rules", pa.Table.from_pylist(come, schema)),
+            ):
                 path = folder / name / f"{number:03}.parquet"
                 pq.write_table(table, path)
                 os.utime(path, (1_000_000_000 + number,) * 2)
@@ -134,8 +135,14 @@ def on_spark_stream() -> None:
         started = writer.trigger(availableNow=True).start()
         started.awaitTermination()
         took = [entry.durationMs["triggerExecution"] for entry in started.recentProgress if entry.numInputRows]
-    tell("on Spark, ms a trigger, 1000 rules:", *map(str, took[:more]), "| 100 more:", str(took[more]), "|",
-         *map(str, took[more + 1 :]))  # fmt: skip
+    tell(
+        "on Spark, ms a trigger, 1000 rules:",
+        *map(str, took[:more]),
+        "| 100 more:",
+        str(took[more]),
+        "|",
+        *map(str, took[more + 1 :]),
+    )
 
 
 def main() -> None:
@@ -172,8 +179,12 @@ def main() -> None:
     run.broadcast(pa.Table.from_pylist(rules(100, 1000)))
     taking = time.thread_time() - start
     after = spent(run, parts[warm : warm + 5])[0]
-    tell("1000 rules, 100 more at once, ms a micro-batch:", *(f"{1e3 * one:.0f}" for one in before),
-          f"| taking them {1e3 * taking:.1f} |", *(f"{1e3 * one:.0f}" for one in after))  # fmt: skip
+    tell(
+        "1000 rules, 100 more at once, ms a micro-batch:",
+        *(f"{1e3 * one:.0f}" for one in before),
+        f"| taking them {1e3 * taking:.1f} |",
+        *(f"{1e3 * one:.0f}" for one in after),
+    )
     start = time.thread_time()
     LocalRun.start({**KEYS, **limits}, schema).broadcast(pa.Table.from_pylist(rules(100_000)))
     tell(f"100,000 rules taken in {time.thread_time() - start:.1f} s")
@@ -183,8 +194,10 @@ def main() -> None:
         spent(run, parts)
         size, retained = len(run.operator.snapshot()), run.operator.take_metrics().retained
         theory = most * (1 + np.log(window / most))
-        tell(f"k = {most}: {size:,} bytes, {retained:,} rows kept (theory {theory:.0f}) of {window:,}, "
-              f"whose events take {24 * window:,} bytes")  # fmt: skip
+        tell(
+            f"k = {most}: {size:,} bytes, {retained:,} rows kept (theory {theory:.0f}) of {window:,}, "
+            f"whose events take {24 * window:,} bytes"
+        )
 
 
 if __name__ == "__main__":

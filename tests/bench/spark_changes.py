@@ -22,8 +22,15 @@ import pyarrow.parquet as pq
 from skyband import spark
 from skyband.text_tables import table
 
-QUERY = {"kind": "heavy-hitters", "time": "ts", "object": "page", "by": ["customer"], "k": 2,
-         "windows": ["100 minutes"], "every": "1 minute"}  # fmt: skip
+QUERY = {
+    "kind": "heavy-hitters",
+    "time": "ts",
+    "object": "page",
+    "by": ["customer"],
+    "k": 2,
+    "windows": ["100 minutes"],
+    "every": "1 minute",
+}
 WAYS: dict[str, dict[str, Any]] = {
     "all answers": {},
     "changes": {"answers": "changes", "changed": ["rank"]},

@@ -50,8 +50,11 @@ def by_hashes(source: Any, least: float) -> Any:
     vectors = hashed.transform(source.withColumn("words", words)).select("ts", "id", "features").cache()
     model = MinHashLSH(inputCol="features", outputCol="hashes", numHashTables=5, seed=1).fit(vectors)
     found = model.approxSimilarityJoin(vectors, vectors, 1.0 - least, "distance")
-    sides = [sql.col(f"dataset{side}.{name}").alias(f"{letter}_{name}")
-             for side, letter in (("A", "l"), ("B", "r")) for name in ("ts", "id")]  # fmt: skip
+    sides = [
+        sql.col(f"dataset{side}.{name}").alias(f"{letter}_{name}")
+        for side, letter in (("A", "l"), ("B", "r"))
+        for name in ("ts", "id")
+    ]
     return found.select(*sides, (1.0 - sql.col("distance")).alias("similarity")).where("l_id < r_id")
 
 

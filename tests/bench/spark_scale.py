@@ -73,8 +73,11 @@ def by_state(session, home: Path, options) -> None:
         progress, written = run(session, folder, COUNTED, {"sketch": "exact"}, 2, home)
         trigger = [entry.durationMs["triggerExecution"] for entry in progress[4:]]
         held = progress[-1].observedMetrics["skyband"]["state_bytes"]
-        whole = [entry.durationMs["triggerExecution"] for entry, size in zip(progress, written, strict=True)
-                 if size > 0.4 * held][-1:]  # fmt: skip
+        whole = [
+            entry.durationMs["triggerExecution"]
+            for entry, size in zip(progress, written, strict=True)
+            if size > 0.4 * held
+        ][-1:]
         print(  # noqa: T201
             f"{held / 1e6:7.2f} MB  {statistics.median(trigger):9.0f} ms   {np.percentile(trigger, 90):6.0f} ms"
             f"  {statistics.median(written[4:]) / 1e3:10.1f} KB  {statistics.mean(written[4:]) / 1e3:10.1f} KB"

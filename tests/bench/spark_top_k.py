@@ -94,8 +94,10 @@ def check_equal(session: Any, folder: Path, plan: Plan) -> int:
     for row in skyband_top_k(source, plan).orderBy("at", "rank").collect():
         ours.setdefault(row["at"], []).append((row["object"], round(row["score"], 9)))
     for rival in (panes, sliding):
-        theirs = {row["at"]: [(-one["object"], round(one["score"], 9)) for one in row["best"]]
-                  for row in rival(source, plan).collect()}  # fmt: skip
+        theirs = {
+            row["at"]: [(-one["object"], round(one["score"], 9)) for one in row["best"]]
+            for row in rival(source, plan).collect()
+        }
         missing = ours.keys() - theirs.keys()
         wrong = [at for at in ours.keys() - missing if ours[at] != theirs[at]]
         if missing or wrong:

@@ -116,10 +116,15 @@ def accuracy() -> list[Measured]:
         scores.append([size, *(_f1(right, _joined(data, size, epsilon, name)) for name in APPROXIMATIONS), len(right)])
     largest = [f"{name}, largest" for name in APPROXIMATIONS]
     return [
-        Measured("errors of the distribution function (figure 4)", ["tuples", *APPROXIMATIONS, *largest], errors,
-                 "root mean square error", 3),
+        Measured(
+            "errors of the distribution function (figure 4)",
+            ["tuples", *APPROXIMATIONS, *largest],
+            errors,
+            "root mean square error",
+            3,
+        ),
         Measured("F1 of the join (figure 6)", ["size", *APPROXIMATIONS, "matches"], scores, "F1", 3, "linear"),
-    ]  # fmt: skip
+    ]
 
 
 def _below(name: str, p: Any, size: int) -> float:
@@ -169,13 +174,26 @@ def memory() -> list[Measured]:
         by_beta.append([name, *(_kept(500, 0.1, alpha, beta) / without for beta in (0.1, 0.5, 0.9))])
     growing = f"tuples kept, size 500 (figure 11): {growth:.2f} % more at .98 than at .5 (paper: 4.83 %)"
     return [
-        Measured("overhead of a window (figure 10)", ["deviation", *(f"size {size}" for size in sizes), "paper"],
-                 by_deviation, "percent of the size", 5, "linear"),
-        Measured(growing, ["alpha", *(f"deviation {deviation}" for deviation in deviations)], by_alpha,
-                 "tuples", 4, "linear"),
-        Measured("tuples kept with beta (figure 12)", ["alpha", "beta .1", "beta .5", "beta .9"], by_beta,
-                 "share of those kept without", 3, "linear"),
-    ]  # fmt: skip
+        Measured(
+            "overhead of a window (figure 10)",
+            ["deviation", *(f"size {size}" for size in sizes), "paper"],
+            by_deviation,
+            "percent of the size",
+            5,
+            "linear",
+        ),
+        Measured(
+            growing, ["alpha", *(f"deviation {deviation}" for deviation in deviations)], by_alpha, "tuples", 4, "linear"
+        ),
+        Measured(
+            "tuples kept with beta (figure 12)",
+            ["alpha", "beta .1", "beta .5", "beta .9"],
+            by_beta,
+            "share of those kept without",
+            3,
+            "linear",
+        ),
+    ]
 
 
 def _kept(size: int, deviation: float, alpha: float, beta: float | None = None) -> float:
@@ -196,11 +214,22 @@ def sums() -> list[Measured]:
         changes = _changes(_uncertain(name), 500, 0.95)
         by_set.append([name, *(float(np.median(changes[kind])) for kind in changes), float(np.mean(changes["sum"]))])
     return [
-        Measured("change of the sum, Coffee (figure 9)", ["alpha", *(f"size {size}" for size in sizes)], rows,
-                 "mean, percent", len(sizes)),
-        Measured("change of the sum by data set, size 500, alpha .95", ["data set", "sum", "expected", "sum, mean"],
-                 by_set, "median, percent", 2, "linear"),
-    ]  # fmt: skip
+        Measured(
+            "change of the sum, Coffee (figure 9)",
+            ["alpha", *(f"size {size}" for size in sizes)],
+            rows,
+            "mean, percent",
+            len(sizes),
+        ),
+        Measured(
+            "change of the sum by data set, size 500, alpha .95",
+            ["data set", "sum", "expected", "sum, mean"],
+            by_set,
+            "median, percent",
+            2,
+            "linear",
+        ),
+    ]
 
 
 def _uncertain(dataset: str) -> MatcherStream:
@@ -287,9 +316,7 @@ def _short(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-PARTS = {
-    "windows": windows, "cdf": distribution, "accuracy": accuracy, "memory": memory, "sum": sums, "join": join
-}  # fmt: skip
+PARTS = {"windows": windows, "cdf": distribution, "accuracy": accuracy, "memory": memory, "sum": sums, "join": join}
 
 
 def main() -> int:

@@ -17,9 +17,14 @@ from skyband.engines import local
 MINUTE = 60_000_000
 START = 1_760_000_400_000_000
 QUERY = {
-    "kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "30 minutes",
-    "by": ["status", "host"], "emit": "state",
-}  # fmt: skip
+    "kind": "distinct-count",
+    "time": "ts",
+    "item": "client",
+    "windows": ["1 hour"],
+    "every": "30 minutes",
+    "by": ["status", "host"],
+    "emit": "state",
+}
 
 
 def visits():
@@ -146,10 +151,19 @@ def test_a_damaged_state_is_named_with_its_group(tmp_path):
 
 
 HEAVY = (
-    "numba", "pyspark", "pandas", "pyarrow.compute", "pyarrow.dataset", "numpy.ma", "skyband_jobs.job",
-    "skyband_jobs.local", "skyband.engines",
-    "skyband.queries", "skyband.operator", "skyband.roles.matcher",
-)  # fmt: skip
+    "numba",
+    "pyspark",
+    "pandas",
+    "pyarrow.compute",
+    "pyarrow.dataset",
+    "numpy.ma",
+    "skyband_jobs.job",
+    "skyband_jobs.local",
+    "skyband.engines",
+    "skyband.queries",
+    "skyband.operator",
+    "skyband.roles.matcher",
+)
 
 
 @pytest.mark.parametrize("sketch", ["exact", "k-skb", "pcsa-ml"])

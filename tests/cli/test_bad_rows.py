@@ -107,7 +107,7 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
         ('bad_rows = { format = "json", path = "visits/bad" }', "lies in the source"),
         ('bad_rows = { format = "json", path = "." }', "holds the source"),
     ],
-)  # fmt: skip
+)
 def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
     refused = run(bad_rows, command="check")
     assert refused.exit_code == 1
@@ -184,7 +184,7 @@ def test_late_rows_are_there_with_the_answers_or_not_at_all(visits, run, tmp_pat
         ('late_rows = { format = "json", path = "visits" }', "is the source"),
         ('late_rows = { format = "json", path = "late", trigger = "1 minute" }', "late_rows.trigger: is taken from"),
     ],
-)  # fmt: skip
+)
 def test_a_place_of_late_rows_that_is_none_is_refused_before_the_run(run, late_rows, message):
     refused = run(PLACE + "\n" + late_rows, command="check")
     assert refused.exit_code == 1

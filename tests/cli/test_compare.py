@@ -308,9 +308,18 @@ def looked_at(page, width=1280, dark=False):
     assert "<script" not in written and "://" not in written.replace(str(page.parent), "")
     eyed = page.with_name(f"eyed-{page.name}")
     eyed.write_text(written.replace(policy, f"{policy}; script-src 'unsafe-inline'").replace("</body>", LOOK), "utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", f"--window-size={width},900",
-               f"--blink-settings=preferredColorScheme={0 if dark else 1}", "--disable-background-networking",
-               f"--user-data-dir={page.parent / 'profile'}", "--dump-dom", eyed.as_uri()]  # fmt: skip
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--enable-logging=stderr",
+        f"--window-size={width},900",
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
+        "--disable-background-networking",
+        f"--user-data-dir={page.parent / 'profile'}",
+        "--dump-dom",
+        eyed.as_uri(),
+    ]
     ran = subprocess.run([CHROMIUM, *options], capture_output=True, text=True, timeout=120, check=False)
     found = re.search(r'<pre id="told">(.*?)</pre>', ran.stdout, re.DOTALL)
     assert found, ran.stderr
@@ -328,8 +337,13 @@ def test_a_browser_draws_every_backend_and_loads_nothing(folder):
     assert console == [] and told["loaded"] == []
     names = {"pcsa-ml", "k-skb epsilon=0.3", "exact", "hll-panes"}
     assert told["figures"] == [
-        "Throughput", "Latency", "Error against time", "Error over the stream", "Retained", "Memory"
-    ]  # fmt: skip
+        "Throughput",
+        "Latency",
+        "Error against time",
+        "Error over the stream",
+        "Retained",
+        "Memory",
+    ]
     assert told["seen"] == {name: 8 if name == "exact" else 9 for name in names}, "exact has no error to draw"
     assert told["colours"] == 4
     assert all(told["inside"]) and told["named"]

@@ -90,9 +90,14 @@ def test_numbers_that_rise_order_rows_without_times_and_lists_have_a_query_of_th
     pq.write_table(pa.table({"seq": pa.array(range(600)), "items": baskets}), folder.home / "baskets.parquet")
     job = first_job(folder, monkeypatch, "baskets.parquet")
     assert tomllib.loads(job)["query"] == {
-        "kind": "near-duplicates", "time": "seq", "id": "seq", "tokens": "items", "threshold": 0.8, "window": "10 rows",
+        "kind": "near-duplicates",
+        "time": "seq",
+        "id": "seq",
+        "tokens": "items",
+        "threshold": 0.8,
+        "window": "10 rows",
         "matches": 1,
-    }  # fmt: skip
+    }
     (folder.home / "first.toml").write_text(job)
     ran = folder.call("run", folder.home / "first.toml", "--engine", "local")
     assert ran.exit_code == 0, ran.output
@@ -134,13 +139,19 @@ def test_it_says_what_the_columns_are(folder, monkeypatch):
     job = first_job(folder, monkeypatch, "log.csv")
     table = tomllib.loads(job)
     assert table["source"] == {
-        "format": "csv", "path": str(folder.home / "log.csv"),
-        "schema": "when TIMESTAMP, `the client` STRING, ms DOUBLE", "options": {"header": True},
-    }  # fmt: skip
+        "format": "csv",
+        "path": str(folder.home / "log.csv"),
+        "schema": "when TIMESTAMP, `the client` STRING, ms DOUBLE",
+        "options": {"header": True},
+    }
     assert table["query"] == {
-        "kind": "distinct-count", "time": "when", "item": "the client", "windows": ["1 minute"],
-        "every": "1 minute", "delay": f"{LATEST} seconds",
-    }  # fmt: skip
+        "kind": "distinct-count",
+        "time": "when",
+        "item": "the client",
+        "windows": ["1 minute"],
+        "every": "1 minute",
+        "delay": f"{LATEST} seconds",
+    }
     assert "#   the client  string, 6 distinct from c0 to c9" in job
     assert "#   ms          double, 97 distinct from 0.0 to 48.0" in job
 

@@ -84,10 +84,13 @@ def test_files_of_a_folder_may_differ_in_the_width_of_their_types(folder, first)
     base = [0, 60_000_000, 120_000_000]
     us = pa.array(base, pa.int64()).cast(pa.timestamp("us"))
     wide = pa.table({"ts": us, "n": pa.array([1, 2, 2**40]), "client": ["a", "b", "c"]})
-    thin = pa.table({
-        "ts": us.cast(pa.timestamp("ms")), "n": pa.array([1, 2, 3], pa.int32()),
-        "client": pa.array(["a", "b", None]).dictionary_encode(),
-    })  # fmt: skip
+    thin = pa.table(
+        {
+            "ts": us.cast(pa.timestamp("ms")),
+            "n": pa.array([1, 2, 3], pa.int32()),
+            "client": pa.array(["a", "b", None]).dictionary_encode(),
+        }
+    )
     none = thin.set_column(1, "n", pa.nulls(3))
     for path in (folder.home / "requests").iterdir():
         path.unlink()
@@ -369,12 +372,26 @@ def test_a_file_without_an_end_is_no_job(folder):
 
 DIGITS = "1" * 5000
 ODD = [
-    "query.kind=[]", "query.kind={}", "query.distribution=[]", f"query.k={DIGITS}", f"query.every={DIGITS}",
-    f"query.every='{DIGITS} days'", f"query.windows=['{DIGITS} days in UTC']", f"query.windows=[{DIGITS}]",
-    f"query.delay=0x{'f' * 5000}", f"shards=0x{'f' * 5000}", f"backends.sketch=0x{'f' * 5000}", f"spark.a={DIGITS}",
-    f"name=0x{'f' * 5000}", f"source.where='client = {DIGITS}'", f"source.select=['{DIGITS} AS client']",
-    f"source.idle_after='{DIGITS} days'", "source.where='" + "(" * 3000 + "'", "sink=[]", "query.item='a\\u0000'",
-]  # fmt: skip
+    "query.kind=[]",
+    "query.kind={}",
+    "query.distribution=[]",
+    f"query.k={DIGITS}",
+    f"query.every={DIGITS}",
+    f"query.every='{DIGITS} days'",
+    f"query.windows=['{DIGITS} days in UTC']",
+    f"query.windows=[{DIGITS}]",
+    f"query.delay=0x{'f' * 5000}",
+    f"shards=0x{'f' * 5000}",
+    f"backends.sketch=0x{'f' * 5000}",
+    f"spark.a={DIGITS}",
+    f"name=0x{'f' * 5000}",
+    f"source.where='client = {DIGITS}'",
+    f"source.select=['{DIGITS} AS client']",
+    f"source.idle_after='{DIGITS} days'",
+    "source.where='" + "(" * 3000 + "'",
+    "sink=[]",
+    "query.item='a\\u0000'",
+]
 
 
 @pytest.mark.parametrize("change", ODD, ids=lambda change: f"{change:.40}")

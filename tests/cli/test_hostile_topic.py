@@ -68,8 +68,12 @@ def lines(folder):
 
 def kill_a_run(job, seconds):
     """Kill a run of a job so many seconds after it has begun to write; whether it had not ended before."""
-    run = subprocess.Popen([sys.executable, "-P", "-m", "skyband", "run", str(job), "--engine", "local"],
-                           cwd=job.parent, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)  # fmt: skip
+    run = subprocess.Popen(
+        [sys.executable, "-P", "-m", "skyband", "run", str(job), "--engine", "local"],
+        cwd=job.parent,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
     while run.poll() is None and not list(job.parent.glob("answers/_part*.partial")):
         time.sleep(0.01)
     time.sleep(seconds)

@@ -13,17 +13,38 @@ from skyband.cli.commands import group
 from .conftest import JOB
 
 ODD = (
-    "", "\udcff", "9" * 5000, "²", "-1", "99999999999999999999", "nan", "a=", "/", "/dev/null", "sketch/", "job.toml",
-    "1 month", "query.windows=[[]]",
-)  # fmt: skip
+    "",
+    "\udcff",
+    "9" * 5000,
+    "²",
+    "-1",
+    "99999999999999999999",
+    "nan",
+    "a=",
+    "/",
+    "/dev/null",
+    "sketch/",
+    "job.toml",
+    "1 month",
+    "query.windows=[[]]",
+)
 CALLS = [
-    ("backends",), ("queries",), ("describe", "sketch/k-skb"), ("check", "job.toml", "--engine", "local"),
-    ("run", "stream.toml"), ("ask", "states", "--last", "37 minutes"), ("state", "stream.toml"),
+    ("backends",),
+    ("queries",),
+    ("describe", "sketch/k-skb"),
+    ("check", "job.toml", "--engine", "local"),
+    ("run", "stream.toml"),
+    ("ask", "states", "--last", "37 minutes"),
+    ("state", "stream.toml"),
     ("savepoint", "stream.toml", "saved"),
-    ("plot", "counts", "--only", "nothing=1"), ("compare", "job.toml", "--backends", "sketch=exact"),
-    ("bench", "nothing"), ("verify", "sketch/nothing"), ("demo", "--dir", "job.toml"), ("new", "requests"),
+    ("plot", "counts", "--only", "nothing=1"),
+    ("compare", "job.toml", "--backends", "sketch=exact"),
+    ("bench", "nothing"),
+    ("verify", "sketch/nothing"),
+    ("demo", "--dir", "job.toml"),
+    ("new", "requests"),
     ("docs", "job.toml"),
-]  # fmt: skip
+]
 """Each ends within milliseconds: by Java, which is not there, if by nothing before."""
 
 

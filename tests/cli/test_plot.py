@@ -204,11 +204,23 @@ def test_a_browser_draws_the_page_and_loads_nothing(folder):
     assert plot(folder, folder.job, "--output", page).exit_code == 0
     assert 800_000 < len(page.read_bytes()) < 1_000_000
     ran = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr",
-         "--virtual-time-budget=5000", "--disable-background-networking", f"--user-data-dir={folder.home / 'profile'}",
-         "--dump-dom", page.as_uri()],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--virtual-time-budget=5000",
+            "--disable-background-networking",
+            f"--user-data-dir={folder.home / 'profile'}",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert [line for line in ran.stderr.splitlines() if "CONSOLE" in line] == []
     drawn = re.search(r'<div id="chart".*?<svg.*?</svg>', ran.stdout, re.DOTALL)[0]
     assert "distinct-count of job" in drawn and "10 minutes" in drawn and "2026-01-01 00:05:00 UTC" in drawn

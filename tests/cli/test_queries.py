@@ -36,8 +36,14 @@ def test_each_kind_is_described_with_all_its_keys_and_columns(folder, kind):
 def test_what_describe_says_of_a_key(folder):
     told = json.loads(folder.call("describe", "query/top-k", "--json").stdout)
     (k,) = [key for key in told["keys"] if key["name"] == "k"]
-    assert k == {"name": "k", "type": "int", "required": True, "default": None, "bounds": "at least 1",
-                 "help": "objects in an answer"}  # fmt: skip
+    assert k == {
+        "name": "k",
+        "type": "int",
+        "required": True,
+        "default": None,
+        "bounds": "at least 1",
+        "help": "objects in an answer",
+    }
     assert [column["name"] for column in told["columns"]] == ["at", "rank", "object", "score"]
 
 

@@ -25,9 +25,20 @@ def none_of(text):
 
 @pytest.mark.parametrize(
     "key",
-    ["password", "kafka.sasl.jaas.config", "s3.secret-access-key", "s3.access-key-id", "token", "sessionToken",
-     "fs.azure.account.key.lake", "apiKey", "user_pwd", "kafka.ssl.truststore.password", "credential"],
-)  # fmt: skip
+    [
+        "password",
+        "kafka.sasl.jaas.config",
+        "s3.secret-access-key",
+        "s3.access-key-id",
+        "token",
+        "sessionToken",
+        "fs.azure.account.key.lake",
+        "apiKey",
+        "user_pwd",
+        "kafka.ssl.truststore.password",
+        "credential",
+    ],
+)
 def test_keys_that_say_that_they_are_secret(key):
     assert is_secret(key)
 
@@ -41,13 +52,16 @@ def test_keys_that_are_nobodys_secret(key):
     ("text", "shown"),
     [
         (f"{URL}: not found", f"s3a://reader:{HIDDEN}@bucket/answers: not found"),
-        ("jdbc:postgresql://db/x?user=a&password=hunter2&ssl=true", f"jdbc:postgresql://db/x?user=a&password={HIDDEN}&ssl=true"),
+        (
+            "jdbc:postgresql://db/x?user=a&password=hunter2&ssl=true",
+            f"jdbc:postgresql://db/x?user=a&password={HIDDEN}&ssl=true",
+        ),
         ('{ user = "a", password = "hunter2, 3" }', f'{{ user = "a", password = "{HIDDEN}" }}'),
         ("{'token': 'hunter2', 'a': 1}", f"{{'token': '{HIDDEN}', 'a': 1}}"),
         ("abfss://container@account.dfs.core.windows.net/a", "abfss://container@account.dfs.core.windows.net/a"),
         ("token: must be text", "token: must be text"),
     ],
-)  # fmt: skip
+)
 def test_text_that_holds_a_secret_of_its_own(text, shown):
     assert redact(text) == shown
     assert redact(shown) == shown
@@ -75,11 +89,19 @@ def test_a_secret_that_was_learnt_is_hidden_however_it_is_written():
 
 
 WRONG = [
-    'source.options.password=["hunter2"]', "sink.options='user=a;password=hunter2'", "sink.mode='password=hunter2'",
-    "sink.options.password.x=['hunter2']", "spark=['token=hunter2']", "sink.catalog.token=['hunter2']",
-    f"sink.path={URL}", f"source.path={URL}", f"sink.checkpoint={URL}", "source.options.url=jdbc:a://b:hunter2@c/d",
-    "source.options.password:hunter2", "sink.password='hunter2'",
-]  # fmt: skip
+    'source.options.password=["hunter2"]',
+    "sink.options='user=a;password=hunter2'",
+    "sink.mode='password=hunter2'",
+    "sink.options.password.x=['hunter2']",
+    "spark=['token=hunter2']",
+    "sink.catalog.token=['hunter2']",
+    f"sink.path={URL}",
+    f"source.path={URL}",
+    f"sink.checkpoint={URL}",
+    "source.options.url=jdbc:a://b:hunter2@c/d",
+    "source.options.password:hunter2",
+    "sink.password='hunter2'",
+]
 
 
 @pytest.mark.parametrize("change", WRONG)

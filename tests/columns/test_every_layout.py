@@ -30,21 +30,32 @@ def words(values, index=None):
 
 
 COLUMNS = {
-    "text": pa.array(TEXTS), "large text": pa.array(TEXTS, pa.large_string()),
+    "text": pa.array(TEXTS),
+    "large text": pa.array(TEXTS, pa.large_string()),
     "views": pa.array(TEXTS, pa.string_view()),
-    "runs": runs(TEXTS), "runs of lists": runs(LONG), "words": words(TEXTS), "few words": words(TEXTS, pa.int8()),
-    "bytes": pa.array(BYTES), "views of bytes": pa.array(BYTES, pa.binary_view()),
-    "lists": pa.array(LONG), "large lists": pa.array(LONG, pa.large_list(pa.int64())),
-    "views of lists": pa.array(LONG, pa.list_view(pa.int64())), "fixed lists": pa.array(LISTS, pa.list_(pa.int64(), 2)),
-    "fixed lists of words": pa.array([None if pair is None else [str(one) for one in pair] for pair in LISTS],
-                                     pa.list_(pa.string(), 2)),
-    "fixed lists of views": pa.array([None if pair is None else [str(one) for one in pair] for pair in LISTS],
-                                     pa.list_(pa.string_view(), 2)),
-    "decimals": pa.array(DECIMALS, pa.decimal128(9, 2)), "wide decimals": pa.array(DECIMALS, pa.decimal256(9, 0)),
+    "runs": runs(TEXTS),
+    "runs of lists": runs(LONG),
+    "words": words(TEXTS),
+    "few words": words(TEXTS, pa.int8()),
+    "bytes": pa.array(BYTES),
+    "views of bytes": pa.array(BYTES, pa.binary_view()),
+    "lists": pa.array(LONG),
+    "large lists": pa.array(LONG, pa.large_list(pa.int64())),
+    "views of lists": pa.array(LONG, pa.list_view(pa.int64())),
+    "fixed lists": pa.array(LISTS, pa.list_(pa.int64(), 2)),
+    "fixed lists of words": pa.array(
+        [None if pair is None else [str(one) for one in pair] for pair in LISTS], pa.list_(pa.string(), 2)
+    ),
+    "fixed lists of views": pa.array(
+        [None if pair is None else [str(one) for one in pair] for pair in LISTS], pa.list_(pa.string_view(), 2)
+    ),
+    "decimals": pa.array(DECIMALS, pa.decimal128(9, 2)),
+    "wide decimals": pa.array(DECIMALS, pa.decimal256(9, 0)),
     "decimals of hundreds": pa.array(
-        [None if one is None else one - one % 100 for one in DECIMALS], pa.decimal128(9, -2)),
+        [None if one is None else one - one % 100 for one in DECIMALS], pa.decimal128(9, -2)
+    ),
     "instants": pa.array([1, None, 2, 3, 3, 4, None, 5], pa.timestamp("us", "UTC")),
-}  # fmt: skip
+}
 SLICES = [(0, 8), (1, 7), (3, 4), (7, 1), (4, 0)]
 
 

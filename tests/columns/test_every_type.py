@@ -70,8 +70,12 @@ def odd_columns():
     yield "interval", pa.array([(1, 2, 3), (4, 5, 6), (7, 8, 9)], pa.month_day_nano_interval()).take(PATTERN)
     yield "struct", pa.array([{"a": 1}, {"a": 2}, {"a": 3}]).take(PATTERN)
     yield "map", pa.array([[("a", 1)], [], [("b", 2)]], pa.map_(pa.string(), pa.int64())).take(PATTERN)
-    yield "union", pa.UnionArray.from_dense(pa.array([0] * ROWS, pa.int8()), pa.array(range(ROWS), pa.int32()),
-                                            [pa.array(range(ROWS))])  # fmt: skip
+    yield (
+        "union",
+        pa.UnionArray.from_dense(
+            pa.array([0] * ROWS, pa.int8()), pa.array(range(ROWS), pa.int32()), [pa.array(range(ROWS))]
+        ),
+    )
 
 
 def taken(values, places):
@@ -142,10 +146,13 @@ def answers(kind, key, column):
     held = usual_batch(pa.record_batch({"tried": column})).column(0).to_pylist()
     places = {str(value): place for value, place in zip(held, PATTERN.to_pylist(), strict=True)}
     rows = [
-        {name: places[str(value)] if name in SHOWN.get(key, ()) and value is not None else str(value)
-         for name, value in row.items() if name != "rank"}
+        {
+            name: places[str(value)] if name in SHOWN.get(key, ()) and value is not None else str(value)
+            for name, value in row.items()
+            if name != "rank"
+        }
         for row in table.to_pylist()
-    ]  # fmt: skip
+    ]
     return sorted(rows, key=str)
 
 
@@ -189,8 +196,10 @@ def test_a_column_of_any_type_is_read_or_refused_by_name(kind, key):
 
 
 PAIRS = [["a", "b"], None, ["c", None], ["", "a"], None, ["d", "e"], ["f", "g"], None]
-IN_PARTS = COLUMNS | {f"pairs with nulls of {kind}": pa.array(PAIRS, pa.list_(kind, 2))
-                      for kind in (pa.string(), pa.string_view(), pa.large_string())}  # fmt: skip
+IN_PARTS = COLUMNS | {
+    f"pairs with nulls of {kind}": pa.array(PAIRS, pa.list_(kind, 2))
+    for kind in (pa.string(), pa.string_view(), pa.large_string())
+}
 
 
 @pytest.mark.parametrize("name", IN_PARTS)
@@ -213,12 +222,17 @@ def test_a_part_of_a_column_of_any_type_holds_what_the_whole_does_there(name):
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        (pa.decimal128(36, -1), pa.decimal128(37, 0)), (pa.decimal128(37, -1), pa.decimal128(38, 0)),
-        (pa.decimal128(38, -1), pa.decimal256(39, 0)), (pa.decimal256(37, -1), pa.decimal128(38, 0)),
-        (pa.decimal256(38, -1), pa.decimal256(39, 0)), (pa.decimal256(75, -1), pa.decimal256(76, 0)),
-        (pa.decimal256(76, -1), pa.decimal256(76, -1)), (pa.decimal32(9, -1), pa.decimal128(10, 0)),
-        (pa.decimal128(38, 0), pa.decimal128(38, 0)), (pa.decimal256(39, 3), pa.decimal256(39, 3)),
+        (pa.decimal128(36, -1), pa.decimal128(37, 0)),
+        (pa.decimal128(37, -1), pa.decimal128(38, 0)),
+        (pa.decimal128(38, -1), pa.decimal256(39, 0)),
+        (pa.decimal256(37, -1), pa.decimal128(38, 0)),
+        (pa.decimal256(38, -1), pa.decimal256(39, 0)),
+        (pa.decimal256(75, -1), pa.decimal256(76, 0)),
+        (pa.decimal256(76, -1), pa.decimal256(76, -1)),
+        (pa.decimal32(9, -1), pa.decimal128(10, 0)),
+        (pa.decimal128(38, 0), pa.decimal128(38, 0)),
+        (pa.decimal256(39, 3), pa.decimal256(39, 3)),
     ],
-)  # fmt: skip
+)
 def test_a_decimal_has_128_bits_up_to_38_digits_and_not_from_39_on(given, read):
     assert usual(given) == read

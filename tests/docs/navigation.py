@@ -20,8 +20,18 @@ PARTS = {
 """The four folders of guides, in the order of a reader."""
 
 
-QUERIES = ("distinct-count", "heavy-hitters", "quantiles", "row-features", "near-duplicates", "top-k", "top-k-workload",
-           "top-k-pairs", "uncertain-sum", "uncertain-join")  # fmt: skip
+QUERIES = (
+    "distinct-count",
+    "heavy-hitters",
+    "quantiles",
+    "row-features",
+    "near-duplicates",
+    "top-k",
+    "top-k-workload",
+    "top-k-pairs",
+    "uncertain-sum",
+    "uncertain-join",
+)
 """The queries, those first that most people need."""
 
 
@@ -49,8 +59,15 @@ def navigation(docs: Path, pages: Iterable[str]) -> str:
         backends = sorted(path for path in pages if path.startswith(f"backends/{role}/"))
         listed = [_entry(Path(path).stem, f"reference/{path}") for path in backends]
         roles.append(_group(role, [_entry("The role", f"reference/roles/{role}.md"), *listed]))
-    titles = {"Overview": "reference", "What works where": "matrix", "The job file": "job", "Python": "python",
-              "For authors": "authors", "Commands": "commands", "Errors": "errors"}  # fmt: skip
+    titles = {
+        "Overview": "reference",
+        "What works where": "matrix",
+        "The job file": "job",
+        "Python": "python",
+        "For authors": "authors",
+        "Commands": "commands",
+        "Errors": "errors",
+    }
     single = [_entry(title, f"reference/{name}.md") for title, name in titles.items()]
     reference = [*single[:5], _group("Queries", queries), _group("Roles and backends", roles), *single[5:]]
     entries = [_entry("Skyband", "index.md"), *parts, _group("Reference", reference)]
@@ -61,8 +78,12 @@ def guides_in(docs: Path) -> list[str]:
     """The pages written by hand, in the order of a reader; pages that `PARTS` does not name follow in their part."""
     written = [path for path in docs.rglob("*.md") if not path.read_text("utf-8").startswith(MARK)]
     names = sorted(path.relative_to(docs).as_posix() for path in written)
-    ordered = [name for part in PARTS for name in (*(f"{part}/{page}" for page in PARTS[part]), *names)
-               if name.startswith(f"{part}/")]  # fmt: skip
+    ordered = [
+        name
+        for part in PARTS
+        for name in (*(f"{part}/{page}" for page in PARTS[part]), *names)
+        if name.startswith(f"{part}/")
+    ]
     return list(dict.fromkeys(["index.md", *(name for name in ordered if name in names), *names]))
 
 

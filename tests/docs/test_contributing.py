@@ -21,8 +21,13 @@ def test_the_backend_it_adds_passes_every_check(contributing, tmp_path):
     (info / "entry_points.txt").write_text(f"[skyband]\n{points}\n")
     (console,) = contributing.blocks("console")
     command = console.body.strip().removeprefix("$ skyband ").split()
-    ran = subprocess.run([sys.executable, "-m", "skyband", *command], capture_output=True, text=True,
-                         env={**os.environ, "PYTHONPATH": str(tmp_path)}, check=False)  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-m", "skyband", *command],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        check=False,
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.splitlines()[-1].endswith(" 0 failed")
 

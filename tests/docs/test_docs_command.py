@@ -81,8 +81,14 @@ def third_party(tmp_path, contributing):
 
 def docs(site, folder, plugins="skyband-newest,skyband-broken"):
     env = {**os.environ, "PYTHONPATH": str(site), "SKYBAND_PLUGINS": plugins}
-    return subprocess.run([sys.executable, "-m", "skyband", "docs", folder], capture_output=True, text=True, cwd=ROOT,
-                          env=env, check=False)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "skyband", "docs", folder],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=env,
+        check=False,
+    )
 
 
 def test_a_third_partys_backend_gets_its_page(third_party, tmp_path):
@@ -131,12 +137,15 @@ def test_a_broken_query_or_role_costs_the_others_no_page(tmp_path):
     assert made.returncode == 0, made.stderr
     said = [line for line in made.stderr.splitlines() if line.startswith("no page: ")]
     assert [line.partition(" of ")[0] for line in said] == [
-        "no page: role gone", "no page: query 'gone-sum'", "no page: query 'unshown-sum'",
-    ]  # fmt: skip
+        "no page: role gone",
+        "no page: query 'gone-sum'",
+        "no page: query 'unshown-sum'",
+    ]
     assert all(" of skyband-queries: nowhere:" in line for line in said)
     assert sorted(path.stem for path in (folder / "queries").iterdir() if "sum" in path.stem) == [
-        "fine-sum", "lonely-sum",
-    ]  # fmt: skip
+        "fine-sum",
+        "lonely-sum",
+    ]
     page = (folder / "queries" / "fine-sum.md").read_text("utf-8")
     assert "Role: `gone`." in page
     lonely = (folder / "queries" / "lonely-sum.md").read_text("utf-8")

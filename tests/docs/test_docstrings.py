@@ -11,10 +11,18 @@ from .conftest import ROOT
 
 SOURCES = (ROOT / "core" / "src", ROOT / "specs" / "src", *sorted(ROOT.glob("plugins/*/src")))
 OF_OTHERS = {
-    "theta_sketch_agg", "theta_sketch_estimate", "theta_union", "theta_intersection", "theta_difference", "try_cast",
+    "theta_sketch_agg",
+    "theta_sketch_estimate",
+    "theta_union",
+    "theta_intersection",
+    "theta_difference",
+    "try_cast",
     "_c1",  # Spark's functions, and what it calls a column
-    "datasketches", "error_model", "nogil", "password",
-}  # fmt: skip
+    "datasketches",
+    "error_model",
+    "nogil",
+    "password",
+}
 PARAMETERS = re.compile(r"(?:\n|[.:)])\n((?:[a-z_]\w*, )*[a-z_]\w*): ")
 
 

@@ -39,8 +39,16 @@ def test_the_demo_shows_what_it_says(readme, tmp_path):
     line = block.body.splitlines()[0]
     command = [sys.executable, "-m", *line.removeprefix("$ ").split()]
     env = {**os.environ, **QUICK, "PYTHONIOENCODING": "utf-8"}
-    shown = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8",
-                           cwd=tmp_path, env={**env, "PYTHONUNBUFFERED": "1"}, check=False)  # fmt: skip
+    shown = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+        env={**env, "PYTHONUNBUFFERED": "1"},
+        check=False,
+    )
     assert shown.returncode == 0, shown.stdout
     left = f"{line}\n{_timeless(_kept(shown.stdout))}"
     for part in _timeless(block.body).split("…\n"):
@@ -87,13 +95,27 @@ def test_the_factors_are_those_of_the_page_and_their_commands_are_there(readme):
 def test_the_same_in_pyspark_gives_the_demos_answers(readme, log):
     _, block = readme.blocks("python")
     assert len(block.body.strip().splitlines()) <= 11
-    ran = subprocess.run([sys.executable, "-c", block.body], capture_output=True, text=True, cwd=log,
-                         env={**os.environ, **QUICK}, check=False)  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-c", block.body],
+        capture_output=True,
+        text=True,
+        cwd=log,
+        env={**os.environ, **QUICK},
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     counts = [re.split(r" *\| *", line.strip("|")) for line in ran.stdout.splitlines() if line.startswith("|2026")]
     assert call("demo", "--engine", "local", "--rows", "20000", "--dir", log / "demo").exit_code == 0
-    local = call("run", log / "demo" / "job.toml", "--engine", "local", "--set", "sink.format=console",
-                 "--set", 'query.windows=["1 hour"]')  # fmt: skip
+    local = call(
+        "run",
+        log / "demo" / "job.toml",
+        "--engine",
+        "local",
+        "--set",
+        "sink.format=console",
+        "--set",
+        'query.windows=["1 hour"]',
+    )
     expected = [re.split(r"  +", line) for line in local.stdout.splitlines()[1:5]]
     assert [float(row[2]) for row in counts] == pytest.approx([float(row[2]) for row in expected], abs=1e-3)
     assert len(counts) == 4
@@ -183,7 +205,8 @@ def test_the_first_setup_works_on_a_fresh_clone(readme, tmp_path):
     bash = shutil.which("bash")
     assert bash, "the line is for a shell"
     env = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL", "TOX"))}
-    ran = subprocess.run([bash, "-c", readme.blocks("sh")[0].body], capture_output=True, text=True, cwd=clone,
-                         env=env, check=False)  # fmt: skip
+    ran = subprocess.run(
+        [bash, "-c", readme.blocks("sh")[0].body], capture_output=True, text=True, cwd=clone, env=env, check=False
+    )
     assert ran.returncode == 0, ran.stderr
     assert "the largest error is" in ran.stdout

@@ -78,8 +78,11 @@ class OtherOrder(LocalRun):
         return reversed_rows(super().finish())
 
 
-@fault("a_stream_that_stops_goes_on", "goes_on_from_a_snapshot_after_any_step",
-       "a_killed_run_goes_on_from_its_last_snapshot")  # fmt: skip
+@fault(
+    "a_stream_that_stops_goes_on",
+    "goes_on_from_a_snapshot_after_any_step",
+    "a_killed_run_goes_on_from_its_last_snapshot",
+)
 class ForgetsWaitingRows(LocalRun):
     """What waited for the watermark is gone after a restore."""
 

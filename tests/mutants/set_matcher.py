@@ -519,9 +519,14 @@ LACKS = {"merge": "for the tests", "out-of-order": "for the tests"}
 def info(name: str, guarantee: str, factory: str) -> BackendInfo:
     """What the plugin of a reference would say of it."""
     return BackendInfo(
-        role="set-matcher", name=name, factory=f"tests.mutants.set_matcher:{factory}", summary="the definition",
-        guarantee=guarantee, reference=PAPER, lacks=LACKS,
-    )  # fmt: skip
+        role="set-matcher",
+        name=name,
+        factory=f"tests.mutants.set_matcher:{factory}",
+        summary="the definition",
+        guarantee=guarantee,
+        reference=PAPER,
+        lacks=LACKS,
+    )
 
 
 INFO = info("reference", "exact", "Reference")

@@ -113,8 +113,11 @@ MUTANTS = {
     ),
     "half hours are whole ones": (
         (TimeZone, "whole_since", _a_quarter_at_least),
-        ("test_zones", "test_after_the_last_odd_moment_a_clock_is_whole_lengths_from_greenwich",
-         [("Asia/Kolkata", 2010, 2012, 60)]),
+        (
+            "test_zones",
+            "test_after_the_last_odd_moment_a_clock_is_whole_lengths_from_greenwich",
+            [("Asia/Kolkata", 2010, 2012, 60)],
+        ),
     ),
     "zones are of whole hours": (
         (TimeZone, "clock", _to_whole_hours),
@@ -130,8 +133,11 @@ MUTANTS = {
     ),
     "a byte holds one number more than it does": (
         (compact_frames, "_size", lambda most, size=compact_frames._size: size(most - 1)),
-        ("test_compact_frames", "test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold",
-         [(2**bits, least) for bits in (8, 16, 32) for least in (0, -7)]),
+        (
+            "test_compact_frames",
+            "test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold",
+            [(2**bits, least) for bits in (8, 16, 32) for least in (0, -7)],
+        ),
     ),
     "a dictionary has the hashes of another seed": (
         (hashing, "_hash_words", _whatever_the_seed),
@@ -145,7 +151,7 @@ MUTANTS = {
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),
         ("test_state_overlaps", "test_an_overlap_of_counts_is_between_all_that_they_allow", None),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", MUTANTS)

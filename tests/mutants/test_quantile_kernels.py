@@ -32,8 +32,10 @@ for check in checks_for("quantile-sketch"):
 BOUNDS, BORDERS, UNKNOWN = "bounds_hold_the_truth", "counts_are_exact_at_borders", "rows_of_unknown_side_are_few"
 ERRORS, CUTS, FEW = "errors_are_as_declared", "shares_above_known_limits_are_exact_at_borders", "few_rows_are_exact"
 RANKS, SEEDED, ODD = (
-    "shares_are_the_decimals_they_are_written_as", "seeded_streams_equal_the_oracle", "odd_streams_equal_the_oracle",
-)  # fmt: skip
+    "shares_are_the_decimals_they_are_written_as",
+    "seeded_streams_equal_the_oracle",
+    "odd_streams_equal_the_oracle",
+)
 UNITED = "united_counts_stay_near"
 ANSWERING, PLACES, STEPS = "buckets/answering.py", "buckets/places.py", "buckets/compaction.py"
 UNITING = "buckets/uniting.py"
@@ -48,9 +50,7 @@ MUTANTS = {
         "if history.first[node] < since:\n"
         "            span = float(history.last[node]) - float(history.first[node]) + 1.0\n"
         "            part",
-        "if False:\n"
-        "            span = float(history.last[node]) - float(history.first[node]) + 1.0\n"
-        "            part",
+        "if False:\n            span = float(history.last[node]) - float(history.first[node]) + 1.0\n            part",
         BOUNDS,
     ),
     "the node across is left out": (
@@ -376,7 +376,7 @@ MUTANTS = {
         "if value[middle] < new_value:",
         SMALL,
     ),
-}  # fmt: skip
+}
 CONTROLS = {
     backend: sorted({check for mutant in MUTANTS.values() if mutant[0] == backend for check in mutant[4:]})
     for backend in ("buckets", "exact", "k-skb", "tests")

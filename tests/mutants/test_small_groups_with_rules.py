@@ -18,10 +18,14 @@ TABLE, RULES, PROCESSOR = (
 )
 MUTANTS = {
     "a window that holds the last row only is empty": (
-        f"{WORKLOADS}_kernels.py", "if latest < since[moment]:", "if latest <= since[moment]:",
+        f"{WORKLOADS}_kernels.py",
+        "if latest < since[moment]:",
+        "if latest <= since[moment]:",
     ),
     "rows of the pass before make no window": (
-        f"{COUNTS}_kernels.py", "latest = max(latest, held_times[firsts[session] + entry])", "pass",
+        f"{COUNTS}_kernels.py",
+        "latest = max(latest, held_times[firsts[session] + entry])",
+        "pass",
     ),
     "rows of this pass make no window": (f"{NUMBERS}_kernels.py", "                latest = times[row]\n", ""),
     "of windows without a row one has an answer": (f"{COUNTS}.py", "gives_zeros = False", "gives_zeros = True"),
@@ -30,13 +34,17 @@ MUTANTS = {
     "a group's rules stand before those for all": (TABLE, "np.lexsort((theirs.rule, theirs.at, of))", "np.argsort(of)"),
     "of many spans the first pieces only": (TABLE, "pieces = -(-most // _AT_ONCE)", "pieces = np.minimum(most, 1)"),
     "silences are no shorter for rows held": (
-        TABLE, "np.sort(np.concatenate([self._last, times]))", "np.sort(np.append(times, times[:1] - 1))",
+        TABLE,
+        "np.sort(np.concatenate([self._last, times]))",
+        "np.sort(np.append(times, times[:1] - 1))",
     ),
     "a rule for one group is another's": (
-        RULES, 'for side in ("left", "right"))\n        counts', 'for side in ("right", "right"))\n        counts',
+        RULES,
+        'for side in ("left", "right"))\n        counts',
+        'for side in ("right", "right"))\n        counts',
     ),
     "a group that grew answers again": (PROCESSOR, "self._passed = self._last", "pass"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", MUTANTS)

@@ -163,9 +163,7 @@ class MoreThanEnough(Reference):
     def _answer(self, start: int, end: int) -> Top:
         top = super()._answer(start, end)
         more = np.ones(len(top.objects), bool) if self.at_least is None else top.totals > self.at_least
-        return evolve(
-            top, objects=top.objects[more], totals=top.totals[more], low=top.low[more], high=top.high[more]
-        )  # fmt: skip
+        return evolve(top, objects=top.objects[more], totals=top.totals[more], low=top.low[more], high=top.high[more])
 
 
 class StaleCandidates(Reference):

@@ -34,9 +34,7 @@ class Reference(WorkloadRanker):
     def __attrs_post_init__(self) -> None:
         self._since = [ALWAYS] * len(self.queries)
 
-    def _ask(
-        self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64
-    ) -> Answers:  # fmt: skip
+    def _ask(self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64) -> Answers:
         for row in zip(times.tolist(), objects.tolist(), scores.tolist(), strict=True):
             self._passed = row[0] if self._passed is None else self._passed
             self._rows.append(row)

@@ -45,15 +45,25 @@ QUERIES = {
     "distinct-count against": COUNTS | {"against": "previous", "by": ["place"]},
     "distinct-count by": COUNTS | {"by": ["place"]},
     "quantiles by": {
-        "kind": "quantiles", "value": "score", "at": [0.5, 0.9], "above": [1.5], "windows": ["10 seconds"],
-        "every": "5 seconds", "by": ["place"],
+        "kind": "quantiles",
+        "value": "score",
+        "at": [0.5, 0.9],
+        "above": [1.5],
+        "windows": ["10 seconds"],
+        "every": "5 seconds",
+        "by": ["place"],
     },
     "top-k-workload": WORKLOAD,
     "top-k-workload by": WORKLOAD | {"by": ["place"], "repeats": "best"},
     "top-k-pairs": {
-        "kind": "top-k-pairs", "id": "number", "tokens": "words", "k": 3, "window": "20 seconds", "every": "5 seconds",
+        "kind": "top-k-pairs",
+        "id": "number",
+        "tokens": "words",
+        "k": 3,
+        "window": "20 seconds",
+        "every": "5 seconds",
     },
-}  # fmt: skip
+}
 
 
 def query_of(name: str, **keys):

@@ -22,7 +22,7 @@ from calendar_oracle import (
     pushed,
     table,
     visits,
-)  # fmt: skip
+)
 from skyband.config.calendar_lengths import CalendarLength, parse_length
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
@@ -52,8 +52,14 @@ def test_where_units_begin_on_the_clock_of_a_zone(zone, unit, count, later):
 def test_distinct_items_of_each_window_as_counted_in_plain_python(zone):
     for number, (name, asked) in enumerate(asked_for(zone).items()):
         rows = visits(zone, seed=number, gap=40 * (number % 2))
-        query = {"kind": "distinct-count", "time": "ts", "item": "item", "every": str(asked.every),
-                 "windows": list(map(str, asked.windows)), "offset": duration(asked.offset)}  # fmt: skip
+        query = {
+            "kind": "distinct-count",
+            "time": "ts",
+            "item": "item",
+            "every": str(asked.every),
+            "windows": list(map(str, asked.windows)),
+            "offset": duration(asked.offset),
+        }
         expected = asked.answers(rows)
         for found in (
             local.apply(table(rows), query, backends={"sketch": "exact"}),
@@ -80,8 +86,17 @@ def test_the_best_objects_of_windows_that_begin_anew(zone, every, window, later)
     rows = visits(zone, seed=5, gap=30)
     source = table(rows).append_column("stream", pa.array(["a"] * len(rows)))
     source = source.append_column("value", pa.array(np.arange(len(rows), dtype=float)))
-    query = {"kind": "top-k", "time": "ts", "object": "item", "stream": "stream", "value": "value", "streams": ["a"],
-             "k": 100, "every": str(asked.every), "window": str(asked.windows[0])}  # fmt: skip
+    query = {
+        "kind": "top-k",
+        "time": "ts",
+        "object": "item",
+        "stream": "stream",
+        "value": "value",
+        "streams": ["a"],
+        "k": 100,
+        "every": str(asked.every),
+        "window": str(asked.windows[0]),
+    }
     query["offset"] = duration(asked.offset)
     for backend in ("eaa", "sla"):
         found = pushed(query, source, 9, {"object-ranker": backend})
@@ -96,8 +111,15 @@ def test_the_best_objects_of_windows_that_begin_anew(zone, every, window, later)
 def test_pairs_of_a_day_in_a_zone():
     rows = visits("Europe/Paris", seed=3)
     source = table(rows).append_column("words", pa.array([[item % 3, 7] for _, item in rows]))
-    query = {"kind": "top-k-pairs", "time": "ts", "id": "item", "tokens": "words", "k": 10_000,
-             "every": "1 day in Europe/Paris", "window": "1 day in Europe/Paris"}  # fmt: skip
+    query = {
+        "kind": "top-k-pairs",
+        "time": "ts",
+        "id": "item",
+        "tokens": "words",
+        "k": 10_000,
+        "every": "1 day in Europe/Paris",
+        "window": "1 day in Europe/Paris",
+    }
     found = local.apply(source, query)
     days = {}
     for when, _ in rows:
@@ -223,14 +245,28 @@ def test_a_zone_needs_instants_of_a_year_whose_calendar_is_known():
 @pytest.mark.parametrize(
     ("text", "sound"),
     [
-        ("0 days in UTC", False), ("1 day in UTC", True), ("9999 days in UTC", True), ("10000 days in UTC", True),
-        ("10001 days in UTC", False), ("10,001 days in UTC", False), ("0 months", False), ("10000 months", True),
-        ("10001 months", False), ("10000 years", True), ("10001 years", False), ("since 00:00 in UTC", True),
-        ("since 23:59:59 in UTC", True), ("since 23:59:60 in UTC", False), ("since 23:60 in UTC", False),
-        ("since 24:00 in UTC", False), ("since 24:00:00 in UTC", False), (f"{2**61} microseconds", True),
-        (f"{' ' * 989}1 month", True), (f"{' ' * 994}1 month", False),
+        ("0 days in UTC", False),
+        ("1 day in UTC", True),
+        ("9999 days in UTC", True),
+        ("10000 days in UTC", True),
+        ("10001 days in UTC", False),
+        ("10,001 days in UTC", False),
+        ("0 months", False),
+        ("10000 months", True),
+        ("10001 months", False),
+        ("10000 years", True),
+        ("10001 years", False),
+        ("since 00:00 in UTC", True),
+        ("since 23:59:59 in UTC", True),
+        ("since 23:59:60 in UTC", False),
+        ("since 23:60 in UTC", False),
+        ("since 24:00 in UTC", False),
+        ("since 24:00:00 in UTC", False),
+        (f"{2**61} microseconds", True),
+        (f"{' ' * 989}1 month", True),
+        (f"{' ' * 994}1 month", False),
     ],
-)  # fmt: skip
+)
 def test_the_last_length_that_is_one_and_the_first_that_is_none(text, sound):
     try:
         assert parse_length(text).length > 0

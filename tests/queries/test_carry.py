@@ -172,12 +172,16 @@ TOTALS = {"kind": "heavy-hitters", "time": "ts", "object": "order", "k": 50, "ca
     "asked",
     [
         query(window="7 rows", every="3 rows", object="order", carry=["note"], by=["town"], k=50),
-        workload(queries=[{"name": "a", "window": "7 rows", "slide": "3 rows", "k": 50}], object="order", by=["town"],
-                 carry=["note"]),
+        workload(
+            queries=[{"name": "a", "window": "7 rows", "slide": "3 rows", "k": 50}],
+            object="order",
+            by=["town"],
+            carry=["note"],
+        ),
         make_query(TOTALS | {"windows": ["7 rows", "2 rows"], "every": "3 rows", "by": ["town"]}),
     ],
     ids=lambda asked: asked.kind,
-)  # fmt: skip
+)
 def test_the_first_row_of_a_window_of_rows_is_carried_too(asked):
     """Each row is of an object of its own."""
     table = orders(9, rows=60).combine_chunks()
@@ -188,10 +192,15 @@ def test_the_order_of_arrival_cannot_be_seen_in_what_is_carried():
     """Rows alike in all but what they carry, at one moment."""
     table = pa.table(
         {
-            "ts": pa.array([1] * 6, pa.timestamp("s")), "customer": ["a"] * 6, "number": [1] * 6, "shop": ["north"] * 6,
-            "amount": [2.0] * 6, "order": [4, 1, 3, 0, 5, 2], "note": ["n"] * 6,
+            "ts": pa.array([1] * 6, pa.timestamp("s")),
+            "customer": ["a"] * 6,
+            "number": [1] * 6,
+            "shop": ["north"] * 6,
+            "amount": [2.0] * 6,
+            "order": [4, 1, 3, 0, 5, 2],
+            "note": ["n"] * 6,
         }
-    )  # fmt: skip
+    )
     for asked in (query(), workload()):
         turned = local.apply(table.take(pa.array([5, 4, 3, 2, 1, 0])), asked)
         assert turned.equals(local.apply(table, asked))

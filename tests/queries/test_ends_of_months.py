@@ -64,8 +64,15 @@ def answered(kind, calendar, groups, pieces, **keys):
     rows = sorted((micros(time), group, place) for group, times in groups.items() for place, time in enumerate(times))
     times, names, items = zip(*rows, strict=True)
     table = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "group": names, "item": items})
-    query = {"kind": kind, "time": "ts", "by": ["group"], "every": str(calendar.every),
-             "windows": list(map(str, calendar.windows)), **COLUMNS[kind], **keys}  # fmt: skip
+    query = {
+        "kind": kind,
+        "time": "ts",
+        "by": ["group"],
+        "every": str(calendar.every),
+        "windows": list(map(str, calendar.windows)),
+        **COLUMNS[kind],
+        **keys,
+    }
     backends = {"distinct-count": {"sketch": "exact"}, "quantiles": {"quantile-sketch": "exact"}}.get(kind)
     run, parts = LocalRun.start(query, table.schema, backends), []
     size = -(-len(table) // pieces)

@@ -45,11 +45,17 @@ def test_the_groups_of_null_are_apart_from_those_of_other_sets():
     assert sorted(map(str, answers.select(["who", "what", "grouping", "count"]).to_pylist())) == sorted(
         str({"who": who, "what": what, "grouping": grouping, "count": count})
         for who, what, grouping, count in [
-            ("a", "x", "who, what", 1.0), (None, "y", "who, what", 1.0), (None, None, "who, what", 1.0),
-            (None, "x", "what", 1.0), (None, "y", "what", 1.0), (None, None, "what", 1.0),
-            ("a", None, "who", 1.0), (None, None, "who", 2.0), (None, None, "()", 3.0),
+            ("a", "x", "who, what", 1.0),
+            (None, "y", "who, what", 1.0),
+            (None, None, "who, what", 1.0),
+            (None, "x", "what", 1.0),
+            (None, "y", "what", 1.0),
+            (None, None, "what", 1.0),
+            ("a", None, "who", 1.0),
+            (None, None, "who", 2.0),
+            (None, None, "()", 3.0),
         ]
-    )  # fmt: skip
+    )
     nullable = {field.name: field.nullable for field in answers.schema}
     assert nullable["who"] and nullable["what"]
 

@@ -116,10 +116,14 @@ def test_a_workload_of_any_sign_from_either_end(order, backend, shards):
     table = returns(5)
     asked = make_query(
         {
-            "kind": "top-k-workload", "time": "ts", "object": "number", "score": "change", "order": order,
+            "kind": "top-k-workload",
+            "time": "ts",
+            "object": "number",
+            "score": "change",
+            "order": order,
             "queries": [{"name": "a", "window": "20 seconds", "slide": "5 seconds", "k": 3}],
         }
-    )  # fmt: skip
+    )
     found = answers(applied(table, asked, {"workload-ranker": backend}, shards), [])
     expected = {
         key: ranked([(row["number"], row["change"]) for row in rows], order, 3)

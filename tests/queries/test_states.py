@@ -244,7 +244,7 @@ def held(which):
         ),
         (lambda: states.estimate(create("sketch").snapshot(), last="1 minute"), InputError, r"last: .* with `since`"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_answered_says_why(ask, wrong, said):
     with pytest.raises(wrong, match=said):
         ask()

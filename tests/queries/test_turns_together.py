@@ -44,7 +44,7 @@ QUERIES = {
     "near-duplicates": {"kind": "near-duplicates", "id": "object", "tokens": "words", "window": "15 seconds"}
     | {"threshold": 0.6},
     "quantiles": {"kind": "quantiles", "value": "value", "at": [0.5, 0.9]} | WINDOWS,
-}  # fmt: skip
+}
 OF_OTHER_BACKENDS = {
     "distinct-count of values": {"kind": "distinct-count", "item": "object", "value": "number", "upper": 9} | WINDOWS
 }

@@ -219,9 +219,13 @@ def test_a_finished_stream_has_the_answers_of_a_batch_where_a_clock_is_put_back_
     for hours in (-30, -25, -12, -4, -1, 0, 1, 4, 12):
         last = (jump * 1_000_000) + hours * HOUR
         table = pa.table(
-            {"ts": pa.array([last - 3 * HOUR, last - 2 * HOUR, last], pa.timestamp("us", "UTC")), "shop": ["a"] * 3,
-             "zone": [zone, "UTC", zone], "name": ["x", "y", "z"]}
-        )  # fmt: skip
+            {
+                "ts": pa.array([last - 3 * HOUR, last - 2 * HOUR, last], pa.timestamp("us", "UTC")),
+                "shop": ["a"] * 3,
+                "zone": [zone, "UTC", zone],
+                "name": ["x", "y", "z"],
+            }
+        )
         run = LocalRun.start(make_query(keys), table.schema)
         parts = [run.push(table.to_batches()[0]), run.flush()]
         finished = pa.Table.from_batches([part for part in parts if len(part)]).to_pylist()

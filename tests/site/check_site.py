@@ -175,10 +175,24 @@ def shown(browser: str, site: Path, page: str) -> str:
     """What a page of ours, put into the site for a moment, writes into its element `found`."""
     frame = site / "look.html"
     frame.write_text(page, "utf-8")
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files",
-               "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=60000", "--dump-dom"]  # fmt: skip
-    done = subprocess.run([*command, frame.as_uri()], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                          check=True, timeout=120)  # fmt: skip
+    command = [
+        browser,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--allow-file-access-from-files",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--virtual-time-budget=60000",
+        "--dump-dom",
+    ]
+    done = subprocess.run(
+        [*command, frame.as_uri()],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        check=True,
+        timeout=120,
+    )
     frame.unlink()
     found = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     assert found and found[1] != "not yet", f"the browser did not come to the end: {done.stdout[:500]}"

@@ -94,9 +94,13 @@ def start(job: Path, *options: str, **environment: str) -> subprocess.Popen:
     """The job as a process group of its own: Python, the JVM and the workers."""
     command = [sys.executable, "-P", "-m", "skyband", "run", str(job), *options]  # -P as the command `skyband` has it
     return subprocess.Popen(
-        command, cwd=job.parent, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        command,
+        cwd=job.parent,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         env={**os.environ, **environment},
-    )  # fmt: skip
+    )
 
 
 def finish(process: subprocess.Popen) -> None:

@@ -130,9 +130,11 @@ def test_a_job_of_a_stream_takes_its_rules_from_a_stream_or_a_table(session, tmp
     run, expected = local.LocalRun.start(make_query({**KEYS, "bad_rows": "count"}), rows([0]).schema), []
     come = [
         [{"name": "a", "window": "20 seconds", "slide": "10 seconds", "k": 2}],
-        [{"name": "b", "window": "1 minute", "slide": "5 seconds", "k": 3, "until": "1970-01-01T00:01:20Z"},
-         {"name": "wide", "window": "2 minutes", "slide": "5 seconds", "k": 3}],
-    ]  # fmt: skip
+        [
+            {"name": "b", "window": "1 minute", "slide": "5 seconds", "k": 3, "until": "1970-01-01T00:01:20Z"},
+            {"name": "wide", "window": "2 minutes", "slide": "5 seconds", "k": 3},
+        ],
+    ]
     for number, (seconds, entries) in enumerate(zip((range(50), range(50, 110)), come, strict=True)):
         texts = [json.dumps(entry) + "\n" for entry in entries]
         (tmp_path / "rules" / f"{number}.json").write_text("".join(texts))
@@ -171,7 +173,7 @@ def test_refused_rules_go_to_the_place_of_bad_rows_once(session, tmp_path):
     steps = [
         [a, {**a, "name": "b", "window": "2 minutes"}, {**a, "name": "c", "k": 4}, {**a, "name": "d", "k": "ten"}],
         [{"name": "gone"}, {**a, "slide": 0}, {**a, "until": "never"}, {**a, "group": ["x"]}, {"name": "a"}],
-    ]  # fmt: skip
+    ]
     place = 'bad_rows = { format = "json", path = "bad/" }'
     streamed = JOB.replace("stream = STREAM", "options = { maxFilesPerTrigger = 1 }")
     streamed = streamed.replace('bad_rows = "count"', place)

@@ -54,9 +54,13 @@ def test_checkpoints_savepoints_answers_and_logs_hold_no_secret(tmp_path):
     text = job.read_text().replace("maxFilesPerTrigger = 1", 'maxFilesPerTrigger = 1, token = "${PLANTED}"')
     job.write_text(f'metrics = "skyband.prom"\n{text}')
     ran = subprocess.run(
-        [sys.executable, "-P", "-c", RUNS], cwd=home, capture_output=True, text=True, check=False,
+        [sys.executable, "-P", "-c", RUNS],
+        cwd=home,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PLANTED": PLANTED, "TMPDIR": str(kept)},
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert PLANTED not in ran.stdout + ran.stderr
     assert "Spark wrote" in ran.stdout

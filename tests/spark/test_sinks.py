@@ -60,10 +60,15 @@ def test_foreach_batch_overwrites_what_it_wrote_before_a_crash(session, visits, 
     assert rows_of(written, wanted.column_names) == rows_of(wanted.to_pylist(), wanted.column_names)
 
 
-AVRO = {"type": "record", "name": "request", "fields": [
-    {"name": "client", "type": ["null", "string"]}, {"name": "more", "type": {"type": "array", "items": "int"}},
-    {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-micros"}},
-]}  # fmt: skip
+AVRO = {
+    "type": "record",
+    "name": "request",
+    "fields": [
+        {"name": "client", "type": ["null", "string"]},
+        {"name": "more", "type": {"type": "array", "items": "int"}},
+        {"name": "ts", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    ],
+}
 
 
 @pytest.fixture

@@ -24,9 +24,14 @@ START = 1_760_000_400_000_000
 """A multiple of an hour."""
 
 QUERY = {
-    "kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "30 minutes",
-    "by": "status", "emit": "state",
-}  # fmt: skip
+    "kind": "distinct-count",
+    "time": "ts",
+    "item": "client",
+    "windows": ["1 hour"],
+    "every": "30 minutes",
+    "by": "status",
+    "emit": "state",
+}
 
 
 def visits(rows=20_000):

@@ -143,12 +143,17 @@ def test_a_table_that_is_more_than_its_files_is_read_by_parts(session, tmp_path,
     why = (
         "has deletionVectors, partitions by place)" if format == "delta" else "has deleted rows in files of their own)"
     )
-    wheres = {None: "Python, where rows are packed (the ", "more > 1": "Python, where rows are packed (the ",
-              "upper(btrim(who)) = 'VISITOR 1'": "Python, but where by Spark's SQL (the "}  # fmt: skip
+    wheres = {
+        None: "Python, where rows are packed (the ",
+        "more > 1": "Python, where rows are packed (the ",
+        "upper(btrim(who)) = 'VISITOR 1'": "Python, but where by Spark's SQL (the ",
+    }
     for number, (where, who) in enumerate(wheres.items()):
         sets = [] if where is None else [f"source.where={where}"]
-        for said in (call("check", job, *sets, engine="spark").stderr,
-                     call("run", job, *sets, f"sink.path=spark {number}", engine="spark").stderr):  # fmt: skip
+        for said in (
+            call("check", job, *sets, engine="spark").stderr,
+            call("run", job, *sets, f"sink.path=spark {number}", engine="spark").stderr,
+        ):
             assert who in said and why in said, said
         sets = ["source.where=who = 'visitor 1'"] if where is not None and "btrim" in where else sets
         assert call("run", job, *sets, f"sink.path=local {number}", engine="local").exit_code == 0
@@ -185,8 +190,9 @@ def test_a_job_killed_before_and_after_every_write_loses_nothing_and_writes_noth
     kills = 0
     for moment in ("before", "after") * 10:
         command = [sys.executable, "-P", "-c", DEADLY, moment, format, str(job)]
-        ran = subprocess.run(command, cwd=tmp_path, start_new_session=True, capture_output=True, env=os.environ,
-                             timeout=500, check=False)  # fmt: skip
+        ran = subprocess.run(
+            command, cwd=tmp_path, start_new_session=True, capture_output=True, env=os.environ, timeout=500, check=False
+        )
         if ran.returncode == 0:
             break
         assert ran.returncode == -9, ran.stderr.decode()

@@ -190,7 +190,7 @@ def test_shards_without_groups_are_merged(kind, keys, backends):
         ("top-k", (4, 2), None, "the savepoint has 4 and they cannot become 2: the states of a top-k do not merge"),
         ("top-k-pairs", (4, 2), None, "the states of a top-k-pairs do not merge"),
     ],
-)  # fmt: skip
+)
 def test_states_that_cannot_be_cut_or_merged_are_refused(kind, shards, backend, said):
     before = stream_of(family(kind), shards[0], backend)
     before.push(table())

@@ -224,6 +224,9 @@ def test_a_start_removes_what_killed_starts_of_its_checkpoint_left_and_nothing_e
             assert (partial / "skyband-partial.json").exists(), "another start is at it"
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {
-        ".skyband-of-another.partial", ".skyband-of-somebody.partial", ".skyband-link.partial", "elsewhere"
-    }  # fmt: skip
+        ".skyband-of-another.partial",
+        ".skyband-of-somebody.partial",
+        ".skyband-link.partial",
+        "elsewhere",
+    }
     assert (elsewhere / "skyband-partial.json").exists()

@@ -32,9 +32,12 @@ def begin() -> subprocess.Popen[bytes]:
     other = " ".join(option for option in options if "SharedArchiveFile" not in option)  # Java would not write both
     with LOG.open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, __file__], start_new_session=True, stdout=log, stderr=log,
+            [sys.executable, __file__],
+            start_new_session=True,
+            stdout=log,
+            stderr=log,
             env={**os.environ, "JDK_JAVA_OPTIONS": other},
-        )  # fmt: skip
+        )
 
 
 def end(process: subprocess.Popen[bytes]) -> str | None:

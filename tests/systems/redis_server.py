@@ -37,8 +37,18 @@ class RedisServer:
 
     def start(self, forgets=False):
         append = ["--appendonly", "no" if forgets else "yes", "--appendfsync", "always", "--save", ""]
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder), *append,
-                   "--requirepass", PASSWORD]  # fmt: skip
+        command = [
+            "redis-server",
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            str(self.folder),
+            *append,
+            "--requirepass",
+            PASSWORD,
+        ]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         import redis
 

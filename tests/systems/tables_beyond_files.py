@@ -99,11 +99,23 @@ def delete_by_position(folder: Path, table, file, rows: list[int]) -> None:
     place = folder / "deleted.parquet"
     pq.write_table(pa.table({"file_path": [file.file_path] * len(rows), "pos": pa.array(rows, pa.int64())}), place)
     deletes = DataFile.from_args(
-        content=DataFileContent.POSITION_DELETES, file_path=str(place), file_format=FileFormat.PARQUET,
-        partition=file.partition, record_count=len(rows), file_size_in_bytes=place.stat().st_size,
-        column_sizes={}, value_counts={}, null_value_counts={}, nan_value_counts={}, lower_bounds={}, upper_bounds={},
-        key_metadata=None, split_offsets=None, equality_ids=None, sort_order_id=None,
-    )  # fmt: skip
+        content=DataFileContent.POSITION_DELETES,
+        file_path=str(place),
+        file_format=FileFormat.PARQUET,
+        partition=file.partition,
+        record_count=len(rows),
+        file_size_in_bytes=place.stat().st_size,
+        column_sizes={},
+        value_counts={},
+        null_value_counts={},
+        nan_value_counts={},
+        lower_bounds={},
+        upper_bounds={},
+        key_metadata=None,
+        split_offsets=None,
+        equality_ids=None,
+        sort_order_id=None,
+    )
     deletes.spec_id = table.spec().spec_id
     with table.transaction() as change, change.update_snapshot().fast_append() as snapshot:
         snapshot.append_data_file(deletes)

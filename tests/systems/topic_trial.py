@@ -14,8 +14,16 @@ def newest_messages(address, topic):
     """The last value of each key, of those that have one, as a compacted topic keeps them; None where there is none."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "enable.auto.commit": "false",
-                         "enable.partition.eof": "true", "fetch.wait.max.ms": "20", "log_level": "0"})  # fmt: skip
+    consumer = Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": "reader",
+            "enable.auto.commit": "false",
+            "enable.partition.eof": "true",
+            "fetch.wait.max.ms": "20",
+            "log_level": "0",
+        }
+    )
     try:
         about = consumer.list_topics(topic, timeout=30).topics[topic]
         if about.error is not None:

@@ -100,8 +100,12 @@ def test_a_long_writer_is_killed_after_each_change_to_its_files_and_at_some_of_i
 
 
 def without_numbers(name):
-    return FormatSubject("format/x", f"third_party.tiny_format:{name}", "third_party.tiny_format:LogTrial",
-                         ("reads", "writes", "current"))  # fmt: skip
+    return FormatSubject(
+        "format/x",
+        f"third_party.tiny_format:{name}",
+        "third_party.tiny_format:LogTrial",
+        ("reads", "writes", "current"),
+    )
 
 
 CURRENT = [one for one in CHECKS if one.group == "current"]
@@ -116,9 +120,10 @@ def test_then_rows_that_are_given_again_are_known_by_their_keys():
     results = verify_format_subject(without_numbers("AddsAgain"), checks=CURRENT).results
     assert [one.check for one in results if one.outcome == FAILED] == [
         "each_value_of_the_newest_comes_back_or_is_refused",
-        "the_newest_answers_are_what_the_table_holds", "rows_of_others_stay_in_a_table_of_the_newest",
+        "the_newest_answers_are_what_the_table_holds",
+        "rows_of_others_stay_in_a_table_of_the_newest",
         "changes_that_are_given_again_change_nothing",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.fixture

@@ -174,8 +174,9 @@ def check_use(python: Path, folder: Path) -> None:
 def run(*command: object) -> str:
     """The output of a command, in a folder from which nothing can be imported by accident."""
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "SKYBAND_PLUGINS")}
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True,
-                          env=environment, cwd="/")  # fmt: skip
+    done = subprocess.run(
+        [str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True, env=environment, cwd="/"
+    )
     return done.stdout
 
 

@@ -116,8 +116,10 @@ def test_which_columns_are_null_is_told_by_the_lower_half_of_a_hash(count):
     nulls = np.unique(chosen, axis=0)
     texts = rng.integers(0, 3, nulls.shape) if count > 2 else np.zeros(nulls.shape, int)
     words = [[("", "a", "b")[text] for text in column] for column in texts.T]
-    with_nulls = [pa.array([None if null else word for word, null in zip(column, empty, strict=True)], pa.string())
-                  for column, empty in zip(words, nulls.T, strict=True)]  # fmt: skip
+    with_nulls = [
+        pa.array([None if null else word for word, null in zip(column, empty, strict=True)], pa.string())
+        for column, empty in zip(words, nulls.T, strict=True)
+    ]
     without = [column.fill_null("") for column in with_nulls]
     hashes, plain = hash_columns(with_nulls), hash_columns(without)
     assert (hashes >> np.uint64(32) == plain >> np.uint64(32)).all()

@@ -23,9 +23,13 @@ print(answer(1.5))
 """
 NOBODY = 65534
 READS_ALL = [
-    "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-    "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search",
-]  # fmt: skip
+    "setpriv",
+    f"--reuid={NOBODY}",
+    f"--regid={NOBODY}",
+    "--clear-groups",
+    "--inh-caps=+dac_read_search",
+    "--ambient-caps=+dac_read_search",
+]
 """Of root's tests: a user without rights, but for reading this Python wherever it is."""
 
 

@@ -225,7 +225,9 @@ def test_a_backend_that_cannot_take_over_its_own_state(made):
 
 
 def test_commands_that_are_none_are_left_out(site):
-    site.install("acme", """
+    site.install(
+        "acme",
+        """
         import click
         from skyband import hookimpl
 
@@ -237,7 +239,8 @@ def test_commands_that_are_none_are_left_out(site):
             def size():
                 "Say how large it is."
                 click.echo("large")
-    """)  # fmt: skip
+    """,
+    )
     site.install("beta", "from skyband import hookimpl\n@hookimpl\ndef skyband_commands(group): raise SystemExit(7)")
     ran = site.run("--help")
     assert ran.returncode == 0

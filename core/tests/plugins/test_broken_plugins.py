@@ -149,11 +149,14 @@ def test_a_plugin_that_cannot_add_its_commands_is_named(site):
 
 @pytest.mark.parametrize("call", [["--help"], ["backends"], ["backends", "--json"], ["demo", "--help"]])
 def test_looking_around_loads_nothing_heavy(site, call):
-    site.module("sitecustomize", """
+    site.module(
+        "sitecustomize",
+        """
         import atexit, sys
         heavy = ("numba", "pyspark", "pyarrow", "pandas", "scipy", "matplotlib", "altair", "vl_convert")
         atexit.register(lambda: print("loaded:", *(name for name in heavy if name in sys.modules), file=sys.stderr))
-    """)  # fmt: skip
+    """,
+    )
     ran = site.run(*call)
     assert ran.returncode == 0
     assert ran.stderr.splitlines()[-1] == "loaded:"

@@ -9,10 +9,17 @@ from skyband.registry.discovery import MOST_ENTRIES, TOOLS, Plugin, discover, re
 
 
 def info(name="mine", **changes):
-    return BackendInfo(**{
-        "role": "sketch", "name": name, "factory": "nowhere:Nothing", "summary": "a sketch",
-        "guarantee": "exact", "reference": "a paper", **changes,
-    })  # fmt: skip
+    return BackendInfo(
+        **{
+            "role": "sketch",
+            "name": name,
+            "factory": "nowhere:Nothing",
+            "summary": "a sketch",
+            "guarantee": "exact",
+            "reference": "a paper",
+            **changes,
+        }
+    )
 
 
 def hooks(answer, name="skyband_backends"):

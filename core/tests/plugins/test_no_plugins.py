@@ -47,9 +47,12 @@ def test_a_command_and_a_role_say_which_plugin_brings_them(site, arguments, miss
 def test_a_command_of_jobs_or_spark_says_which_distribution_brings_it(command, home):
     without = "from skyband.registry import discovery; discovery.TOOLS = (); from skyband.__main__ import main; main()"
     ran = subprocess.run(
-        [sys.executable, "-c", without, command, "job.toml"], capture_output=True, text=True, check=False,
+        [sys.executable, "-c", without, command, "job.toml"],
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "SKYBAND_PLUGINS": "skyband"},
-    )  # fmt: skip
+    )
     assert ran.returncode and f"no command {command!r}" in ran.stderr
     assert f"; it comes with {home}: pip install {home}" in ran.stderr
 

@@ -118,8 +118,10 @@ def test_in_python(acme):
     assert states.span([ONE, OTHER], since=AT - 55) == (3, 40.0)
     assert states.span(ONE, between=(2, None)) == (1, 0.0)
     assert states.visits([ONE, OTHER]).to_pylist() == [
-        {"who": "ann", "first": AT - 90}, {"who": "bob", "first": AT - 50}, {"who": "cy", "first": AT - 70},
-    ]  # fmt: skip
+        {"who": "ann", "first": AT - 90},
+        {"who": "bob", "first": AT - 50},
+        {"who": "cy", "first": AT - 70},
+    ]
     assert states.gap(ONE, OTHER) == 10
     assert {"span", "visits", "gap", "estimate"} <= {*states.__all__}
     assert "microseconds of one" in states.span.__doc__

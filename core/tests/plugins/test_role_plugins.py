@@ -180,9 +180,12 @@ def test_claimed_twice_it_harms_itself_alone(acme):
     call = acme(roles=("acme-tally", "beta-tally"))
     assert call("backends").exit_code == 0
     for arguments in (
-        ("describe", "tally/plain"), ("verify", "tally/plain"), ("bench", "tally"), ("new", "mine", "--role", "tally"),
+        ("describe", "tally/plain"),
+        ("verify", "tally/plain"),
+        ("bench", "tally"),
+        ("new", "mine", "--role", "tally"),
         ("compare", "job.toml", "--backends", "tally=plain,other"),
-    ):  # fmt: skip
+    ):
         ran = call(*arguments)
         assert ran.exit_code != 0
         assert "claimed by acme-tally and beta-tally: uninstall one, or" in ran.stderr, (arguments, ran.stderr)
@@ -223,9 +226,12 @@ def test_an_interface_that_is_not_there_is_named_with_its_distribution(acme):
     line = next(line for line in call("backends").stdout.splitlines() if line.startswith("tally/plain"))
     assert line.endswith("acme_nowhere:Tally does not exist: no module named 'acme_nowhere'")
     for arguments in (
-        ("run", "job.toml", "--engine", "local"), ("describe", "tally/plain"), ("verify", "tally/plain"),
-        ("compare", "job.toml", "--backends", "tally=plain,other"), ("new", "mine", "--role", "tally"),
-    ):  # fmt: skip
+        ("run", "job.toml", "--engine", "local"),
+        ("describe", "tally/plain"),
+        ("verify", "tally/plain"),
+        ("compare", "job.toml", "--backends", "tally=plain,other"),
+        ("new", "mine", "--role", "tally"),
+    ):
         ran = call(*arguments)
         assert ran.exit_code != 0
         said = "role tally of acme-tally: acme_nowhere:Tally could not be imported: ModuleNotFoundError"

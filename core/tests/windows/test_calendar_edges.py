@@ -31,8 +31,13 @@ def test_hours_asked_over_the_day_of_any_zone(zone, every):
     hours += [hour.replace(minute=0) for hour in hours]
     rows = sorted((hour + step, item) for item, hour in enumerate(hours) for step in (-ONE, 0 * ONE, ONE))
     asked = Asked(every, [f"today in {zone}", f"since 23:30 in {zone}"])
-    query = {"kind": "distinct-count", "time": "ts", "item": "item", "every": every,
-             "windows": list(map(str, asked.windows))}  # fmt: skip
+    query = {
+        "kind": "distinct-count",
+        "time": "ts",
+        "item": "item",
+        "every": every,
+        "windows": list(map(str, asked.windows)),
+    }
     found = local.apply(table(rows), query, backends={"sketch": "exact"})
     at = found["at"].cast(pa.int64()).to_pylist()
     assert list(zip(at, found["window"].to_pylist(), found["count"].to_pylist(), strict=True)) == asked.answers(rows)
@@ -61,8 +66,14 @@ def test_a_month_asked_at_other_hours_of_the_day_has_all_its_rows(zone, year, by
     asked = Asked(f"1 day in {zone}", [f"1 month in {zone}", f"since 09:30 in {zone}"])
     begin = local_time(zone, year, 2, 20)
     rows = [(begin + datetime.timedelta(hours=5 * place), place) for place in range(210)]
-    query = {"kind": "distinct-count", "time": "ts", "item": "item", "every": f"1 day in {zone}",
-             "windows": list(map(str, asked.windows)), "by": by}  # fmt: skip
+    query = {
+        "kind": "distinct-count",
+        "time": "ts",
+        "item": "item",
+        "every": f"1 day in {zone}",
+        "windows": list(map(str, asked.windows)),
+        "by": by,
+    }
     batches = table(rows)
     batches = batches.append_column("place", pa.array(["here"] * len(batches)))
     found = local.apply(batches, query, backends={"sketch": "exact"})
@@ -78,8 +89,17 @@ def test_a_month_asked_at_other_hours_of_the_day_has_all_its_rows(zone, year, by
     assert counts == found["count"].to_pylist() and len(at) > 40
 
 
-LENGTHS = ("1 day in {}", "1 month in {}", "1 week in {}", "today in {}", "this month in {}", "since 09:30 in {}",
-           "36 hours", "3 hours", "this week in {}")  # fmt: skip
+LENGTHS = (
+    "1 day in {}",
+    "1 month in {}",
+    "1 week in {}",
+    "today in {}",
+    "this month in {}",
+    "since 09:30 in {}",
+    "36 hours",
+    "3 hours",
+    "this week in {}",
+)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -139,13 +159,24 @@ def test_a_window_that_begins_anew_holds_what_came_since_it_began(zone, window):
 @pytest.mark.parametrize(
     ("text", "right"),
     [
-        ("since 23:59 in UTC", True), ("since 24:00 in UTC", False), ("since 00:00 in UTC", True),
-        ("since 12:60 in UTC", False), ("since 12:59 in UTC", True), ("since 12:30:59 in UTC", True),
-        ("since 12:30:60 in UTC", False), ("since 23:59:59 in UTC", True), ("since 24:00:00 in UTC", False),
-        ("0 days in UTC", False), ("1 days in UTC", True), ("10000 days in UTC", True), ("10001 days in UTC", False),
-        ("9999 months in UTC", True), ("10000 years in UTC", True), ("10001 years in UTC", False),
+        ("since 23:59 in UTC", True),
+        ("since 24:00 in UTC", False),
+        ("since 00:00 in UTC", True),
+        ("since 12:60 in UTC", False),
+        ("since 12:59 in UTC", True),
+        ("since 12:30:59 in UTC", True),
+        ("since 12:30:60 in UTC", False),
+        ("since 23:59:59 in UTC", True),
+        ("since 24:00:00 in UTC", False),
+        ("0 days in UTC", False),
+        ("1 days in UTC", True),
+        ("10000 days in UTC", True),
+        ("10001 days in UTC", False),
+        ("9999 months in UTC", True),
+        ("10000 years in UTC", True),
+        ("10001 years in UTC", False),
     ],
-)  # fmt: skip
+)
 def test_the_last_that_is_a_length_of_the_calendar_and_the_first_that_is_none(text, right):
     if right:
         assert str(parse_length(text)) == text
@@ -167,12 +198,24 @@ def test_no_window_of_the_calendar_is_longer_than_it_says():
             assert length.length - longest < (4 if "month" in text else 3) * 86_400_000_000, "and not much shorter"
 
 
-TURNS = (("America/St_Johns", 2006, 10, 29), ("America/St_Johns", 2007, 4, 1), ("America/Sao_Paulo", 2018, 2, 18),
-         ("America/Sao_Paulo", 2018, 11, 4), ("America/Havana", 2024, 11, 3), ("Pacific/Apia", 2011, 12, 30),
-         ("Pacific/Kwajalein", 1993, 8, 21), ("Asia/Kathmandu", 2024, 1, 1), ("UTC", 2024, 12, 31))  # fmt: skip
+TURNS = (
+    ("America/St_Johns", 2006, 10, 29),
+    ("America/St_Johns", 2007, 4, 1),
+    ("America/Sao_Paulo", 2018, 2, 18),
+    ("America/Sao_Paulo", 2018, 11, 4),
+    ("America/Havana", 2024, 11, 3),
+    ("Pacific/Apia", 2011, 12, 30),
+    ("Pacific/Kwajalein", 1993, 8, 21),
+    ("Asia/Kathmandu", 2024, 1, 1),
+    ("UTC", 2024, 12, 31),
+)
 """Midnights that come twice, or never, or with a day that is left out, and plain ones about the new year."""
-BEGINS = {"day": lambda day: True, "week": lambda day: day.weekday() == 0, "month": lambda day: day.day == 1,
-          "year": lambda day: (day.month, day.day) == (1, 1)}  # fmt: skip
+BEGINS = {
+    "day": lambda day: True,
+    "week": lambda day: day.weekday() == 0,
+    "month": lambda day: day.day == 1,
+    "year": lambda day: (day.month, day.day) == (1, 1),
+}
 
 
 @pytest.mark.parametrize("turn", TURNS, ids=lambda turn: "-".join(map(str, turn)))

@@ -67,8 +67,9 @@ def test_dates_chunks_dictionaries_and_nested_values():
     assert [text_tables.text(day) for day in python_values(days.cast(pa.date64()))] == ["+10183-09-21", "1970-01-01"]
     assert [text_tables.text(day) for day in python_values(pa.chunked_array([days, days]))][2] == "+10183-09-21"
     assert text_tables.text(python_values(days.dictionary_encode())[0]) == "+10183-09-21"
-    ((nested,), none) = python_values(pa.array([[{"day": 3_000_000, "n": 1}], None], pa.list_(
-        pa.struct([("day", pa.date32()), ("n", pa.int8())]))))  # fmt: skip
+    ((nested,), none) = python_values(
+        pa.array([[{"day": 3_000_000, "n": 1}], None], pa.list_(pa.struct([("day", pa.date32()), ("n", pa.int8())])))
+    )
     assert (text_tables.text(nested["day"]), nested["n"], none) == ("+10183-09-21", 1, None)
     assert python_values(pa.array([2**62], pa.duration("s"))) == [str(2**62)]
 

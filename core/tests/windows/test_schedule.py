@@ -19,8 +19,11 @@ def test_a_stretch_of_several_queries_ends_where_the_longest_window_holds_its_la
     windows, slides = rng.integers(1, 30, count).tolist(), rng.integers(1, 20, count).tolist()
     phases = rng.integers(0, 20, count).tolist()
     schedule = Schedule(windows, slides, phases)
-    asked = [(moment, moment - window) for window, slide, phase in zip(windows, slides, phases, strict=True)
-             for moment in moments_of(slide, phase)]  # fmt: skip
+    asked = [
+        (moment, moment - window)
+        for window, slide, phase in zip(windows, slides, phases, strict=True)
+        for moment in moments_of(slide, phase)
+    ]
     lasts = np.arange(-40, 40)
     for last in lasts.tolist():
         holding = [moment for moment, _ in asked if moment - max(windows) <= last < moment]
@@ -29,12 +32,16 @@ def test_a_stretch_of_several_queries_ends_where_the_longest_window_holds_its_la
         watermarks = np.arange(last - 2, last + 60)
         found = schedule.has_ended(np.full(len(watermarks), last), watermarks)
         assert found.tolist() == (watermarks >= max(ends, last + 1)).tolist()
-        assert not any(schedule.cannot_end(last, mark) and ended
-                       for mark, ended in zip(watermarks.tolist(), found.tolist(), strict=True))  # fmt: skip
+        assert not any(
+            schedule.cannot_end(last, mark) and ended
+            for mark, ended in zip(watermarks.tolist(), found.tolist(), strict=True)
+        )
         after = min(moment for moment, _ in asked if moment > last)
         assert schedule.after(last) == after and schedule.latest(after) == after
-        firsts = [min(moment for moment in moments_of(slide, phase) if moment > last)
-                  for slide, phase in zip(slides, phases, strict=True)]  # fmt: skip
+        firsts = [
+            min(moment for moment in moments_of(slide, phase) if moment > last)
+            for slide, phase in zip(slides, phases, strict=True)
+        ]
         assert schedule.each_after(last).tolist() == firsts
         assert schedule.oldest(last) == min(start for moment, start in asked if moment > last)
     assert schedule.empty_at(lasts).tolist() == [schedule.empty_at(last) for last in lasts.tolist()]
@@ -63,8 +70,15 @@ def test_moments_of_spans_come_once_each_in_their_order(seed):
     begins = rng.integers(-30, 30, 6)
     ends = begins + rng.choice([0, 1, 4, 15], 6)
     ends[1] = begins[0] if begins[0] > begins[1] else ends[1]  # one that ends where another begins
-    each = [sorted((moment, query) for query in range(2) for moment in moments_of(slides[query], phases[query])
-                   if begin < moment <= end) for begin, end in zip(begins, ends, strict=True)]  # fmt: skip
+    each = [
+        sorted(
+            (moment, query)
+            for query in range(2)
+            for moment in moments_of(slides[query], phases[query])
+            if begin < moment <= end
+        )
+        for begin, end in zip(begins, ends, strict=True)
+    ]
     found, span = schedule.of_each(begins, ends)
     assert list(zip(span.tolist(), found.at.tolist(), found.query.tolist(), strict=True)) == [
         (number, *one) for number, some in enumerate(each) for one in some

@@ -82,9 +82,18 @@ def changes(zone, first, last):
 
 @pytest.mark.parametrize(
     "name",
-    ["Africa/Casablanca", "Asia/Kolkata", "Asia/Kathmandu", "Pacific/Chatham", "Australia/Lord_Howe", "Africa/Monrovia",
-     "America/St_Johns", "Pacific/Apia", "Antarctica/Troll"],
-)  # fmt: skip
+    [
+        "Africa/Casablanca",
+        "Asia/Kolkata",
+        "Asia/Kathmandu",
+        "Pacific/Chatham",
+        "Australia/Lord_Howe",
+        "Africa/Monrovia",
+        "America/St_Johns",
+        "Pacific/Apia",
+        "Antarctica/Troll",
+    ],
+)
 def test_the_microsecond_at_which_a_clock_changes_and_those_about_it(name, monkeypatch):
     first, last = {"Asia/Kolkata": (1941, 1947), "Asia/Kathmandu": (1985, 1987), "Africa/Monrovia": (1971, 1973)}.get(
         name, (2010, 2013)
@@ -120,9 +129,15 @@ def test_before_and_after_the_years_that_are_known_the_first_and_the_last_offset
 
 @pytest.mark.parametrize(
     ("name", "first", "last"),
-    [("Asia/Kathmandu", 1984, 1988), ("Africa/Monrovia", 1970, 1974), ("Australia/Lord_Howe", 2010, 2013),
-     ("Asia/Kolkata", 2010, 2012), ("Europe/Paris", 2010, 2012), ("Asia/Pyongyang", 2014, 2020)],
-)  # fmt: skip
+    [
+        ("Asia/Kathmandu", 1984, 1988),
+        ("Africa/Monrovia", 1970, 1974),
+        ("Australia/Lord_Howe", 2010, 2013),
+        ("Asia/Kolkata", 2010, 2012),
+        ("Europe/Paris", 2010, 2012),
+        ("Asia/Pyongyang", 2014, 2020),
+    ],
+)
 @pytest.mark.parametrize("minutes", [15, 30, 60])
 def test_after_the_last_odd_moment_a_clock_is_whole_lengths_from_greenwich(name, first, last, minutes, monkeypatch):
     """And up to it, it is not: each half hour of these years, by zoneinfo."""

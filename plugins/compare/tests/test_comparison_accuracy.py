@@ -121,16 +121,33 @@ def test_answers_of_a_kind_that_a_plugin_brings_are_held_against_each_other_whol
 
 def test_numbers_of_any_unit_are_off_by_parts_of_themselves():
     """Latencies in seconds are below 1; a share that is 0 is off by all of it where it is answered otherwise."""
-    asked = make_query({"kind": "quantiles", "time": "t", "value": "v", "at": [0.5], "above": [1],
-                        "windows": ["1 hour"], "every": "1 hour"})  # fmt: skip
+    asked = make_query(
+        {
+            "kind": "quantiles",
+            "time": "t",
+            "value": "v",
+            "at": [0.5],
+            "above": [1],
+            "windows": ["1 hour"],
+            "every": "1 hour",
+        }
+    )
     rows = [(None, 1.0, 0.0), (0.5, None, 0.04), (0.5, None, -0.2), (0.5, None, 0.0)]
     at = pa.array(range(len(rows)), MOMENT)
 
     def answers(values):
         quantile, above, _ = zip(*rows, strict=True)
         numbers = {name: pa.array(values, pa.float64()) for name in ("value", "low", "high")}
-        return pa.table({"at": at, "window": ["1 hour"] * 4, "quantile": pa.array(quantile, pa.float64()),
-                         "above": pa.array(above, pa.float64()), **numbers, "rows": [9] * 4})  # fmt: skip
+        return pa.table(
+            {
+                "at": at,
+                "window": ["1 hour"] * 4,
+                "quantile": pa.array(quantile, pa.float64()),
+                "above": pa.array(above, pa.float64()),
+                **numbers,
+                "rows": [9] * 4,
+            }
+        )
 
     found = accuracy(asked, answers([0.01, 0.05, -0.2, 0.0]), answers([value for *_, value in rows]))
     assert found.errors.tolist() == pytest.approx([1.0, 0.25, 0.0, 0.0])

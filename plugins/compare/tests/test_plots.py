@@ -33,15 +33,19 @@ def moments(count, start=START, step=datetime.timedelta(minutes=10)):
 
 def counts(at, *, window="1 hour", seed=0, **columns):
     values = np.random.default_rng(seed).uniform(10, 100, len(at))
-    return pa.table({**columns, "at": at, "window": [window] * len(at), "count": values,
-                     "low": values * 0.9, "high": values * 1.1})  # fmt: skip
+    return pa.table(
+        {**columns, "at": at, "window": [window] * len(at), "count": values, "low": values * 0.9, "high": values * 1.1}
+    )
 
 
 def ranked(order_by_moment, at=None, **columns):
     """top-k answers: for each moment its objects, the best first."""
     at = moments(len(order_by_moment)) if at is None else at
-    rows = [(moment, rank + 1, thing, 1 / (rank + 1)) for moment, things in zip(at, order_by_moment, strict=True)
-            for rank, thing in enumerate(things)]  # fmt: skip
+    rows = [
+        (moment, rank + 1, thing, 1 / (rank + 1))
+        for moment, things in zip(at, order_by_moment, strict=True)
+        for rank, thing in enumerate(things)
+    ]
     when, ranks, things, scores = zip(*rows, strict=True)
     made = {"at": pa.array(when, at.type), "rank": ranks, "object": things, "score": scores}
     return pa.table({**{name: [value] * len(rows) for name, value in columns.items()}, **made})
@@ -81,8 +85,9 @@ def test_counts_are_points_between_their_bounds():
     spec, rows = drawn(chart)
     assert spec["title"]["text"] == "visits"
     found = {(row["at"], row["line"]): (row["value"], row["low"], row["high"]) for row in rows}
-    wanted = {(milliseconds(row["at"]), row["window"]): (row["count"], row["low"], row["high"])
-              for row in answers.to_pylist()}  # fmt: skip
+    wanted = {
+        (milliseconds(row["at"]), row["window"]): (row["count"], row["low"], row["high"]) for row in answers.to_pylist()
+    }
     assert found.keys() == wanted.keys()
     for key, values in wanted.items():
         assert found[key] == pytest.approx(values, rel=1e-8)
@@ -228,8 +233,11 @@ def test_objects_that_only_a_fraction_tells_apart_are_named_by_it():
 
 def test_pairs_are_a_table_of_the_newest_moment_and_a_band_over_time():
     at = moments(3)
-    rows = [(moment, rank, f"l{rank}", f"r{turn}", 1 - 0.1 * rank - 0.01 * turn) for turn, moment in enumerate(at)
-            for rank in range(1, 5)]  # fmt: skip
+    rows = [
+        (moment, rank, f"l{rank}", f"r{turn}", 1 - 0.1 * rank - 0.01 * turn)
+        for turn, moment in enumerate(at)
+        for rank in range(1, 5)
+    ]
     when, rank, left, right, alike = zip(*rows, strict=True)
     answers = pa.table({"at": pa.array(when, at.type), "rank": rank, "left": left, "right": right, "similarity": alike})
     chart = skyband.plot(answers)
@@ -252,8 +260,9 @@ def test_matches_are_counted_over_time_and_the_newest_listed():
     assert sum(row["count"] for row in rows if "count" in row) == 300
     assert "the newest 25 of 300" in said(chart)
     assert [row["text"] for row in rows if row.get("y") == 40.0][:2] == [
-        at[-1].as_py().isoformat(" ").replace("+00:00", " UTC"), "299"
-    ]  # fmt: skip
+        at[-1].as_py().isoformat(" ").replace("+00:00", " UTC"),
+        "299",
+    ]
 
 
 SITES = ["a.example", "b.example", "a-site-with-a-very-long-name.example", None]
@@ -261,12 +270,17 @@ SITES = ["a.example", "b.example", "a-site-with-a-very-long-name.example", None]
 
 def visits(rows=60):
     rng = np.random.default_rng(3)
-    return pa.table({
-        "ts": moments(rows), "host": [SITES[number] for number in rng.integers(0, 3, rows)],
-        "page": [f"/a/rather/long/path/to/page/{number % 15}" for number in range(rows)],
-        "words": [[f"w{word}" for word in rng.integers(0, 4, 3)] for _ in range(rows)], "count": range(rows),
-        "value": rng.integers(0, 3, rows).astype(float), "chance": [1.0] * rows,
-    })  # fmt: skip
+    return pa.table(
+        {
+            "ts": moments(rows),
+            "host": [SITES[number] for number in rng.integers(0, 3, rows)],
+            "page": [f"/a/rather/long/path/to/page/{number % 15}" for number in range(rows)],
+            "words": [[f"w{word}" for word in rng.integers(0, 4, 3)] for _ in range(rows)],
+            "count": range(rows),
+            "value": rng.integers(0, 3, rows).astype(float),
+            "chance": [1.0] * rows,
+        }
+    )
 
 
 COMPOSITE = {"time": "ts", "id": ["host", "page"]}
@@ -302,10 +316,17 @@ def test_ids_of_several_columns_are_one_column_of_the_table(kind):
 
 
 def test_a_row_without_a_match_has_nothing_in_its_place():
-    answers = pa.table({
-        "time": [1, 2], "host": ["a", None], "page": ["/x", "/y"],
-        "match_host": [None, "a"], "match_page": [None, "/x"], "match_time": [None, 1], "similarity": [None, 0.5],
-    })  # fmt: skip
+    answers = pa.table(
+        {
+            "time": [1, 2],
+            "host": ["a", None],
+            "page": ["/x", "/y"],
+            "match_host": [None, "a"],
+            "match_page": [None, "/x"],
+            "match_time": [None, 1],
+            "similarity": [None, 0.5],
+        }
+    )
     _, made = drawn(skyband.plot(answers))
     cells = [(row["y"], row["text"]) for row in made if row.get("head") is False]
     assert ("a · /x" in [text for y, text in cells if y == 40.0]) and ("null · /y" in [text for _, text in cells])
@@ -314,10 +335,15 @@ def test_a_row_without_a_match_has_nothing_in_its_place():
 
 def test_of_rows_with_and_without_a_match_the_share_is_drawn_and_matches_come_first():
     """Three rows, one of them with two matches: two of three have one."""
-    answers = pa.table({
-        "time": moments(3).take([0, 1, 1, 2]), "id": [1, 2, 2, 3], "match": [None, 1, 0, None],
-        "match_time": moments(3).take([None, 0, 0, None]), "similarity": [None, 0.5, 0.7, None],
-    })  # fmt: skip
+    answers = pa.table(
+        {
+            "time": moments(3).take([0, 1, 1, 2]),
+            "id": [1, 2, 2, 3],
+            "match": [None, 1, 0, None],
+            "match_time": moments(3).take([None, 0, 0, None]),
+            "similarity": [None, 0.5, 0.7, None],
+        }
+    )
     chart = skyband.plot(answers)
     _, made = drawn(chart)
     assert [(row["count"], row["share"]) for row in made if "share" in row] == [(1, 0), (1, 1), (1, 0)]
@@ -381,8 +407,10 @@ def test_sums_are_two_lines_with_what_lies_between():
     )
     spec, rows = drawn(chart)
     assert [(row["at"], row["value"], row["low"], row["high"]) for row in rows if row["line"] == "expected"] == [
-        (1, 2, 2, 2), (2, 4.5, 4.5, 6.5), (3, 6, 6, 9)
-    ]  # fmt: skip
+        (1, 2, 2, 2),
+        (2, 4.5, 4.5, 6.5),
+        (3, 6, 6, 9),
+    ]
     assert spec["title"]["text"] == "uncertain-sum" and "1 to 3" in said(chart)
 
 
@@ -398,8 +426,10 @@ def test_what_has_no_place_is_counted():
     assert sum(row["value"] is None for row in rows) == 1 and sum(row["low"] is None for row in rows) == 2
 
 
-@pytest.mark.parametrize("start", [datetime.datetime(1, 1, 1, tzinfo=datetime.UTC), START,
-                                   datetime.datetime(9999, 12, 31, 20, tzinfo=datetime.UTC)])  # fmt: skip
+@pytest.mark.parametrize(
+    "start",
+    [datetime.datetime(1, 1, 1, tzinfo=datetime.UTC), START, datetime.datetime(9999, 12, 31, 20, tzinfo=datetime.UTC)],
+)
 def test_any_year_is_drawn_and_so_is_a_single_moment(start):
     for count in (1, 5):
         chart = skyband.plot(counts(moments(count, start)))
@@ -441,9 +471,7 @@ def _saved(chart, path):
 
 
 def test_panels_of_long_names_are_told_apart():
-    assert unlike(["a" * 100, "a" * 99 + "b", "c"]) == [
-        "a" * 29 + "…" + "a" * 30, "a" * 29 + "…" + "a" * 29 + "b", "c"
-    ]  # fmt: skip
+    assert unlike(["a" * 100, "a" * 99 + "b", "c"]) == ["a" * 29 + "…" + "a" * 30, "a" * 29 + "…" + "a" * 29 + "b", "c"]
     many = unlike([f"{'x' * 80}{number}" for number in range(20_000)])
     assert len(set(many)) == 20_000 and max(map(len, many)) <= 60
     assert sorted(["10 minutes", "1 hour", "5 minutes"], key=natural) == ["1 hour", "5 minutes", "10 minutes"]
@@ -531,8 +559,15 @@ def test_every_query_says_how_it_is_drawn(kind):
 def test_quantiles_have_a_band_each_and_limits_go_across():
     rng = np.random.default_rng(2)
     log = pa.table({"ts": moments(4000, step=datetime.timedelta(seconds=2)), "millis": np.exp(rng.normal(3, 1, 4000))})
-    query = {"kind": "quantiles", "time": "ts", "value": "millis", "at": [0.5, 0.9], "above": [80],
-             "windows": ["1 hour"], "every": "10 minutes"}  # fmt: skip
+    query = {
+        "kind": "quantiles",
+        "time": "ts",
+        "value": "millis",
+        "at": [0.5, 0.9],
+        "above": [80],
+        "windows": ["1 hour"],
+        "every": "10 minutes",
+    }
     sampled = {"quantile-sketch": {"name": "k-skb", "epsilon": 0.1}}
     answers = local.apply(log, query, sampled)
     chart = skyband.plot(answers, query)

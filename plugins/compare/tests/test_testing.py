@@ -160,8 +160,9 @@ def key(entry, told):
 def test_a_row_is_held_against_the_one_that_it_is_most_like(count, random):
     """However many have one moment and one object, and in whatever order they come."""
     rows = [(0, "a", float(score), score * score) for score in range(count)]
-    wrong = [(*row[:2], row[2] + 0.5, row[3]) if number % 2 else (*row[:3], -1 - number)
-             for number, row in enumerate(rows)]  # fmt: skip
+    wrong = [
+        (*row[:2], row[2] + 0.5, row[3]) if number % 2 else (*row[:3], -1 - number) for number, row in enumerate(rows)
+    ]
     tables = []
     for some in (wrong, rows):
         some = random.sample(some, count)
@@ -230,8 +231,12 @@ def test_files_of_rows_may_be_called_anything(folder):
 
 def test_what_makes_rows_of_a_source_makes_them_of_these_too(folder):
     """Its keys that hold for any rows: with the condition, the columns, and the elements of a list for rows."""
-    line = {"visits": [{"ts": f"2026-01-01T10:0{n}:00Z", "site": "home", "client": name}
-                       for n, name in enumerate(("anna", "bert", "robot", "anna"))]}  # fmt: skip
+    line = {
+        "visits": [
+            {"ts": f"2026-01-01T10:0{n}:00Z", "site": "home", "client": name}
+            for n, name in enumerate(("anna", "bert", "robot", "anna"))
+        ]
+    }
     (folder / "rows.json").write_text(f"{json.dumps(line)}\n")
     kind = "ARRAY<STRUCT<ts: TIMESTAMP, site: STRING, client: STRING>>"
     sets = ["source.explode=visits", f"source.schema=visits {kind}"]

@@ -122,8 +122,12 @@ def test_days_of_a_calendar_that_are_empty():
     query |= {"every": "1 day in Europe/Paris", "empty": "zero"}
     found = local.apply(rows, query).to_pylist()
     assert [(row["at"].day, row["at"].hour, row["count"]) for row in found] == [
-        (27, 23, 1.0), (28, 23, 0.0), (29, 22, 0.0), (30, 22, 0.0), (31, 22, 1.0),
-    ]  # fmt: skip
+        (27, 23, 1.0),
+        (28, 23, 0.0),
+        (29, 22, 0.0),
+        (30, 22, 0.0),
+        (31, 22, 1.0),
+    ]
 
 
 @pytest.mark.parametrize(

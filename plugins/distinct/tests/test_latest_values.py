@@ -21,9 +21,11 @@ from skyband_specs.state_mutations import mutations
 
 INF = math.inf
 SKETCHES = [
-    ("exact", {}), ("k-skb", {"epsilon": 0.2}), ("k-skb", {"epsilon": 0.2, "hash": "theta"}),
+    ("exact", {}),
+    ("k-skb", {"epsilon": 0.2}),
+    ("k-skb", {"epsilon": 0.2, "hash": "theta"}),
     ("k-skb", {"epsilon": 0.9, "delta": 0.9}),
-]  # fmt: skip
+]
 RANGES = [(-INF, INF), (0, 1), (1, 3), (1, INF), (-INF, 0), (2, 2.5), (-0.0, 1), (3, INF)]
 """Ends that are values of the streams, one range without any, and one with nothing but the infinite."""
 VALUES = (-INF, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 3.0, INF)
@@ -325,8 +327,11 @@ def test_values_that_are_none_are_refused_in_a_state(name):
     held = snapshot.decode(sketch.snapshot())
     values = held.arrays["values"].copy()
     values[3] = np.nan
-    for arrays in ({**held.arrays, "values": values}, {**held.arrays, "values": values[:4]},
-                   {key: array for key, array in held.arrays.items() if key != "values"}):  # fmt: skip
+    for arrays in (
+        {**held.arrays, "values": values},
+        {**held.arrays, "values": values[:4]},
+        {key: array for key, array in held.arrays.items() if key != "values"},
+    ):
         blob = encode_state("sketch", name, held.header["parameters"], arrays, None)
         for read in (read_state, skyband.restore):
             with pytest.raises(SnapshotError, match="values"):

@@ -160,8 +160,11 @@ def test_a_range_of_a_value_is_compared_with_itself():
     query = QUERY | {"windows": ["5 seconds"], "value": "value", "ranges": [[0, 5], [5, 10]]}
     answers = apply(rows, query, {"sketch": "exact"})
     assert [(row["range"], row["count"], row["previous"]) for row in answers.to_pylist()] == [
-        ("[0, 5)", 1, 0), ("[5, 10)", 1, 0), ("[0, 5)", 0, 1), ("[5, 10)", 2, 1),
-    ]  # fmt: skip
+        ("[0, 5)", 1, 0),
+        ("[5, 10)", 1, 0),
+        ("[0, 5)", 0, 1),
+        ("[5, 10)", 2, 1),
+    ]
 
 
 @pytest.mark.parametrize("sketch", [{"name": "k-skb", "epsilon": 0.2, "delta": 0.001}, {"name": "pcsa-ml"}])

@@ -10,9 +10,15 @@ from skyband.states.state import encode_state, read_state
 from skyband_specs.state_mutations import mutations
 
 CASES = [
-    ("exact", {}), ("k-skb", {"epsilon": 0.1}), ("k-skb", {}), ("pcsa-ml", {"epsilon": 0.1}), ("pcsa-ml", {}),
-    ("se-fm", {"epsilon": 0.3}), ("k-skb", {"epsilon": 0.1, "hash": "theta"}), ("exact", {"hash": "theta"}),
-]  # fmt: skip
+    ("exact", {}),
+    ("k-skb", {"epsilon": 0.1}),
+    ("k-skb", {}),
+    ("pcsa-ml", {"epsilon": 0.1}),
+    ("pcsa-ml", {}),
+    ("se-fm", {"epsilon": 0.3}),
+    ("k-skb", {"epsilon": 0.1, "hash": "theta"}),
+    ("exact", {"hash": "theta"}),
+]
 
 
 def sketch(name, parameters, keys, seed=0, forget=None, first=10**15):

@@ -68,8 +68,10 @@ def sketch_of(image):
 RNG = np.random.default_rng(5)
 NUMBERS = RNG.integers(-100, 101, 600)
 TEXTS = [["", "a", "client é", "x" * 40][number % 4] + str(number // 7 or "") for number in NUMBERS.tolist()]
-FLOATS = [[0.0, -0.0, float("nan"), float("inf"), 1e-300][number % 9] if number % 9 < 5 else number / 7
-          for number in NUMBERS.tolist()]  # fmt: skip
+FLOATS = [
+    [0.0, -0.0, float("nan"), float("inf"), 1e-300][number % 9] if number % 9 < 5 else number / 7
+    for number in NUMBERS.tolist()
+]
 COLUMNS = {
     **{str(kind): pa.array(NUMBERS, kind) for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64())},
     **{str(kind): pa.array(abs(NUMBERS), kind) for kind in (pa.uint8(), pa.uint32(), pa.uint64())},

@@ -207,9 +207,12 @@ def test_states_without_values_are_refused_with_the_remedy():
 def test_a_range_holds_its_first_end_and_not_its_second_but_all_beyond_where_there_is_none():
     values = np.array([-INF, -1.0, 0.0, 9.999, 10.0, INF])
     for ends, expected in (
-        ((0, 10), [0, 0, 1, 1, 0, 0]), ((0, INF), [0, 0, 1, 1, 1, 1]), ((-INF, 0), [1, 1, 0, 0, 0, 0]),
-        ((None, None), [1] * 6), ((10, 1e300), [0, 0, 0, 0, 1, 0]),
-    ):  # fmt: skip
+        ((0, 10), [0, 0, 1, 1, 0, 0]),
+        ((0, INF), [0, 0, 1, 1, 1, 1]),
+        ((-INF, 0), [1, 1, 0, 0, 0, 0]),
+        ((None, None), [1] * 6),
+        ((10, 1e300), [0, 0, 0, 0, 1, 0]),
+    ):
         assert read_range(ends).holds(values).astype(int).tolist() == expected
     assert str(ValueRange(-INF, 2.0**60)) == "[-inf, 1.152921504606847e+18)"
 

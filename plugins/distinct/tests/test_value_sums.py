@@ -255,8 +255,10 @@ def test_windows_in_rows_and_of_rules_and_changes():
     kept = QUERY | {"windows": ["5 seconds"], "longest": "10 seconds"}
     asked = local.apply(table, kept, {"sketch": "exact"}, rules=rules).to_pylist()
     assert [(row["rule"], row["sum"]) for row in asked] == [
-        ("5 seconds", 28), ("three", 28), ("5 seconds", 32),
-    ]  # fmt: skip
+        ("5 seconds", 28),
+        ("three", 28),
+        ("5 seconds", 32),
+    ]
     changes = QUERY | {"windows": ["1 hour"], "every": "2 seconds", "answers": "changes", "changed": ["sum"]}
     assert local.apply(table, changes, {"sketch": "exact"})["sum"].to_pylist() == [2, 14, 56]
 

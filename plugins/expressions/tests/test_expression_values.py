@@ -25,13 +25,17 @@ INTEGERS = pa.table(
 """Times from year 1 to 9999 as seconds, and those of 32 bits."""
 
 FRACTIONS = [
-    (pa.array([1.5, None, float("nan"), float("-inf"), -1.0000019, 1e300, -1e300]),
-     [1_500_000, None, None, None, -1_000_001, 2**63 - 1, -(2**63)]),
+    (
+        pa.array([1.5, None, float("nan"), float("-inf"), -1.0000019, 1e300, -1e300]),
+        [1_500_000, None, None, None, -1_000_001, 2**63 - 1, -(2**63)],
+    ),
     (pa.array([0.5, None, -0.25], pa.float32()), [500_000, None, -250_000]),
     (pa.array([Decimal("1.5"), None, Decimal("-0.000001")], pa.decimal128(38, 7)), [1_500_000, None, -1]),
-    (pa.array([Decimal("9223372036854.775807"), Decimal("-9223372036854.775808")], pa.decimal128(20, 6)),
-     [2**63 - 1, -(2**63)]),
-]  # fmt: skip
+    (
+        pa.array([Decimal("9223372036854.775807"), Decimal("-9223372036854.775808")], pa.decimal128(20, 6)),
+        [2**63 - 1, -(2**63)],
+    ),
+]
 
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
@@ -261,8 +265,15 @@ def test_any_two_numbers_are_compared_as_spark_orders_them(kind):
     rows = pa.record_batch(
         {name: pa.array(column, kind) for name, column in zip("ab", zip(*pairs, strict=True), strict=True)}
     )
-    ranks = [[None if one is None else (math.isnan(one), 0 if math.isnan(one) else float(np.float32(one)) if
-              kind == pa.float32() else one) for one in pair] for pair in pairs]  # fmt: skip
+    ranks = [
+        [
+            None
+            if one is None
+            else (math.isnan(one), 0 if math.isnan(one) else float(np.float32(one)) if kind == pa.float32() else one)
+            for one in pair
+        ]
+        for pair in pairs
+    ]
     for name, compare in {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "<>": ne}.items():
         expected = [None if None in pair else compare(*pair) for pair in ranks]
         assert evaluated(f"a {name} b", rows) == expected, name
@@ -341,8 +352,13 @@ def test_days_are_those_of_the_calendar_in_any_year():
 def test_times_before_1970_belong_to_the_day_they_are_of():
     """And to the second: what is rounded is rounded down."""
     day = 86_400 * 10**6
-    micros = [sign * whole * unit + beside for sign in (1, -1) for whole in (0, 1, 2, 719_000) for unit in (10**6, day)
-              for beside in (-1, 0, 1)]  # fmt: skip
+    micros = [
+        sign * whole * unit + beside
+        for sign in (1, -1)
+        for whole in (0, 1, 2, 719_000)
+        for unit in (10**6, day)
+        for beside in (-1, 0, 1)
+    ]
     rows = pa.record_batch({"n": pa.array(micros, pa.int64())})
     days = evaluated("cast(timestamp_micros(n) AS DATE)", rows)
     assert [(one - dt.date(1970, 1, 1)).days for one in days] == [one // day for one in micros]
@@ -374,6 +390,8 @@ def test_seconds_with_fractions_end_with_the_last_time_that_there_is():
     edges = [most / 1e6, np.nextafter(most / 1e6, 0), np.nextafter(most / 1e6, np.inf), 1e300]
     for sign in (1, -1):
         seconds = [sign * float(one) for one in edges]
-        expected = [min(max(int(one * 1e6), -(2**63)), 2**63 - 1) if abs(one) < 1e299 else
-                    (2**63 - 1 if sign > 0 else -(2**63)) for one in seconds]  # fmt: skip
+        expected = [
+            min(max(int(one * 1e6), -(2**63)), 2**63 - 1) if abs(one) < 1e299 else (2**63 - 1 if sign > 0 else -(2**63))
+            for one in seconds
+        ]
         assert evaluated("unix_micros(timestamp_seconds(d))", pa.record_batch({"d": seconds})) == expected

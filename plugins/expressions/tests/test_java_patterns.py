@@ -43,11 +43,18 @@ def test_letters_of_any_script_and_those_of_ascii():
 
 @pytest.mark.parametrize(
     ("pattern", "named"),
-    [("a(?i)b", "(?i)b"), ("(?i)\\p{Lu}", "p{Lu}"), ("\\B", "B"), ("(?u)a", "(?u)a"), ("(?=a)", "(?=a)"),
-     ("\\p{IsGreek}", "p{IsGreek}"), ("(\\b)+", "repeats a group that may be empty"),
-     ("(" * 101 + "a" + ")" * 101, "more than 100 groups within each other"),
-     ("(" * 50_000 + ")" * 50_000, "more than 10,000 characters")],
-)  # fmt: skip
+    [
+        ("a(?i)b", "(?i)b"),
+        ("(?i)\\p{Lu}", "p{Lu}"),
+        ("\\B", "B"),
+        ("(?u)a", "(?u)a"),
+        ("(?=a)", "(?=a)"),
+        ("\\p{IsGreek}", "p{IsGreek}"),
+        ("(\\b)+", "repeats a group that may be empty"),
+        ("(" * 101 + "a" + ")" * 101, "more than 100 groups within each other"),
+        ("(" * 50_000 + ")" * 50_000, "more than 10,000 characters"),
+    ],
+)
 def test_what_java_alone_reads_so_is_refused_by_name(pattern, named):
     with pytest.raises(UnknownExpressionError) as refused:
         parse_column(f"t RLIKE r'{pattern}' AS v")[0].type_in(pa.schema([("t", pa.string())]))

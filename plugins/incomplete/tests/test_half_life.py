@@ -40,8 +40,11 @@ def expected(entries, query, at):
         if at - window <= time < at:
             worth[cell, origin].append(value * 2.0 ** float(Fraction(time - at, half_life)))
     reduced = {
-        "latest": lambda values: values[-1], "largest": max, "smallest": min, "mean": lambda v: fsum(v) / len(v),
-    }[query.get("repeats", "latest")]  # fmt: skip
+        "latest": lambda values: values[-1],
+        "largest": max,
+        "smallest": min,
+        "mean": lambda v: fsum(v) / len(v),
+    }[query.get("repeats", "latest")]
     vectors = {cell: [0.0] * len(STREAMS) for cell, _ in worth}
     for (cell, origin), values in worth.items():
         vectors[cell][STREAMS.index(origin)] = reduced(values)
@@ -163,10 +166,13 @@ def test_years_of_half_lives_overflow_nothing_and_lose_nothing():
 def test_a_newer_small_value_passes_an_older_large_one_and_ties_go_to_the_smaller_object():
     rows = pa.table(
         {
-            "t": pa.array([0, 20, 20, 40], pa.timestamp("s")), "cell": [9, 8, 7, 6],
-            "from": ["air"] * 4, "value": [4.0, 2.0, 2.0, 1.0], "number": [1, 2, 3, 4],
+            "t": pa.array([0, 20, 20, 40], pa.timestamp("s")),
+            "cell": [9, 8, 7, 6],
+            "from": ["air"] * 4,
+            "value": [4.0, 2.0, 2.0, 1.0],
+            "number": [1, 2, 3, 4],
         }
-    )  # fmt: skip
+    )
     query = {**QUERY, "streams": ["air"], "every": "1 minute", "k": 4, "window": "1 minute"}
     query |= {"carry": ["number"]}
     tied = apply(rows, query | {"half_life": "20 seconds"}).select(["object", "score", "number"]).to_pylist()
@@ -196,10 +202,13 @@ def test_what_does_not_fade_is_refused(keys, message):
 @pytest.mark.parametrize(
     ("name", "values"),
     [
-        ("times", [5, 4]), ("streams", np.array([0, 3], np.int32)), ("values", [1.0, float("nan")]),
-        ("objects", [1]), ("values", [1, 2]),
+        ("times", [5, 4]),
+        ("streams", np.array([0, 3], np.int32)),
+        ("values", [1.0, float("nan")]),
+        ("objects", [1]),
+        ("values", [1, 2]),
     ],
-)  # fmt: skip
+)
 def test_a_state_that_no_reports_have_made_is_refused(name, values):
     from skyband_incomplete.top_k.decayed_ranker import DecayedRanker
 

@@ -29,10 +29,17 @@ def test_lines_before_a_table_are_skipped(lines):
 @pytest.mark.parametrize(
     ("first", "is_header"),
     [
-        (",who,v", True), ('"","who","v"', True), ("day,v,v", True), ("2026-01-01,1,2.5", False), ("1,2,3", False),
-        (",,", False), ("03-JAN-26,1,2", False), ("2m_temp,who,v", True), ("-,who,v", True),
+        (",who,v", True),
+        ('"","who","v"', True),
+        ("day,v,v", True),
+        ("2026-01-01,1,2.5", False),
+        ("1,2,3", False),
+        (",,", False),
+        ("03-JAN-26,1,2", False),
+        ("2m_temp,who,v", True),
+        ("-,who,v", True),
     ],
-)  # fmt: skip
+)
 def test_a_line_of_names(first, is_header):
     form = csv_form(f"{first}\n{ROWS}")
     assert form.options.get("header", False) is is_header

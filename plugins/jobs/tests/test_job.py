@@ -195,16 +195,16 @@ def test_row_windows_on_several_shards_are_refused_by_the_check(job):
     [
         (["source.stream=true"], "sink.checkpoint: is required for a stream"),
         (["sink.checkpoint=c", "sink.mode=overwrite"], "sink.mode: a stream only appends"),
-        (["sink.checkpoint=c", "sink.trigger=now"], "sink.trigger: must be \"available-now\" or a duration"),
+        (["sink.checkpoint=c", "sink.trigger=now"], 'sink.trigger: must be "available-now" or a duration'),
         (["sink.checkpoint=c", "sink.trigger=0 seconds"], "sink.trigger: must be a length of time above 0"),
         (["sink.checkpoint=c", "sink.trigger=5 rows"], "sink.trigger: must be a length of time above 0"),
-        (["sink.checkpoint=c", "source.finish=true"], 'source.finish: is only for streams that end: set sink.trigger'),
+        (["sink.checkpoint=c", "source.finish=true"], "source.finish: is only for streams that end: set sink.trigger"),
         (
             ["sink.checkpoint=c", "source.idle_after=5 seconds", "sink.trigger=available-now"],
             'source.idle_after: is only for streams that never end, but sink.trigger is "available-now": use',
         ),
     ],
-)  # fmt: skip
+)
 def test_keys_that_need_one_another_in_a_stream(job, changes, said):
     found = problems(job(), ["source.stream=true", *changes])
     assert len(found) == 1

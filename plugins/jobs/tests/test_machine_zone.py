@@ -28,10 +28,20 @@ def machine(request, monkeypatch):
 
 
 def test_a_moment_is_asked_for_in_utc(machine):
-    ways = [NAIVE, NAIVE.isoformat(), NAIVE.isoformat(" "), MOMENT, np.datetime64(MOMENT, "us"),
-            NAIVE.replace(tzinfo=dt.UTC), f"{NAIVE.isoformat()}Z", f"{NAIVE.isoformat()}+00:00",
-            NAIVE.replace(tzinfo=dt.UTC).astimezone(BERLIN), pa.scalar(MOMENT, pa.timestamp("us", "UTC")),
-            pa.scalar(MOMENT, pa.timestamp("us")), pa.scalar(MOMENT, pa.timestamp("us", "Asia/Tokyo"))]  # fmt: skip
+    ways = [
+        NAIVE,
+        NAIVE.isoformat(),
+        NAIVE.isoformat(" "),
+        MOMENT,
+        np.datetime64(MOMENT, "us"),
+        NAIVE.replace(tzinfo=dt.UTC),
+        f"{NAIVE.isoformat()}Z",
+        f"{NAIVE.isoformat()}+00:00",
+        NAIVE.replace(tzinfo=dt.UTC).astimezone(BERLIN),
+        pa.scalar(MOMENT, pa.timestamp("us", "UTC")),
+        pa.scalar(MOMENT, pa.timestamp("us")),
+        pa.scalar(MOMENT, pa.timestamp("us", "Asia/Tokyo")),
+    ]
     assert [moment_of(way) for way in ways] == [MOMENT] * len(ways), machine
 
 

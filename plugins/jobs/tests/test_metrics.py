@@ -25,14 +25,30 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as plain
 
 TOTALS = Totals(
-    rows_in=7, rows_late=2, dropped={"null time": 3}, answers=5, retained=4, groups=2, state_bytes=99,
-    watermark=1_500_000, micro_batches=6, batch_seconds=0.25,
-)  # fmt: skip
+    rows_in=7,
+    rows_late=2,
+    dropped={"null time": 3},
+    answers=5,
+    retained=4,
+    groups=2,
+    state_bytes=99,
+    watermark=1_500_000,
+    micro_batches=6,
+    batch_seconds=0.25,
+)
 SAMPLES = {
-    "skyband_rows_total": 7, "skyband_late_rows_total": 2, "skyband_dropped_rows_total": 3, "skyband_answers_total": 5,
-    "skyband_micro_batches_total": 6, "skyband_watermark_seconds": 1.5, "skyband_state_bytes": 99,
-    "skyband_retained": 4, "skyband_groups": 2, "skyband_micro_batch_seconds": 0.25, "skyband_running": 1,
-}  # fmt: skip
+    "skyband_rows_total": 7,
+    "skyband_late_rows_total": 2,
+    "skyband_dropped_rows_total": 3,
+    "skyband_answers_total": 5,
+    "skyband_micro_batches_total": 6,
+    "skyband_watermark_seconds": 1.5,
+    "skyband_state_bytes": 99,
+    "skyband_retained": 4,
+    "skyband_groups": 2,
+    "skyband_micro_batch_seconds": 0.25,
+    "skyband_running": 1,
+}
 
 
 def job(metrics):
@@ -56,9 +72,12 @@ def test_the_endpoint_has_the_figures_of_the_run_while_it_runs():
     with exported(job("127.0.0.1:0"), progress):
         (address,) = re.findall(r"metrics at http://(\S+)/metrics", out.getvalue())
         assert {sample.name: sample.value for sample in scrape(address)} == {
-            "skyband_rows_total": 0, "skyband_late_rows_total": 0, "skyband_answers_total": 0,
-            "skyband_micro_batches_total": 0, "skyband_running": 1,
-        }, "before the first micro-batch"  # fmt: skip
+            "skyband_rows_total": 0,
+            "skyband_late_rows_total": 0,
+            "skyband_answers_total": 0,
+            "skyband_micro_batches_total": 0,
+            "skyband_running": 1,
+        }, "before the first micro-batch"
         progress.micro_batch(TOTALS)
         seen = scrape(address)
         assert {sample.name: sample.value for sample in seen} == SAMPLES
@@ -120,10 +139,22 @@ def test_what_is_no_request_ends_only_its_connection(request_):
 
 @pytest.mark.parametrize(
     ("host", "status"),
-    [("127.0.0.1:9464", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("[::1]:9464", 200), ("127.8.9.1", 200),
-     ("evil.example", 403), ("evil.example:9464", 403), ("127.0.0.1.evil.example", 403), ("", 403), ("[", 403),
-     ("10.0.0.1", 403), ("localhost.evil.example", 403), ("evil.example@127.0.0.1@x", 403)],
-)  # fmt: skip
+    [
+        ("127.0.0.1:9464", 200),
+        ("localhost", 200),
+        ("LOCALHOST:1", 200),
+        ("[::1]:9464", 200),
+        ("127.8.9.1", 200),
+        ("evil.example", 403),
+        ("evil.example:9464", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("", 403),
+        ("[", 403),
+        ("10.0.0.1", 403),
+        ("localhost.evil.example", 403),
+        ("evil.example@127.0.0.1@x", 403),
+    ],
+)
 def test_figures_are_given_to_who_asks_for_this_machine_by_its_own_names(host, status):
     """A page of the web that has its own name lead to 127.0.0.1 asks by that name."""
     with served() as address:
@@ -207,6 +238,9 @@ def test_a_run_that_ends_before_its_first_micro_batch_says_that_it_has_read_noth
         pass
     written = samples(plain((tmp_path / "skyband.prom").read_text()))
     assert {sample.name: sample.value for sample in written} == {
-        "skyband_rows_total": 0, "skyband_late_rows_total": 0, "skyband_answers_total": 0,
-        "skyband_micro_batches_total": 0, "skyband_running": 0,
-    }  # fmt: skip
+        "skyband_rows_total": 0,
+        "skyband_late_rows_total": 0,
+        "skyband_answers_total": 0,
+        "skyband_micro_batches_total": 0,
+        "skyband_running": 0,
+    }

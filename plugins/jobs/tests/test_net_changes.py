@@ -14,13 +14,20 @@ from skyband_jobs.formats.net_changes import last_changes, without_change
 
 KEY = ("host", "rank")
 SCHEMA = pa.schema(
-    [("host", pa.string()), ("at", pa.timestamp("us", "UTC")), ("change", pa.string()), ("rank", pa.int64()),
-     ("share", pa.float64())]
-)  # fmt: skip
+    [
+        ("host", pa.string()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("change", pa.string()),
+        ("rank", pa.int64()),
+        ("share", pa.float64()),
+    ]
+)
 a_change = st.tuples(
-    st.sampled_from(["a", "", None]), st.sampled_from(["entered", "updated", "left", "emptied"]),
-    st.sampled_from([1, 2, None]), st.sampled_from([0.5, float("inf"), None]),
-)  # fmt: skip
+    st.sampled_from(["a", "", None]),
+    st.sampled_from(["entered", "updated", "left", "emptied"]),
+    st.sampled_from([1, 2, None]),
+    st.sampled_from([0.5, float("inf"), None]),
+)
 logs = st.lists(st.dictionaries(st.tuples(st.sampled_from(["a", "", None]), st.sampled_from([1, 2, None])), a_change))
 
 
@@ -65,8 +72,15 @@ def test_what_is_left_of_a_log_makes_the_table_that_all_of_it_makes(moments, cut
 
 
 VISITS = pa.table({"ts": pa.array([1, 2], pa.timestamp("s")), "who": ["ann", "bob"], "host": ["a", "b"]})
-QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "by": "host", "windows": ["10 seconds"],
-         "every": "10 seconds", "answers": "current"}  # fmt: skip
+QUERY = {
+    "kind": "distinct-count",
+    "time": "ts",
+    "item": "who",
+    "by": "host",
+    "windows": ["10 seconds"],
+    "every": "10 seconds",
+    "answers": "current",
+}
 
 
 @given(logs, logs)

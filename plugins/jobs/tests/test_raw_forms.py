@@ -46,12 +46,21 @@ def test_and_so_it_is_in_small_blocks_and_among_small_files(tmp_path, monkeypatc
 @pytest.mark.parametrize(
     ("text", "keys", "said"),
     [
-        ("ts,n\n1/2/2026,1\n2026-01-02,1\n", {"schema": "ts DATE, n INT", "dateFormat": "M/d/yyyy"},
-         "ts, row 1: cannot be read as date32.day.: '2026-01-02' is no time of the format 'M/d/yyyy'"),
-        ("ts,n\n1/2/2026,1\n", {"schema": "ts TIMESTAMP, n INT"},
-         "ts, row 0: .*'1/2/2026'; set its pattern with source.options.timestampFormat"),
-        ("ts,n\n1769893500,1\n", {"schema": "ts TIMESTAMP, n INT"},
-         r"for numbers since 1970 use BIGINT, and select timestamp_seconds\(ts\) AS ts"),
+        (
+            "ts,n\n1/2/2026,1\n2026-01-02,1\n",
+            {"schema": "ts DATE, n INT", "dateFormat": "M/d/yyyy"},
+            "ts, row 1: cannot be read as date32.day.: '2026-01-02' is no time of the format 'M/d/yyyy'",
+        ),
+        (
+            "ts,n\n1/2/2026,1\n",
+            {"schema": "ts TIMESTAMP, n INT"},
+            "ts, row 0: .*'1/2/2026'; set its pattern with source.options.timestampFormat",
+        ),
+        (
+            "ts,n\n1769893500,1\n",
+            {"schema": "ts TIMESTAMP, n INT"},
+            r"for numbers since 1970 use BIGINT, and select timestamp_seconds\(ts\) AS ts",
+        ),
         ("ts,n\n1769893500000,1\n", {"schema": "ts TIMESTAMP, n INT"}, r"select timestamp_millis\(ts\) AS ts"),
         ('a,n\n"1,234.5",1\n', {"schema": "a DOUBLE, n INT"}, "row 0: .*'1,234.5'; .*declare it DECIMAL"),
         ("a,n\n1.2,3 4,1\n", {"schema": "a DECIMAL(9,2), n INT", "locale": "de-DE", "sep": ";"}, "names no column 'a'"),
@@ -59,7 +68,7 @@ def test_and_so_it_is_in_small_blocks_and_among_small_files(tmp_path, monkeypatc
         (b"a,n\nx\x81,1\n", {"encoding": "windows-1252"}, "byte 6 of the file is invalid in windows-1252"),
         (bytes(range(1, 9)) + b"\x1c\x1d\x1e\x1f||n\n", {"sep": "||"}, "contains every control character"),
     ],
-)  # fmt: skip
+)
 def test_what_is_otherwise_is_told_by_its_place_with_a_remedy(tmp_path, text, keys, said):
     schema = {"schema": keys.pop("schema")} if "schema" in keys else {}
     with pytest.raises((InputError, ConfigError), match=said):

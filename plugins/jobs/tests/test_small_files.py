@@ -101,10 +101,12 @@ def test_compressed_files(tmp_path, format, texts):
 def test_parquet_of_several_types(tmp_path):
     for number in range(20):
         texts = pa.array(["a", None, str(number)])
-        table = pa.table({
-            "text": texts if number % 2 else texts.dictionary_encode(),
-            "n": pa.array([number] * 3, pa.int32() if number % 3 else pa.int64()),
-        })  # fmt: skip
+        table = pa.table(
+            {
+                "text": texts if number % 2 else texts.dictionary_encode(),
+                "n": pa.array([number] * 3, pa.int32() if number % 3 else pa.int64()),
+            }
+        )
         pq.write_table(table if number % 5 else table.drop_columns(["text"]), tmp_path / f"{number:02}.parquet")
     assert same(open_files(source(tmp_path, "parquet"))) == (1, 20)
 

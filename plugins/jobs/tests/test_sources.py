@@ -202,8 +202,10 @@ def test_only_what_a_streaming_sink_committed_is_read(tmp_path):
         pq.write_table(pa.table({"name": [name]}), tmp_path / f"{name}.parquet")
     log = tmp_path / "_spark_metadata"
     log.mkdir()
-    entries = [{"path": f"file://{tmp_path}/{name}.parquet", "size": 1, "action": action}
-               for name, action in (("kept", "add"), ("left", "delete"))]  # fmt: skip
+    entries = [
+        {"path": f"file://{tmp_path}/{name}.parquet", "size": 1, "action": action}
+        for name, action in (("kept", "add"), ("left", "delete"))
+    ]
     (log / "0").write_text("\n".join(["v1", *map(json.dumps, entries)]) + "\n")
     assert rows("parquet", tmp_path) == [{"name": "kept"}]
 

@@ -109,8 +109,10 @@ def test_a_state_is_found_wherever_it_stands_in_a_row_group(size, tmp_path):
 
 def test_where_groups_have_states_of_other_lengths_a_table_answers_over_what_all_cover(written):
     rows = stream(2)
-    short, long = (by_moment(local.apply(table(rows), counting(windows=[length]), {"sketch": "exact"}))
-                   for length in ("1 minute", "100 seconds"))  # fmt: skip
+    short, long = (
+        by_moment(local.apply(table(rows), counting(windows=[length]), {"sketch": "exact"}))
+        for length in ("1 minute", "100 seconds")
+    )
     at = next(at for at in list(short)[5:] if {"a", "b"} <= short[at].keys())
     for number, pair in enumerate(([short[at]["a"], long[at]["b"]], [long[at]["a"], short[at]["b"]])):
         columns = {"at": pa.array([at] * 2, pa.timestamp("us", "UTC")), "g": ["a", "b"], "state": pair}

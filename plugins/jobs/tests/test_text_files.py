@@ -289,8 +289,12 @@ def test_numbers_that_json_has_not_are_written_by_their_names():
     table = pa.table({"n": [1.5, float("nan"), float("inf"), float("-inf"), None]})
     lines = list(json_rows(table))
     assert [json.loads(line, parse_constant=pytest.fail)["n"] for line in lines] == [
-        1.5, "NaN", "Infinity", "-Infinity", None,
-    ]  # fmt: skip
+        1.5,
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        None,
+    ]
 
 
 NAN, FAR = float("nan"), float("inf")
@@ -324,10 +328,15 @@ def test_a_text_where_a_number_should_be_is_told_as_it_stands():
 def test_columns_that_are_inferred_have_types_that_every_query_can_be_asked_of(tmp_path):
     """Of values that tell no type, or one that only Arrow has, text is made."""
     columns = {
-        "nothing": ("", pa.string()), "clock": ("12:30:00", pa.string()), "whole": ("7", pa.int64()),
-        "number": ("7.5", pa.float64()), "flag": ("true", pa.bool_()), "day": ("2026-01-31", pa.date32()),
-        "text": ("a", pa.string()), "time": ("2026-01-31T12:30:00Z", pa.timestamp("us", "UTC")),
-    }  # fmt: skip
+        "nothing": ("", pa.string()),
+        "clock": ("12:30:00", pa.string()),
+        "whole": ("7", pa.int64()),
+        "number": ("7.5", pa.float64()),
+        "flag": ("true", pa.bool_()),
+        "day": ("2026-01-31", pa.date32()),
+        "text": ("a", pa.string()),
+        "time": ("2026-01-31T12:30:00Z", pa.timestamp("us", "UTC")),
+    }
     values = ",".join(value for value, _ in columns.values())
     path = written(tmp_path, f"{','.join(columns)}\n{values}\n{values}\n")
     files = open_files(Source(format="csv", path=str(path), options={**HEADER, "inferSchema": True}))
@@ -363,9 +372,11 @@ def test_a_value_that_cannot_be_read_is_the_one_that_stands_in_the_row_that_is_n
 def test_every_way_to_write_a_zone_is_the_same_instant(tmp_path):
     """In the ways of ISO 8601 and of Python; without a zone it is UTC, whatever the machine's own."""
     ways = {
-        5.5: ["+05:30", "+0530"], -3.5: ["-03:30", "-0330"], 14: ["+14:00", "+1400"],
+        5.5: ["+05:30", "+0530"],
+        -3.5: ["-03:30", "-0330"],
+        14: ["+14:00", "+1400"],
         0: ["", "Z", "UTC", " UTC", " Z", "+00:00", "-00:00", "+0000"],
-    }  # fmt: skip
+    }
     pairs = [(hours, zone) for hours, zones in ways.items() for zone in zones]
     for between in ("T", " "):
         texts = [f"2026-03-29{between}01:30:00.25{zone}" for _, zone in pairs]
@@ -380,12 +391,14 @@ def test_every_way_to_write_a_zone_is_the_same_instant(tmp_path):
 
 @pytest.mark.parametrize(
     ("kind", "read", "refused"),
-    [("BIGINT", {"+5": 5, "-0": 0}, ["0x10", "0X1", "1.0", "1e3"]),
-     ("DOUBLE", {"Inf": math.inf, "1e400": math.inf, "12d": 12}, ["inf", "INF", "infinity", "0x1p3"]),
-     ("BOOLEAN", {"tRuE": True, "FALSE": False}, ["1", "0", "t", "yes"]),
-     ("DECIMAL(10, 2)", {"1.005": Decimal("1.01"), "1,000": Decimal(1000)}, ["2147483648", "1e400"]),
-     ("DECIMAL(38, 0)", {"1.5": Decimal(2)}, ["3.4e39", "nan"])],
-)  # fmt: skip
+    [
+        ("BIGINT", {"+5": 5, "-0": 0}, ["0x10", "0X1", "1.0", "1e3"]),
+        ("DOUBLE", {"Inf": math.inf, "1e400": math.inf, "12d": 12}, ["inf", "INF", "infinity", "0x1p3"]),
+        ("BOOLEAN", {"tRuE": True, "FALSE": False}, ["1", "0", "t", "yes"]),
+        ("DECIMAL(10, 2)", {"1.005": Decimal("1.01"), "1,000": Decimal(1000)}, ["2147483648", "1e400"]),
+        ("DECIMAL(38, 0)", {"1.5": Decimal(2)}, ["3.4e39", "nan"]),
+    ],
+)
 def test_numbers_are_read_as_spark_reads_them(tmp_path, kind, read, refused):
     for text, value in read.items():
         assert rows(written(tmp_path, f'7,"{text}"\n'), schema=f"n INT, v {kind}") == [(7, value)]

@@ -11,9 +11,25 @@ from skyband_jobs.first_job.time_patterns import PATTERNS, patterns_of
 
 MOMENT = datetime.datetime(2026, 11, 9, 21, 5, 7, 120_000)
 WRITTEN = {
-    "yyyy": "%Y", "yy": "%y", "MMM": "%b", "MM": "%m", "M": "%m", "dd": "%d", "d": "%d", "HH": "%H", "H": "%H",
-    "h": "%I", "mm": "%M", "m": "%M", "ss": "%S", "s": "%S", "SSSSSS": "%f", "SSS": "120", "a": "%p", "Z": "+0000",
-}  # fmt: skip
+    "yyyy": "%Y",
+    "yy": "%y",
+    "MMM": "%b",
+    "MM": "%m",
+    "M": "%m",
+    "dd": "%d",
+    "d": "%d",
+    "HH": "%H",
+    "H": "%H",
+    "h": "%I",
+    "mm": "%M",
+    "m": "%M",
+    "ss": "%S",
+    "s": "%S",
+    "SSSSSS": "%f",
+    "SSS": "120",
+    "a": "%p",
+    "Z": "+0000",
+}
 
 
 def _text(pattern):

@@ -107,7 +107,7 @@ FORMS = {
     "array number": array(b'{"n": "x", "t": "2026-01-01"}'),
     "array of several lines": array(b'{\n"n": "x",\n"t": "2026-01-01"}'),
     "array where": array(b'{"n": "x", "t": "yesterday"}', of_text, **WHERE),
-}  # fmt: skip
+}
 
 
 def numbers_in(batches) -> Iterator[int]:

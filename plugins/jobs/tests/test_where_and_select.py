@@ -109,10 +109,14 @@ def test_what_is_no_condition_for_spark_either_is_not_left_to_it(where):
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("'air'", "has no name: write 'air' AS name"), ("lower(agent)", "has no name"), ("status AS", "no name behind AS"),
-     ("timestamp_seconds() AS a", "timestamp_seconds takes 1 or more arguments here, not 0"),
-     ("*, status", "is not one expression")],
-)  # fmt: skip
+    [
+        ("'air'", "has no name: write 'air' AS name"),
+        ("lower(agent)", "has no name"),
+        ("status AS", "no name behind AS"),
+        ("timestamp_seconds() AS a", "timestamp_seconds takes 1 or more arguments here, not 0"),
+        ("*, status", "is not one expression"),
+    ],
+)
 def test_expressions_that_are_not_known_are_named_by_their_place(text, said):
     with pytest.raises(ConfigError, match=r"select\[1\]: ") as caught:
         Shape.parse(None, ["agent", text]).schema(ROWS.schema)
@@ -121,10 +125,17 @@ def test_expressions_that_are_not_known_are_named_by_their_place(text, said):
 
 @pytest.mark.parametrize(
     "where",
-    ["(" * 10_000 + "true" + ")" * 10_000, "NOT " * 10_000 + "true", "1" + " + 1" * 10_000 + " = 1",
-     "bot" + " OR bot" * 10_000, "CASE WHEN " * 5_000 + "bot" + " THEN true END" * 5_000, "- " * 5_000 + "1 = 1",
-     "status = " + "9" * 5_000, "agent = '" + "a" * 1_000_001 + "'"],
-)  # fmt: skip
+    [
+        "(" * 10_000 + "true" + ")" * 10_000,
+        "NOT " * 10_000 + "true",
+        "1" + " + 1" * 10_000 + " = 1",
+        "bot" + " OR bot" * 10_000,
+        "CASE WHEN " * 5_000 + "bot" + " THEN true END" * 5_000,
+        "- " * 5_000 + "1 = 1",
+        "status = " + "9" * 5_000,
+        "agent = '" + "a" * 1_000_001 + "'",
+    ],
+)
 def test_expressions_without_an_end_are_refused(where):
     with pytest.raises(ConfigError, match=r"more than|longer than|cannot be read") as caught:
         Shape.parse(where, None)
@@ -147,8 +158,10 @@ def test_all_columns_and_one_more():
 
 def test_a_row_for_each_element():
     rows = pa.record_batch({"n": [1, 2, 3, 4], "tags": [["a", "b"], [], None, ["c"]]})
-    for name, expected in (("explode", [(1, "a"), (1, "b"), (4, "c")]),
-                           ("explode_outer", [(1, "a"), (1, "b"), (2, None), (3, None), (4, "c")])):  # fmt: skip
+    for name, expected in (
+        ("explode", [(1, "a"), (1, "b"), (4, "c")]),
+        ("explode_outer", [(1, "a"), (1, "b"), (2, None), (3, None), (4, "c")]),
+    ):
         shape = Shape.parse("n <> 5", ["10 div (5 - n) AS tenth", "n", f"{name}(tags) AS tag"])
         assert shape.reads(["n"]) == ["n", "tags"]
         padded = pa.concat_batches([rows, rows]).slice(4)  # a slice, which Arrow counts otherwise
@@ -236,9 +249,11 @@ def test_a_bad_row_is_told_by_its_place_in_the_file(tmp_path):
 @pytest.mark.parametrize("engine", ["local", "spark"])
 @pytest.mark.parametrize(
     ("key", "value", "place"),
-    [("where", "100 / (status - 404) > 0", "source.where"),
-     ("select", ["*", "100 DIV (status - 404) AS part"], "source.select.part")],
-)  # fmt: skip
+    [
+        ("where", "100 / (status - 404) > 0", "source.where"),
+        ("select", ["*", "100 DIV (status - 404) AS part"], "source.select.part"),
+    ],
+)
 @pytest.mark.parametrize(
     "query", [{"kind": "distinct-count", "item": "part"}, {"kind": "quantiles", "value": "part", "at": [0.5]}]
 )

@@ -84,8 +84,9 @@ def sent(address, topic):
     """All messages in order: key, value and headers."""
     from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-    consumer = Consumer({"bootstrap.servers": address, "group.id": "reader", "enable.partition.eof": "true",
-                         "fetch.wait.max.ms": "20"})  # fmt: skip
+    consumer = Consumer(
+        {"bootstrap.servers": address, "group.id": "reader", "enable.partition.eof": "true", "fetch.wait.max.ms": "20"}
+    )
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
     try:
         messages = []
@@ -103,8 +104,13 @@ def test_rows_that_are_gone_come_first_and_a_message_says_its_micro_batch(broker
     sink(broker, "order").write(log(1), "one", 1)
     keys = [{"place": place, "rank": rank} for place, rank in (("a", 1), (None, 2), ("", 3))]
     assert [(key, value is None) for key, value, _ in sent(broker, "order")] == [
-        (keys[2], True), (keys[0], False), (keys[1], False), (keys[1], True), (keys[0], False), (keys[2], False),
-    ]  # fmt: skip
+        (keys[2], True),
+        (keys[0], False),
+        (keys[1], False),
+        (keys[1], True),
+        (keys[0], False),
+        (keys[2], False),
+    ]
     assert sent(broker, "order")[-1][2] == {"skyband-stream": b"one", "skyband-batch": b"1"}
     from confluent_kafka.admin import AdminClient, ConfigResource
 

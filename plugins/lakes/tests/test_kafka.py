@@ -248,11 +248,17 @@ def test_a_topic_or_a_broker_that_is_not_there_is_told(broker, job):
 @pytest.mark.parametrize(
     ("offsets", "fits"),
     [
-        ("earliest", True), ({"requests": {"0": -2, "1": 0}}, True), ({"requests": {"0": -1}}, False),
-        ({"requests": {"0": -3}}, False), ({"others": {"0": 1}}, False), ({"requests": {}, "others": {}}, False),
-        ({"requests": 7}, False), ({"requests": {"first": 1}}, False), ([1], False),
+        ("earliest", True),
+        ({"requests": {"0": -2, "1": 0}}, True),
+        ({"requests": {"0": -1}}, False),
+        ({"requests": {"0": -3}}, False),
+        ({"others": {"0": 1}}, False),
+        ({"requests": {}, "others": {}}, False),
+        ({"requests": 7}, False),
+        ({"requests": {"first": 1}}, False),
+        ([1], False),
     ],
-)  # fmt: skip
+)
 def test_offsets_to_begin_with_are_of_this_topic_and_not_of_its_end(offsets, fits):
     text = offsets if isinstance(offsets, str) else json.dumps(offsets)
     options = {"subscribe": "requests", "kafka.bootstrap.servers": "there:9092", "startingOffsets": text}

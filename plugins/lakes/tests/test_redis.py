@@ -67,14 +67,24 @@ def rows(server, table):
 
 def test_a_group_is_a_sorted_set_of_its_members_and_a_hash_of_its_rows(server):
     places = pa.array(["a:b", "a:b", "50%", None])
-    answers = pa.table({"place": places, "at": pa.array([1] * 4, pa.timestamp("us", "UTC")), "change": ["entered"] * 4,
-                        "page": ["/x", "%null", None, "/x"], "total": [2.0, 7.5, float("nan"), None]})  # fmt: skip
+    answers = pa.table(
+        {
+            "place": places,
+            "at": pa.array([1] * 4, pa.timestamp("us", "UTC")),
+            "change": ["entered"] * 4,
+            "page": ["/x", "%null", None, "/x"],
+            "total": [2.0, 7.5, float("nan"), None],
+        }
+    )
     sink(server, "top", ["place", "page"], score="total").append(answers)
     with server.client() as client:
         assert client.zrevrange("top:a%3Ab", 0, -1, withscores=True) == [("%%null", 7.5), ("/x", 2.0)]
         assert json.loads(client.hget("top:a%3Ab:rows", "/x")) == {
-            "place": "a:b", "at": "1970-01-01T00:00:00.000001+00:00", "page": "/x", "total": 2.0,
-        }  # fmt: skip
+            "place": "a:b",
+            "at": "1970-01-01T00:00:00.000001+00:00",
+            "page": "/x",
+            "total": 2.0,
+        }
         assert client.hkeys("top:50%25:rows") == ["%null"] and not client.exists("top:50%25")
         assert client.hkeys("top:%null:rows") == ["/x"]
     left = answers.set_column(2, "change", pa.array(["left"] * 4))
@@ -84,8 +94,14 @@ def test_a_group_is_a_sorted_set_of_its_members_and_a_hash_of_its_rows(server):
 
 def test_a_group_of_many_rows(server):
     count = 5001
-    one = pa.table({"at": pa.array([1] * count, pa.timestamp("us", "UTC")), "change": ["entered"] * count,
-                    "page": list(map(str, range(count))), "rank": list(range(count))})  # fmt: skip
+    one = pa.table(
+        {
+            "at": pa.array([1] * count, pa.timestamp("us", "UTC")),
+            "change": ["entered"] * count,
+            "page": list(map(str, range(count))),
+            "rank": list(range(count)),
+        }
+    )
     sink(server, "many", ["page"]).append(one)
     with server.client() as client:
         assert client.zrange("many", 0, -1) == one["page"].to_pylist() and client.hlen("many:rows") == count

@@ -59,8 +59,10 @@ def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
-        (["sink.format=parquet", "sink.path=out"], "sink.format: parquet only adds rows, so it cannot "
-         "hold the newest answers: write to delta, iceberg, "),
+        (
+            ["sink.format=parquet", "sink.path=out"],
+            "sink.format: parquet only adds rows, so it cannot hold the newest answers: write to delta, iceberg, ",
+        ),
         (["sink.format=console"], "sink.format: console only adds rows"),
         (["sink.url=sqlite://"], "sink.url: a database in memory ends with the run: name a file"),
         (["sink.url=nonsense"], "sink.url: must be written as SQLAlchemy has it"),
@@ -71,7 +73,7 @@ def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
         (["sink.options.retry_seconds=soon"], "sink.options.retry_seconds: must be a number of seconds"),
         (["query.changed=pace"], "query.changed: the answers have no column 'pace'"),
     ],
-)  # fmt: skip
+)
 def test_what_a_job_says_wrongly_is_told_before_it_runs(call, tmp_path, sets, told):
     checked = call("check", *sets)
     assert checked.exit_code == 1 and told in checked.stdout, checked.stdout
@@ -126,11 +128,17 @@ def table_at(url, columns=None):
     return pa.Table.from_batches(table.batches(names), pa.schema([table.schema.field(name) for name in names]))
 
 
-EVERY_TYPE = pa.table({
-    "at": pa.array([1, None, 10**15], pa.timestamp("us", "UTC")), "flag": [True, None, False],
-    "whole": pa.array([-(2**63), None, 2**63 - 1]), "real": [1.5, None, -0.0], "text": ["a", None, ""],
-    "day": pa.array([1, None, -1], pa.date32()), "bytes": [b"\0", None, b""],
-})  # fmt: skip
+EVERY_TYPE = pa.table(
+    {
+        "at": pa.array([1, None, 10**15], pa.timestamp("us", "UTC")),
+        "flag": [True, None, False],
+        "whole": pa.array([-(2**63), None, 2**63 - 1]),
+        "real": [1.5, None, -0.0],
+        "text": ["a", None, ""],
+        "day": pa.array([1, None, -1], pa.date32()),
+        "bytes": [b"\0", None, b""],
+    }
+)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
@@ -284,8 +292,17 @@ def test_a_key_that_is_not_unique_leaves_the_table_as_it_was(call, tmp_path):
 
 @pytest.mark.slow
 def test_ten_kills_leave_the_newest_answer_or_what_was_there(call, tmp_path):
-    command = [sys.executable, "-m", "skyband", "run", str(tmp_path / "job.toml"), "--engine", "local",
-               "--set", "sink.mode=append"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "skyband",
+        "run",
+        str(tmp_path / "job.toml"),
+        "--engine",
+        "local",
+        "--set",
+        "sink.mode=append",
+    ]
     for _ in range(2):  # the first compiles what the others find
         begun = time.monotonic()
         subprocess.run(command, check=True, capture_output=True)
@@ -332,8 +349,11 @@ def test_a_table_of_other_columns_is_told_before_a_run(call, tmp_path):
 
 def test_what_others_write_to_a_table_stays_or_gives_way(call, tmp_path):
     assert call().exit_code == 0
-    made(tmp_path / "board.db", "INSERT INTO board (host, window, object, rank) VALUES ('z', '1 hour', '/mine', 9);"
-         " UPDATE board SET rank = 77 WHERE host = 'y'")  # fmt: skip
+    made(
+        tmp_path / "board.db",
+        "INSERT INTO board (host, window, object, rank) VALUES ('z', '1 hour', '/mine', 9);"
+        " UPDATE board SET rank = 77 WHERE host = 'y'",
+    )
     assert call("run", "sink.mode=append").exit_code == 0
     others = [("z", "1 hour", 9, "/mine", None)]
     assert board(tmp_path / "board.db") == sorted([*newest(visits()), *others], key=repr)

@@ -239,11 +239,14 @@ def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, fo
         ("delta", {"Page": ["b"]}, "path: the columns 'page' and 'Page' have one name in Delta: rename one"),
         ("delta", {"a\0": ["b"]}, r"path: column 'a\x00' cannot be a name: choose another, by AS in source.select"),
         ("iceberg", {"": ["b"]}, "table: column '' cannot be a name: choose another, by AS in source.select"),
-        ("iceberg", {"seen": pa.array([253_402_300_800_000_000], pa.timestamp("us", "UTC"))},
-         "table: the table takes the years 1 to 9999 (column 'seen', value +10000-01-01 00:00:00+00:00)"),
+        (
+            "iceberg",
+            {"seen": pa.array([253_402_300_800_000_000], pa.timestamp("us", "UTC"))},
+            "table: the table takes the years 1 to 9999 (column 'seen', value +10000-01-01 00:00:00+00:00)",
+        ),
     ],
     ids=["case", "nul", "empty", "year"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("key", [(), ("page",)], ids=["log", "current"])
 def test_what_a_table_cannot_hold_names_the_column(format, columns, told, key, tmp_path):
     pytest.importorskip("deltalake" if format == "delta" else "pyiceberg")

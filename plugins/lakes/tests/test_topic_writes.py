@@ -16,8 +16,10 @@ def test_the_keys_that_stand_are_those_whose_last_message_has_a_value(monkeypatc
     chance = random.Random(4)
     for _ in range(50):
         sent = [(chance.choice([None, b"", b"a", b"b"]), chance.choice([None, b"", b"{}"])) for _ in range(12)]
-        turns = [[SimpleNamespace(key=lambda k=k: k, value=lambda v=v: v) for k, v in sent[at : at + 5]]
-                 for at in range(0, len(sent), 5)]  # fmt: skip
+        turns = [
+            [SimpleNamespace(key=lambda k=k: k, value=lambda v=v: v) for k, v in sent[at : at + 5]]
+            for at in range(0, len(sent), 5)
+        ]
         monkeypatch.setattr(compacted_topic.CompactedTopic, "turns", lambda _, turns=turns: iter(turns))
         last = {key: value for key, value in sent if key is not None}
         assert CompactedTopic("board", {}).keys() == {key for key, value in last.items() if value is not None}

@@ -12,8 +12,15 @@ def test_rows_of_each_window_as_counted_in_plain_python(zone):
     rows = visits(zone, seed=7)
     source = table(rows)
     source = source.append_column("number", pa.array(range(len(source))))
-    query = {"kind": "quantiles", "time": "ts", "value": "number", "every": str(asked.every), "at": [0, 0.5, 1],
-             "windows": list(map(str, asked.windows)), "offset": duration(asked.offset)}  # fmt: skip
+    query = {
+        "kind": "quantiles",
+        "time": "ts",
+        "value": "number",
+        "every": str(asked.every),
+        "at": [0, 0.5, 1],
+        "windows": list(map(str, asked.windows)),
+        "offset": duration(asked.offset),
+    }
     found = pushed(query, source, 9, {})
     held = {(micros(row["at"]), row["window"]) for row in found.to_pylist()}
     assert held == {(at, window) for at, window, count in asked.answers(rows) if count}

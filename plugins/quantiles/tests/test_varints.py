@@ -21,8 +21,12 @@ def test_they_come_back_and_what_is_cut_or_longer_is_refused(numbers):
     written = to_bytes(np.array(numbers, np.int64))
     assert from_bytes("times", written, len(numbers)).tolist() == numbers
     assert from_bytes("times", written).tolist() == numbers
-    other = [written[:-1], np.append(written, np.uint8(128)), np.append(written, np.uint8(0)),
-             np.append(np.full(9, 255, np.uint8), written)]  # fmt: skip
+    other = [
+        written[:-1],
+        np.append(written, np.uint8(128)),
+        np.append(written, np.uint8(0)),
+        np.append(np.full(9, 255, np.uint8), written),
+    ]
     for bytes_ in other if numbers else other[1:]:
         with pytest.raises(SnapshotError, match="times: must be"):
             from_bytes("times", bytes_, len(numbers))

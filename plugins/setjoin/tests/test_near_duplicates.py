@@ -223,8 +223,14 @@ def test_columns_of_rows_that_left_the_window_are_let_go_of(window):
     text = "a text of some length, of which a hundred would be seen in the state"
     at = np.arange(2000) * SECOND // 4
     words = [[f"word {i % 50}", f"word {i % 7}"] for i in range(len(at))]
-    table = pa.table({"ts": pa.array(at, pa.timestamp("us")), "who": np.arange(len(at)), "words": words,
-                      "text": [f"{text} {i:05}" for i in range(len(at))]})  # fmt: skip
+    table = pa.table(
+        {
+            "ts": pa.array(at, pa.timestamp("us")),
+            "who": np.arange(len(at)),
+            "words": words,
+            "text": [f"{text} {i:05}" for i in range(len(at))],
+        }
+    )
     run = local.LocalRun.start(query(window=window, carry_match="text"), table.schema)
     sizes = []
     for batch in table.combine_chunks().to_batches(max_chunksize=50):
@@ -267,8 +273,9 @@ def test_groups_outgrow_by_what_their_windows_hold_however_rows_are_cut(limits, 
         places = pa.array([f"group {i}" for i in np.sqrt(rng.integers(0, 49, 150)).astype(int)])
         table = table.set_column(4, "place", places)
         asked = query(by="place", window=window)
-        wanted = as_output(by_hand(table, ["place"], window=12 if "rows" in window else 10 * SECOND,
-                                   rows="rows" in window), "pairs")  # fmt: skip
+        wanted = as_output(
+            by_hand(table, ["place"], window=12 if "rows" in window else 10 * SECOND, rows="rows" in window), "pairs"
+        )
         for cuts in ([], [40, 90], range(0, 150, 9)):
             run = local.LocalRun.start(asked, table.schema)
             parts = [table.slice(start, stop - start) for start, stop in zip([0, *cuts], [*cuts, 150], strict=True)]
@@ -286,8 +293,15 @@ def test_groups_outgrow_by_what_their_windows_hold_however_rows_are_cut(limits, 
 def test_batches_and_restarts_cannot_be_seen(keep, window):
     """Rows in small batches out of order within the delay, the state saved and taken up between them."""
     table = stream(6)
-    asked = query(delay="4 seconds", keep=keep, window=window, output="rows", carry=["note"], by=["place"],
-                  carry_match=["words", "note"])  # fmt: skip
+    asked = query(
+        delay="4 seconds",
+        keep=keep,
+        window=window,
+        output="rows",
+        carry=["note"],
+        by=["place"],
+        carry_match=["words", "note"],
+    )
     arrival = np.argsort(
         np.asarray(table["ts"].cast(pa.int64())) + np.random.default_rng(1).uniform(0, 3e6, len(table))
     )

@@ -199,12 +199,20 @@ def test_swoop_asked_now_and_then_answers_as_all_pairs_do_and_contradicts_itself
 @pytest.mark.parametrize(
     ("sets", "similarity", "k", "window", "longest"),
     [
-        (close_calls, "jaccard", 1, 40, 200), (close_calls, "hamming", 2, 70, 200), (close_calls, "overlap", 3, 25, 4),
-        (close_calls, "dice", 6, 60, 60), (ties, "jaccard", 1, 30, 30), (ties, "overlap", 2, 20, 5),
-        (ties, "cosine", 5, 60, 200), (ties, "hamming", 3, 40, 60), (growing, "jaccard", 1, 12, 4),
-        (growing, "jaccard", 1, 40, 8), (growing, "dice", 2, 30, 10), (growing, "cosine", 40, 200, 200),
+        (close_calls, "jaccard", 1, 40, 200),
+        (close_calls, "hamming", 2, 70, 200),
+        (close_calls, "overlap", 3, 25, 4),
+        (close_calls, "dice", 6, 60, 60),
+        (ties, "jaccard", 1, 30, 30),
+        (ties, "overlap", 2, 20, 5),
+        (ties, "cosine", 5, 60, 200),
+        (ties, "hamming", 3, 40, 60),
+        (growing, "jaccard", 1, 12, 4),
+        (growing, "jaccard", 1, 40, 8),
+        (growing, "dice", 2, 30, 10),
+        (growing, "cosine", 40, 200, 200),
     ],
-)  # fmt: skip
+)
 def test_pairs_that_differ_by_the_least_are_ranked_as_all_pairs_are(sets, similarity, k, window, longest):
     """Batches of up to `longest` sets, asked now and then: what waits outgrows its buffer amid the pairs of a set."""
     seed = k + window + longest
@@ -219,8 +227,10 @@ def test_pairs_that_differ_by_the_least_are_ranked_as_all_pairs_are(sets, simila
         moments = np.unique(times)[rng.random(len(np.unique(times))) < 0.15]
         cuts, *columns = swoop.answers(times, *stream.flat(start, stop), moments, side)
         start = stop
-        asked = [(moment, [column[cuts[number] : cuts[number + 1]] for column in columns])
-                 for number, moment in enumerate(moments.tolist())]  # fmt: skip
+        asked = [
+            (moment, [column[cuts[number] : cuts[number + 1]] for column in columns])
+            for number, moment in enumerate(moments.tolist())
+        ]
         for moment, answer in [*asked, (swoop.now, swoop.top())]:
             before = min(stop, int(np.searchsorted(stream.times, moment, side="right")))
             expected = pairs(chosen, stream, before, moment)[:k]

@@ -73,14 +73,25 @@ def test_other_changes_are_free(tmp_path, table, changes):
 
 
 FREE = {
-    "stream": False, "schema": "ts TIMESTAMP", "finish": True, "idle_after": "1 minute", "reader": "files",
-    "url": "postgresql://host/other", "catalog": {"name": "other"}, "distribution": "other",
-}  # fmt: skip
+    "stream": False,
+    "schema": "ts TIMESTAMP",
+    "finish": True,
+    "idle_after": "1 minute",
+    "reader": "files",
+    "url": "postgresql://host/other",
+    "catalog": {"name": "other"},
+    "distribution": "other",
+}
 """Keys of a source that do not say which rows it has: a stream may go on with others."""
 ROWS = {
-    "format": "json", "path": "others", "explode": "events", "where": "status = 404", "select": ("ts",),
-    "table": "db.others", "options": {"subscribe": "others"},
-}  # fmt: skip
+    "format": "json",
+    "path": "others",
+    "explode": "events",
+    "where": "status = 404",
+    "select": ("ts",),
+    "table": "db.others",
+    "options": {"subscribe": "others"},
+}
 
 
 def test_every_key_of_a_source_that_says_which_rows_it_has_is_written_down():

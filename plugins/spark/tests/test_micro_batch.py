@@ -101,8 +101,17 @@ def test_answers_come_once_and_are_those_of_a_run_in_one_process(keys, monkeypat
 @pytest.mark.parametrize("whole", [False, True], ids=["stream", "table"])
 def test_rules_hold_wherever_a_task_is_done_and_the_first_shard_tells_which_were_refused(whole, monkeypatch):
     """They come beside rows, or as a table that each run has; tasks are done again, or on workers that know nothing."""
-    query = make_query({**QUERY, "windows": [], "every": "1 second", "longest": "20 seconds", "by": "name",
-                        "delay": "2 seconds", "bad_rows": "count"})  # fmt: skip
+    query = make_query(
+        {
+            **QUERY,
+            "windows": [],
+            "every": "1 second",
+            "longest": "20 seconds",
+            "by": "name",
+            "delay": "2 seconds",
+            "bad_rows": "count",
+        }
+    )
     columns = pa.schema([(name, pa.string()) for name in ("name", "window", "slide")])
     plan, run = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, 2), LocalRun.start(query, SCHEMA)
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())

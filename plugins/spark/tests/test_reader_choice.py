@@ -100,12 +100,24 @@ def test_types_that_spark_has_are_its_own(kinds, same):
 @pytest.mark.parametrize(
     "kind",
     [
-        *(pa.timestamp("ns", zone) for zone in (None, "UTC")), pa.uint8(), pa.uint64(), pa.float16(), pa.date64(),
-        pa.time64("us"), pa.duration("us"), pa.decimal256(40, 0), pa.decimal128(3, -2), pa.binary(3), pa.null(),
-        pa.list_(pa.uint8()), pa.list_(pa.timestamp("ns")), pa.struct([("n", pa.int64())]), pa.list_(pa.int8(), 2),
+        *(pa.timestamp("ns", zone) for zone in (None, "UTC")),
+        pa.uint8(),
+        pa.uint64(),
+        pa.float16(),
+        pa.date64(),
+        pa.time64("us"),
+        pa.duration("us"),
+        pa.decimal256(40, 0),
+        pa.decimal128(3, -2),
+        pa.binary(3),
+        pa.null(),
+        pa.list_(pa.uint8()),
+        pa.list_(pa.timestamp("ns")),
+        pa.struct([("n", pa.int64())]),
+        pa.list_(pa.int8(), 2),
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_types_that_spark_has_in_its_own_way_are_left_to_it(kind):
     assert as_spark(kind) is None
 

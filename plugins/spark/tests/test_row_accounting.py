@@ -24,9 +24,17 @@ from task_stores import Store
 
 SECOND = 1_000_000
 QUERY = {
-    "kind": "distinct-count", "time": "ts", "item": "name", "windows": ["10 seconds"], "every": "10 seconds",
-    "delay": "5 seconds", "ahead": "1 hour", "source": "name", "sources": ["a", "b"], "bad_rows": "count",
-}  # fmt: skip
+    "kind": "distinct-count",
+    "time": "ts",
+    "item": "name",
+    "windows": ["10 seconds"],
+    "every": "10 seconds",
+    "delay": "5 seconds",
+    "ahead": "1 hour",
+    "source": "name",
+    "sources": ["a", "b"],
+    "bad_rows": "count",
+}
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("name", pa.string())])
 TURNS = [[(1, "a"), (4, "b"), (None, "a"), (9999, "b")], [(30, "b"), (31, "a"), (31, "c")], [(2, "a"), (32, "b")]]
 """With rows that wait, without a time, ahead of all others, bad and late."""

@@ -42,7 +42,7 @@ BACK = "restore it and run again, or start over with another table and another c
         ("[X_Y] The table is gone. SQLSTATE: 42P01;\n'Project [a]\n", "[X_Y] The table is gone."),
         ("", "failed without saying why"),
     ],
-)  # fmt: skip
+)
 def test_the_innermost_cause_is_told(text, told):
     assert sentence(text, JOB) == f"Spark: {told}"
 
@@ -97,7 +97,7 @@ def test_a_full_disk_is_told_rather_than_a_damaged_checkpoint():
 @pytest.mark.parametrize(
     "tail",
     ["", "\n\tat org.Foo", "\n\nDriver stacktrace:\n\tat x", PLAN, " SQLSTATE: 38000" + PLAN, "\nCaused by: x"],
-)  # fmt: skip
+)
 def test_our_own_sentence_comes_alone(tail):
     assert sentence(f"{FAILED}{WORKER.rstrip()}{tail}", JOB) == "ts, row 3: 4 is out of range"
 

@@ -91,8 +91,10 @@ class Cluster:
         """Some keys with new texts, long and short, or without: states grow and shrink by many chunks."""
         count = int(self.rng.integers(0, 5))
         lengths = self.rng.choice([0, 1, 30, 300], count, p=[0.3, 0.3, 0.3, 0.1])
-        columns = {"key": [f"k{n}" for n in self.rng.integers(0, 8, count)],
-                   "text": [chr(97 + int(self.rng.integers(26))) * length for length in lengths]}  # fmt: skip
+        columns = {
+            "key": [f"k{n}" for n in self.rng.integers(0, 8, count)],
+            "text": [chr(97 + int(self.rng.integers(26))) * length for length in lengths],
+        }
         return pa.RecordBatch.from_pydict(columns, pa.schema([("key", pa.string()), ("text", pa.string())]))
 
     def task(self, stream, fails):
@@ -166,8 +168,10 @@ def test_whatever_happens_a_task_begins_with_what_was_committed(seed, monkeypatc
     cluster, streams, earlier = Cluster(rng, monkeypatch), [Stream()], []
     for _ in range(60):
         place = int(rng.integers(len(streams)))
-        event = rng.choice(["fails", "worker ends", "changes", "kept", "set back", "copied", "goes on"],
-                           p=[0.15, 0.04, 0.04, 0.1, 0.06, 0.03, 0.58])  # fmt: skip
+        event = rng.choice(
+            ["fails", "worker ends", "changes", "kept", "set back", "copied", "goes on"],
+            p=[0.15, 0.04, 0.04, 0.1, 0.06, 0.03, 0.58],
+        )
         if event == "fails":
             cluster.task(streams[place], fails=True)
         elif event == "worker ends":

@@ -11,8 +11,15 @@ from skyband.engines import local
 def test_totals_of_each_window_as_counted_in_plain_python(zone, backend):
     asked = asked_for(zone)["so far" if backend == "exact" else "whole"]
     rows = visits(zone, seed=7)
-    query = {"kind": "heavy-hitters", "time": "ts", "object": "item", "every": str(asked.every), "k": 100,
-             "windows": list(map(str, asked.windows)), "offset": duration(asked.offset)}  # fmt: skip
+    query = {
+        "kind": "heavy-hitters",
+        "time": "ts",
+        "object": "item",
+        "every": str(asked.every),
+        "k": 100,
+        "windows": list(map(str, asked.windows)),
+        "offset": duration(asked.offset),
+    }
     found = pushed(query, table(rows), 9, {"total-ranker": backend})
     objects = {}
     for row in found.to_pylist():

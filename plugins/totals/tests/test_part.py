@@ -146,8 +146,15 @@ def test_a_condition_that_no_row_meets_has_no_part_at_all(name):
     """Also of objects of which nobody knows whether they have any row."""
     rng = np.random.default_rng([7, 41])
     rows = stream(rng, 8000).set_column(1, "key", pa.array(rng.zipf(1.1, 8000) % 500))
-    query = {"kind": "heavy-hitters", "time": "t", "object": "key", "windows": ["20 seconds"], "every": "5 seconds",
-             "part": "status >= 9999", "k": 800}  # fmt: skip
+    query = {
+        "kind": "heavy-hitters",
+        "time": "t",
+        "object": "key",
+        "windows": ["20 seconds"],
+        "every": "5 seconds",
+        "part": "status >= 9999",
+        "k": 800,
+    }
     answers = local.apply(rows, query, {"total-ranker": {"name": name, **BOUNDED[name]}})
     assert len(answers)
     for column in ("part", "low", "high", "matching"):
@@ -191,15 +198,19 @@ def test_windows_in_rows():
 def test_a_value_meets_the_condition_by_its_latest_row_that_does(by):
     rows = pa.table(
         {
-            "t": pa.array([0, 1, 2, 8, 9], pa.timestamp("s")), "key": [1] * 5, "page": [5, 6, 5, 6, 6],
-            "failed": [False, True, True, True, False], "group": [0] * 5,
+            "t": pa.array([0, 1, 2, 8, 9], pa.timestamp("s")),
+            "key": [1] * 5,
+            "page": [5, 6, 5, 6, 6],
+            "failed": [False, True, True, True, False],
+            "group": [0] * 5,
         }
-    )  # fmt: skip
+    )
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "k": 1, "part": "failed", **KINDS["distinct"]}
     found = local.apply(rows, query | {"windows": ["7 seconds"], "every": "5 seconds", "by": by})
     assert found.select(["matching", "total"]).to_pylist() == [
-        {"matching": 2.0, "total": 2.0}, {"matching": 1.0, "total": 1.0},
-    ]  # fmt: skip
+        {"matching": 2.0, "total": 2.0},
+        {"matching": 1.0, "total": 1.0},
+    ]
 
 
 @pytest.mark.parametrize("by", [[], ["group"]], ids=["alone", "small group"])
@@ -211,10 +222,15 @@ def test_the_row_that_a_window_begins_with_meets_the_condition_however_rows_are_
         seconds = [begins, begins + 1, 11, 14, 16]
         rows = pa.table(
             {
-                "t": pa.array(seconds, pa.timestamp("s")), "key": [1] * 5, "page": [5, 5, 6, 6, 7],
-                "failed": [True, *[False] * 4], "status": [0] * 5, "amount": [0.0] * 5, "group": [0] * 5,
+                "t": pa.array(seconds, pa.timestamp("s")),
+                "key": [1] * 5,
+                "page": [5, 5, 6, 6, 7],
+                "failed": [True, *[False] * 4],
+                "status": [0] * 5,
+                "amount": [0.0] * 5,
+                "group": [0] * 5,
             }
-        )  # fmt: skip
+        )
         wanted = expected(rows, query, bool(by), of_rows=False)
         for cut in range(1, 5):
             run = local.LocalRun.start(query, rows.schema)

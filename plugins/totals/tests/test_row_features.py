@@ -148,8 +148,10 @@ def test_rows_with_a_value_that_cannot_be_added_have_all_else_and_are_counted(by
         assert [row["other_sum_10_seconds"] for row in answers] == [1, 3, 6, 10, 15]
     dropped = run.operator.take_metrics().dropped
     assert {reason: count for reason, count in dropped.items() if count} == {
-        "value no number": 2, "value above 2^53 units": 1, "value no multiple of unit": 1,
-    }  # fmt: skip
+        "value no number": 2,
+        "value above 2^53 units": 1,
+        "value no multiple of unit": 1,
+    }
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()], ids=str)
@@ -158,9 +160,12 @@ def test_whole_numbers_beyond_2_53_make_a_sum_null_and_no_row_is_left_out(kind):
     numbers = [2**53 - 1, 2**53, *(2**power + step for power in range(53, 63) for step in (0, 1, 2))]
     numbers += [2**63, 2**64 - 1] if kind == pa.uint64() else [2**63 - 1, -(2**63), -(2**53), -(2**53) - 1]
     rows = pa.table(
-        {"t": pa.array([60 * place for place in range(len(numbers))], pa.timestamp("s")), "number": [0] * len(numbers),
-         "amount": pa.array(numbers, kind)}
-    )  # fmt: skip
+        {
+            "t": pa.array([60 * place for place in range(len(numbers))], pa.timestamp("s")),
+            "number": [0] * len(numbers),
+            "amount": pa.array(numbers, kind),
+        }
+    )
     with pytest.warns(UserWarning, match="above 2\\^53 times unit = 1"):
         answers = local.apply(rows, QUERY | {"windows": ["10 seconds"], "sums": ["amount"]}).sort_by("time")
     expected = [float(number) if abs(number) <= 2**53 else None for number in numbers]

@@ -124,9 +124,11 @@ def test_answers_are_the_same_however_many_entries_are_listed_at_once(ranked, by
 
 @pytest.mark.parametrize(
     ("name", "total"),
-    [*((name, "sum") for name in ("misra-gries", "k-skb", "frequent-items-panes", "exact")),
-     *((name, "distinct") for name in ("k-skb", "exact"))],
-)  # fmt: skip
+    [
+        *((name, "sum") for name in ("misra-gries", "k-skb", "frequent-items-panes", "exact")),
+        *((name, "distinct") for name in ("k-skb", "exact")),
+    ],
+)
 def test_rows_of_one_time_may_come_in_any_order(name, total):
     """The same answers, and the same state to the byte, though bounds depend on the order that rows are taken in.
 

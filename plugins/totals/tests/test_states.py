@@ -18,9 +18,15 @@ from skyband.states.state import read_state
 MINUTE = 60_000_000
 START = 1_760_000_400_000_000
 QUERY = {
-    "kind": "heavy-hitters", "time": "ts", "object": "page", "windows": ["1 hour"], "every": "10 minutes",
-    "by": "status", "k": 4, "emit": "state",
-}  # fmt: skip
+    "kind": "heavy-hitters",
+    "time": "ts",
+    "object": "page",
+    "windows": ["1 hour"],
+    "every": "10 minutes",
+    "by": "status",
+    "k": 4,
+    "emit": "state",
+}
 TOTALS = {
     "rows": {},
     "sum": {"total": "sum", "weight": "bytes", "unit": 0.1},

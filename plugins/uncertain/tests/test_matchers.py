@@ -58,8 +58,10 @@ def test_streams_of_the_paper(noise, beta, samples):
 @pytest.mark.parametrize("scale", [1e-320, 1e-150, 1e15, 1e300])
 def test_extreme_scales(scale):
     held, probes = (perturbed(np.arange(-40, 40) % 7 - 3.0, seed, samples=3) for seed in (3, 4))
-    scaled = [stream_of([(values * scale, shares) for values, shares in zip(s.values, s.probabilities, strict=True)])
-              for s in (held, probes)]  # fmt: skip
+    scaled = [
+        stream_of([(values * scale, shares) for values, shares in zip(s.values, s.probabilities, strict=True)])
+        for s in (held, probes)
+    ]
     expect_the_definition(all_agree(*scaled, epsilon=0.5 * scale), *scaled, 0.5 * scale, None)
 
 

@@ -87,9 +87,14 @@ def test_points_within_a_length_of_time(axes, side, distance, beta):
     epsilon = 4 if distance == "maximum" else 5
     asked = query(axes, window="20 seconds", side=side, distance=distance, epsilon=epsilon, beta=beta)
     wanted = by_hand(
-        rows, axes, lambda at: [o for o in range(at) if times[o] > times[at] - 20 * SECOND], side, beta or 1e-9,
-        epsilon=epsilon, distance=distance,
-    )  # fmt: skip
+        rows,
+        axes,
+        lambda at: [o for o in range(at) if times[o] > times[at] - 20 * SECOND],
+        side,
+        beta or 1e-9,
+        epsilon=epsilon,
+        distance=distance,
+    )
     given = table(rows, axes)
     ordered = given.take(pa.array(np.random.default_rng(1).permutation(len(rows))))
     result = local.apply(ordered, asked)
@@ -169,10 +174,16 @@ def test_all_matchers_give_the_same_bits_whichever_column_is_first(matcher):
     rng = np.random.default_rng(4)
     given = table(points(4, 10, "xy"), "xy").schema
     rows = [
-        {"ts": at * SECOND, "number": at, "side": "left", "x": rng.normal(0, 4, 3).tolist(),
-         "y": rng.normal(0, 4, 3).tolist(), "chances": (rng.random(3) / 3).tolist()}
+        {
+            "ts": at * SECOND,
+            "number": at,
+            "side": "left",
+            "x": rng.normal(0, 4, 3).tolist(),
+            "y": rng.normal(0, 4, 3).tolist(),
+            "chances": (rng.random(3) / 3).tolist(),
+        }
         for at in range(300)
-    ]  # fmt: skip
+    ]
     data = pa.Table.from_pylist(rows, schema=given)
     asked = query("xy", size=30, beta=0.02)
     result = local.apply(data, asked, {"matcher": matcher})
@@ -211,8 +222,9 @@ def test_one_column_in_a_list_is_that_column():
 
 
 def test_certain_points_need_no_lists():
-    given = pa.table({"ts": pa.array([1, 2, 3]), "number": [1, 2, 3], "x": [0, 3, 3], "y": [0.0, 4.0, 4.1],
-                      "chances": [1, 1, 1]})  # fmt: skip
+    given = pa.table(
+        {"ts": pa.array([1, 2, 3]), "number": [1, 2, 3], "x": [0, 3, 3], "y": [0.0, 4.0, 4.1], "chances": [1, 1, 1]}
+    )
     assert told(local.apply(given, query("xy"))) == {(1, 2): 1.0, (2, 3): 1.0}
 
 

@@ -11,13 +11,22 @@ from skyband.errors import ConfigError, InputError
 from skyband.queries import make_query
 from skyband_uncertain.sphere import RADIUS, chord
 
-KEYS = {"kind": "uncertain-join", "time": "ts", "id": "number", "values": ["lat", "lon"], "probabilities": "chance",
-        "beta": 0.1, "distance": "great-circle"}  # fmt: skip
+KEYS = {
+    "kind": "uncertain-join",
+    "time": "ts",
+    "id": "number",
+    "values": ["lat", "lon"],
+    "probabilities": "chance",
+    "beta": 0.1,
+    "distance": "great-circle",
+}
 PLACES = {
-    "around the pole": ((89.0, 90.0), (-180.0, 180.0)), "around the other": ((-90.0, -89.5), (-180.0, 360.0)),
-    "on the date line": ((-1.0, 1.0), (179.0, 181.0)), "in a town": ((52.4, 52.6), (13.3, 13.5)),
+    "around the pole": ((89.0, 90.0), (-180.0, 180.0)),
+    "around the other": ((-90.0, -89.5), (-180.0, 360.0)),
+    "on the date line": ((-1.0, 1.0), (179.0, 181.0)),
+    "in a town": ((52.4, 52.6), (13.3, 13.5)),
     "anywhere": ((-90.0, 90.0), (-360.0, 360.0)),
-}  # fmt: skip
+}
 
 
 def metres(a, b):
@@ -33,8 +42,15 @@ def positions(seed, count, place):
     lats, lons = rng.uniform(south, north, (count, 2)), rng.uniform(west, east, (count, 2))
     lons[rng.random(count) < 0.3] -= 360.0  # the same meridians by other numbers
     lons = np.where(lons < -360.0, lons + 360.0, lons)
-    return pa.table({"ts": pa.array(range(count), pa.timestamp("s", "UTC")), "number": range(count),
-                     "lat": lats.tolist(), "lon": lons.tolist(), "chance": [[0.5, 0.25]] * count})  # fmt: skip
+    return pa.table(
+        {
+            "ts": pa.array(range(count), pa.timestamp("s", "UTC")),
+            "number": range(count),
+            "lat": lats.tolist(),
+            "lon": lons.tolist(),
+            "chance": [[0.5, 0.25]] * count,
+        }
+    )
 
 
 def near(here, there, epsilon):
@@ -81,16 +97,30 @@ def test_positions_within_metres_of_each_other(place, count):
 
 def test_a_window_that_goes_on_as_positions_move():
     """The oldest goes once a later one is farther than delta from it, along the surface."""
-    table = pa.table({"ts": pa.array(range(4), pa.timestamp("s", "UTC")), "number": range(4), "chance": [1.0] * 4,
-                      "lat": [0.0] * 4, "lon": [179.5, -179.9, -179.4, -179.0]})  # fmt: skip
+    table = pa.table(
+        {
+            "ts": pa.array(range(4), pa.timestamp("s", "UTC")),
+            "number": range(4),
+            "chance": [1.0] * 4,
+            "lat": [0.0] * 4,
+            "lon": [179.5, -179.9, -179.4, -179.0],
+        }
+    )
     degree = math.pi * RADIUS / 180
     keys = {**KEYS, "epsilon": 2 * degree, "delta": degree}
     assert {*told(local.apply(table, keys))} == {(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)}
 
 
 def test_half_the_earth_is_everywhere():
-    table = pa.table({"ts": pa.array(range(4), pa.timestamp("s", "UTC")), "number": range(4), "chance": [1.0] * 4,
-                      "lat": [90.0, -90.0, 13.7, -13.7], "lon": [0.0, 77.0, 100.5, -79.5]})  # fmt: skip
+    table = pa.table(
+        {
+            "ts": pa.array(range(4), pa.timestamp("s", "UTC")),
+            "number": range(4),
+            "chance": [1.0] * 4,
+            "lat": [90.0, -90.0, 13.7, -13.7],
+            "lon": [0.0, 77.0, 100.5, -79.5],
+        }
+    )
     assert len(told(local.apply(table, {**KEYS, "epsilon": math.pi * RADIUS, "size": 4}))) == 6
     assert len(told(local.apply(table, {**KEYS, "epsilon": math.pi * RADIUS - 10, "size": 4}))) == 4
 
@@ -102,12 +132,21 @@ def test_a_chord_is_that_of_the_angle():
 
 @pytest.mark.parametrize(
     ("lat", "lon", "told"),
-    [(90.5, 0.0, r"lat, row 1: must be degrees from -90 to 90 \(got 90.5\)"),
-     (0.0, 361.0, r"lon, row 1: must be degrees from -360 to 360 \(got 361.0\)")],
-)  # fmt: skip
+    [
+        (90.5, 0.0, r"lat, row 1: must be degrees from -90 to 90 \(got 90.5\)"),
+        (0.0, 361.0, r"lon, row 1: must be degrees from -360 to 360 \(got 361.0\)"),
+    ],
+)
 def test_what_is_no_position_is_told(lat, lon, told):
-    table = pa.table({"ts": pa.array([1, 2], pa.timestamp("s")), "number": [1, 2], "lat": [1.0, lat],
-                      "lon": [None, lon], "chance": [1.0, 1.0]})  # fmt: skip
+    table = pa.table(
+        {
+            "ts": pa.array([1, 2], pa.timestamp("s")),
+            "number": [1, 2],
+            "lat": [1.0, lat],
+            "lon": [None, lon],
+            "chance": [1.0, 1.0],
+        }
+    )
     with pytest.raises(InputError, match=told):
         local.apply(table, {**KEYS, "epsilon": 5, "size": 2})
 

@@ -42,8 +42,10 @@ def by_hand(table, by, order="largest"):
     for group in set(groups):
         mine = np.flatnonzero([one == group for one in groups])
         for query in ASKED:
-            window, slide = ({"30": 30, "2": 120, "45": 45, "10": 10, "1": 60, "15": 15}[query[key].split()[0]] * SECOND
-                             for key in ("window", "slide"))  # fmt: skip
+            window, slide = (
+                {"30": 30, "2": 120, "45": 45, "10": 10, "1": 60, "15": 15}[query[key].split()[0]] * SECOND
+                for key in ("window", "slide")
+            )
             for at in range(int(times[mine[0]]) // slide * slide + slide, int(times[mine[-1]]) + window + slide, slide):
                 best = {}
                 for row in mine[(times[mine] >= at - window) & (times[mine] < at)].tolist():

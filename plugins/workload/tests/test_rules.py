@@ -56,8 +56,10 @@ def test_groups_are_named_by_the_values_of_all_columns_of_by():
     keys = {**KEYS, **LIMITS, "by": ["place", "day", "half"]}
     got = apply(rows, keys, rules=rules).to_pylist()
     assert {(row["query"], row["place"], row["day"] is None, row["half"]) for row in got} == {
-        ("a", 0, False, 0.0), ("b", 1, True, 0.5), ("c", 1, True, 0.0),
-    }  # fmt: skip
+        ("a", 0, False, 0.0),
+        ("b", 1, True, 0.5),
+        ("c", 1, True, 0.0),
+    }
     plain = rules_table([Rule("a", 4, 4, 1)]).append_column("group", pa.array([1]))
     got = apply(rows, {**keys, "by": ["place"]}, rules=plain)
     assert set(got["place"].to_pylist()) == {1}

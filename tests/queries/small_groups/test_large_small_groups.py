@@ -17,11 +17,21 @@ MANY_K = [
 ]
 SPECS = {
     **{f"top-k {' '.join(map(str, entry))}": top_k(*entry) for entry in TOPS},
-    **{f"top-k {repeats} over all rows": top_k(repeats, "sum", "40 seconds") | {"every": "40 seconds", "k": 70}
-       for repeats in ("latest", "largest", "smallest", "mean", "never", 3)},
-    **{f"top-k {repeats} each second": top_k(repeats, aggregate, "12 seconds") | {"every": "1 second", "k": k}
-       for repeats, aggregate, k in [("latest", "sum", 2), ("largest", [1.0, 0.0, 0.3], 9), ("smallest", "max", 3),
-                                     ("mean", "sum", 3), ("never", "min", 4), (2, "mean", 5)]},
+    **{
+        f"top-k {repeats} over all rows": top_k(repeats, "sum", "40 seconds") | {"every": "40 seconds", "k": 70}
+        for repeats in ("latest", "largest", "smallest", "mean", "never", 3)
+    },
+    **{
+        f"top-k {repeats} each second": top_k(repeats, aggregate, "12 seconds") | {"every": "1 second", "k": k}
+        for repeats, aggregate, k in [
+            ("latest", "sum", 2),
+            ("largest", [1.0, 0.0, 0.3], 9),
+            ("smallest", "max", 3),
+            ("mean", "sum", 3),
+            ("never", "min", 4),
+            (2, "mean", 5),
+        ]
+    },
     "names and a column more": top_k("largest", "max", "15 seconds") | {"carry": ["side"], "order": "smallest", "k": 9},
     "several columns": top_k("latest", "sum", "20 seconds") | {"object": ["object", "side"], "k": 20},
     "fading": top_k("largest", "sum", "20 seconds") | {"half_life": "3 seconds", "k": 20},
@@ -36,7 +46,7 @@ SPECS = {
     "workload once": workload(MANY_K[1]) | {"repeats": "best"},
     "workload once, few": ONCE[0],
     "workload in rows": workload([("900 rows", "150 rows", 200, "0 rows"), ("70 rows", "40 rows", 50, "4 rows")]),
-}  # fmt: skip
+}
 
 
 BELOW = {3: 0.3, 150: 0.0, 400: 0.1, 5000: 0.0}

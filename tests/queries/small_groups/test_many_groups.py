@@ -41,18 +41,22 @@ def stream(seed: int, rows: int = 1500, groups: int = 40, span: int = 300) -> pa
     group = np.minimum(rng.zipf(1.4, rows), groups)
     bursts = rng.integers(0, span // 40, (groups + 1, 2)) * 40
     seconds = bursts[group, rng.integers(0, 2, rows)] + rng.integers(0, 25, rows) - span // 2
-    return pa.table(
-        {
-            "ts": pa.array(seconds * SECOND + rng.integers(0, 2, rows), pa.timestamp("us", "UTC")),
-            "place": [None if g == 5 else f"place {g}" for g in group],
-            "name": [f"name {i}" for i in rng.integers(0, 60, rows)],
-            "number": np.arange(rows),
-            "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
-            "value": rng.integers(0, 11, rows) / 10,
-            "chance": rng.choice([0.5, 0.9], rows),
-            "words": [[f"w{i}" for i in rng.integers(0, 9, n)] for n in rng.integers(1, 4, rows)],
-        }
-    ).sort_by("ts").combine_chunks()  # fmt: skip
+    return (
+        pa.table(
+            {
+                "ts": pa.array(seconds * SECOND + rng.integers(0, 2, rows), pa.timestamp("us", "UTC")),
+                "place": [None if g == 5 else f"place {g}" for g in group],
+                "name": [f"name {i}" for i in rng.integers(0, 60, rows)],
+                "number": np.arange(rows),
+                "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
+                "value": rng.integers(0, 11, rows) / 10,
+                "chance": rng.choice([0.5, 0.9], rows),
+                "words": [[f"w{i}" for i in rng.integers(0, 9, n)] for n in rng.integers(1, 4, rows)],
+            }
+        )
+        .sort_by("ts")
+        .combine_chunks()
+    )
 
 
 def query(kind, by=("place",), **changes):
@@ -165,7 +169,7 @@ def test_a_group_asleep_holds_no_objects_and_few_bytes(monkeypatch):
             "side": ["left", "right"] * places,
             "value": np.arange(2 * places) % 11 / 10,
         }
-    ).sort_by("ts")  # fmt: skip
+    ).sort_by("ts")
     run = local.LocalRun.start(query("top-k", delay="0 seconds"), table.schema)
     run.push(table.combine_chunks().to_batches()[0])
     run.operator.advance(SECOND)

@@ -79,13 +79,30 @@ def test_a_group_is_small_while_its_approximate_ranker_is_exact(number, chance, 
 
 
 IN_PARTS = [
-    SPECS[0], SPECS[3], HEAVY[2], PAIRS[0], NEAR[0], ONCE[0], BY_ROWS[0], BY_ROWS[3], BY_ROWS[16], CARRYING_ROWS[0],
-    distinct(["10 seconds"], "4 seconds"), NUMBERS[0],
+    SPECS[0],
+    SPECS[3],
+    HEAVY[2],
+    PAIRS[0],
+    NEAR[0],
+    ONCE[0],
+    BY_ROWS[0],
+    BY_ROWS[3],
+    BY_ROWS[16],
+    CARRYING_ROWS[0],
+    distinct(["10 seconds"], "4 seconds"),
+    NUMBERS[0],
     {"kind": "uncertain-sum", "values": "score", "probabilities": "chance", "window": "9 seconds"},
     {"kind": "uncertain-sum", "values": "score", "probabilities": "chance", "size": 3, "alpha": 0.9},
-    {"kind": "uncertain-join", "id": "object", "values": "score", "probabilities": "chance", "size": 3, "epsilon": 1,
-     "beta": 0.01},
-]  # fmt: skip
+    {
+        "kind": "uncertain-join",
+        "id": "object",
+        "values": "score",
+        "probabilities": "chance",
+        "size": 3,
+        "epsilon": 1,
+        "beta": 0.01,
+    },
+]
 
 
 @pytest.mark.parametrize("number", range(len(IN_PARTS)))
@@ -167,9 +184,11 @@ def test_an_object_that_comes_again_beats_a_row_but_once(times, scores):
     table = pa.table(
         {
             "ts": pa.array(np.array(times) * SECOND, pa.timestamp("us", "UTC")),
-            "group": [1, 1, 1], "object": [7, 8, 8], "score": scores,
+            "group": [1, 1, 1],
+            "object": [7, 8, 8],
+            "score": scores,
         }
-    )  # fmt: skip
+    )
     asked = query(workload([("10 seconds", "5 seconds", 2, "0 seconds")]) | {"repeats": "best"}, by=["group"])
     host = local.LocalRun.start(asked, table.schema)
     answers = pa.Table.from_batches([*map(host.push, table.to_batches()), host.finish()])
@@ -257,14 +276,25 @@ def test_a_group_of_sets_is_small_up_to_the_last_token(spec, beyond, monkeypatch
 
 
 LASTING = [
-    workload([("1 hour", "1 hour", 9, "0 seconds")]), top_k("latest", "sum", "1 hour"), heavy("rows", ["1 hour"], k=2),
-    pairs("jaccard", 3, "1 hour"), near("jaccard", 0.1, "1 hour"), distinct(["1 hour"], "1 hour"),
+    workload([("1 hour", "1 hour", 9, "0 seconds")]),
+    top_k("latest", "sum", "1 hour"),
+    heavy("rows", ["1 hour"], k=2),
+    pairs("jaccard", 3, "1 hour"),
+    near("jaccard", 0.1, "1 hour"),
+    distinct(["1 hour"], "1 hour"),
     {"kind": "quantiles", "value": "score", "windows": ["1 hour"], "every": "1 hour", "at": [0.5]},
-    workload([("99 rows", "1 row", 9, "0 rows")]), heavy("distinct", ["99 rows"], k=2) | {"every": "1 row"},
+    workload([("99 rows", "1 row", 9, "0 rows")]),
+    heavy("distinct", ["99 rows"], k=2) | {"every": "1 row"},
     {"kind": "uncertain-sum", "values": "score", "probabilities": "chance", "window": "1 hour"},
-    {"kind": "uncertain-join", "id": "object", "values": "score", "probabilities": "chance", "window": "1 hour",
-     "epsilon": 1},
-]  # fmt: skip
+    {
+        "kind": "uncertain-join",
+        "id": "object",
+        "values": "score",
+        "probabilities": "chance",
+        "window": "1 hour",
+        "epsilon": 1,
+    },
+]
 
 
 @pytest.mark.parametrize("beyond", [0, 1])

@@ -202,31 +202,44 @@ def forgets_own(rules, groups, begins, ends, rows):
     return none, number
 
 
-OWN, MOMENTS_OF, DUE = (getattr(*one) for one in (
-    (small_groups_with_rules, "_own_moments"), (TABLE, "moments_of"), (SmallTimeWindows, "_is_due"),
-))  # fmt: skip
+OWN, MOMENTS_OF, DUE = (
+    getattr(*one)
+    for one in (
+        (small_groups_with_rules, "_own_moments"),
+        (TABLE, "moments_of"),
+        (SmallTimeWindows, "_is_due"),
+    )
+)
 MUTANTS = {
     "rules of one group are left out": (small_groups_with_rules, "_own_moments", forgets_own),
     "moments passed are answered again": (Rules, "answered", -(2**62)),
     "rules are told nothing of the end": (
-        TABLE, "moments_of",
+        TABLE,
+        "moments_of",
         lambda self, sessions, lasts, times, latest: MOMENTS_OF(self, sessions, lasts, times, None),
     ),
     "rules of one group are never due": (
-        SmallTimeWindows, "_is_due", lambda self, until: DUE(self, until) and self._table._rules.for_all.size > 0,
+        SmallTimeWindows,
+        "_is_due",
+        lambda self, until: DUE(self, until) and self._table._rules.for_all.size > 0,
     ),
     "one that grew answers anew": (
-        AnsweringRules, "listen",
+        AnsweringRules,
+        "listen",
         lambda self, broadcast, group=None: self.__dict__.update(_rules=broadcast, _group=group),
     ),
     "one that grew knows no group": (
-        AnsweringRules, "listen", lambda self, broadcast, group=None: LISTEN(self, broadcast, None),
+        AnsweringRules,
+        "listen",
+        lambda self, broadcast, group=None: LISTEN(self, broadcast, None),
     ),
     "windows begin with the longest": (
-        TABLE, "starts", lambda self, step: (step.moments.at - LONGEST * SECOND)[:, None],
+        TABLE,
+        "starts",
+        lambda self, step: (step.moments.at - LONGEST * SECOND)[:, None],
     ),
     "every group has the rules of one": (Rules, "for_all", property(lambda self: np.arange(len(self.names)))),
-}  # fmt: skip
+}
 LISTEN = AnsweringRules.listen
 
 

@@ -19,9 +19,15 @@ BACKENDS = {
     "total-ranker": ["exact"],
 }
 TOP_K = {
-    "kind": "top-k", "object": "object", "stream": "stream", "value": "score", "streams": ["a", "b"], "k": 2,
-    "window": "12 rows", "every": "3 rows",
-}  # fmt: skip
+    "kind": "top-k",
+    "object": "object",
+    "stream": "stream",
+    "value": "score",
+    "streams": ["a", "b"],
+    "k": 2,
+    "window": "12 rows",
+    "every": "3 rows",
+}
 PAIRS = {"kind": "top-k-pairs", "id": "object", "tokens": "words", "k": 2, "window": "9 rows", "every": "2 rows"}
 
 
@@ -35,8 +41,11 @@ LONG, SHORT = ("long", "20 rows", "7 rows", 2, "3 rows"), ("short", "5 rows", "1
 DEEP, SPARSE = ("deep", "30 rows", "5 rows", 6, "0 rows"), ("sparse", "2 rows", "9 rows", 1, "0 rows")
 HEAVY = {"kind": "heavy-hitters", "object": "object", "windows": ["12 rows", "30 rows"], "every": "3 rows", "k": 2}
 QUERIES = {
-    "object-ranker": TOP_K, "workload-ranker": workload(LONG, SHORT), "pair-ranker": PAIRS, "total-ranker": HEAVY
-}  # fmt: skip
+    "object-ranker": TOP_K,
+    "workload-ranker": workload(LONG, SHORT),
+    "pair-ranker": PAIRS,
+    "total-ranker": HEAVY,
+}
 BEST = [
     workload(*queries) | {"repeats": "best", "order": order}
     for queries, order in [((LONG, SHORT), "largest"), ((DEEP, SPARSE), "largest"), ((LONG, DEEP), "smallest")]

@@ -80,7 +80,7 @@ def test_a_table_of_other_columns_is_told_before_there_are_answers(session, visi
         ('late_rows = { format = "json", path = "counts" }', "is, holds or lies in sink.path"),
         ('late_rows = { format = "json", path = "visits/late" }', "lies in the source"),
     ],
-)  # fmt: skip
+)
 def test_a_place_that_is_none_is_refused_before_the_run(visits, keys, message):
     refused = visits.run(keys, *changes(True))
     assert refused.exit_code == 1

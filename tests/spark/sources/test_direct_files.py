@@ -168,8 +168,12 @@ def test_a_file_that_cannot_be_read_is_named(session, folder):
 def test_a_large_text_file_is_read_by_several_tasks(session, folder, monkeypatch):
     rows = "".join(f'"{START + dt.timedelta(minutes=number)}","a ""\n{number % 3}",{number}\n' for number in range(500))
     (folder / "in" / "a.csv").write_text("ts,client,item\n" + rows)
-    changes = ("source.format=csv", "source.path=in/a.csv", "source.options.header=true",
-               "source.schema=ts TIMESTAMP, client STRING, item INT")  # fmt: skip
+    changes = (
+        "source.format=csv",
+        "source.path=in/a.csv",
+        "source.options.header=true",
+        "source.schema=ts TIMESTAMP, client STRING, item INT",
+    )
     _, expected = answers(folder, "local", *changes)
     monkeypatch.setattr(file_parts, "_LEAST", 2_000)
     monkeypatch.setattr(file_parts, "_OPENING", 0)

@@ -64,6 +64,9 @@ def test_a_delta_table_in_a_store_is_read_by_the_workers(bucket, tmp_path):
     rows = rows.set_column(1, "client", rows["client"].cast(pa.string()))
     DELTA.imported().write_deltalake("s3://visits/table", rows)
     job = tmp_path / "job.toml"
-    job.write_text(JOB.replace('path = "in"\nformat = "parquet"', 'path = "s3://visits/table"\nformat = "delta"')
-                   .replace('"json"', '"parquet"'))  # fmt: skip
+    job.write_text(
+        JOB.replace('path = "in"\nformat = "parquet"', 'path = "s3://visits/table"\nformat = "delta"').replace(
+            '"json"', '"parquet"'
+        )
+    )
     assert "read by  Python, where rows are packed" in both(tmp_path, job)

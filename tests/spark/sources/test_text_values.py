@@ -18,10 +18,19 @@ from text_forms import BOOLEANS, NUMBERS, TIMES, texts_near
 pytestmark = pytest.mark.spark
 
 KINDS = {
-    "TIMESTAMP": TIMES, "DATE": TIMES, "TINYINT": NUMBERS, "SMALLINT": NUMBERS, "INT": NUMBERS, "BIGINT": NUMBERS,
-    "FLOAT": NUMBERS, "DOUBLE": NUMBERS, "BOOLEAN": BOOLEANS,
-    "DECIMAL(10, 2)": NUMBERS, "DECIMAL(38, 0)": NUMBERS, "DECIMAL(3, 3)": NUMBERS,
-}  # fmt: skip
+    "TIMESTAMP": TIMES,
+    "DATE": TIMES,
+    "TINYINT": NUMBERS,
+    "SMALLINT": NUMBERS,
+    "INT": NUMBERS,
+    "BIGINT": NUMBERS,
+    "FLOAT": NUMBERS,
+    "DOUBLE": NUMBERS,
+    "BOOLEAN": BOOLEANS,
+    "DECIMAL(10, 2)": NUMBERS,
+    "DECIMAL(38, 0)": NUMBERS,
+    "DECIMAL(3, 3)": NUMBERS,
+}
 REFUSED = "Spark only"
 
 

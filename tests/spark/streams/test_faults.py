@@ -148,8 +148,13 @@ def test_a_disk_full_of_checkpoint(session, tmp_path):
     script = FULL.format(small="300k", checkpoint=checkpoint, python=sys.executable, job=job)
     if shutil.which("unshare") is None:
         pytest.skip("needs unshare, to mount a small file system")
-    ran = subprocess.run(["unshare", "--map-root-user", "--mount", "sh", "-c", script], cwd=tmp_path,
-                         capture_output=True, text=True, check=False)  # fmt: skip
+    ran = subprocess.run(
+        ["unshare", "--map-root-user", "--mount", "sh", "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if ran.returncode == 77 or "unshare failed" in ran.stderr:
         pytest.skip(f"may not mount here: {ran.stderr.strip()}")
     assert "first: 1" in ran.stdout, ran.stderr

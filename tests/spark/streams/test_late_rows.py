@@ -80,7 +80,7 @@ def test_a_folder_that_takes_nothing_ends_the_stream_and_it_goes_on_once_it_does
         ('{ format = "delta", path = "late" }', "query.late_rows.format: on Spark tasks write late rows, to parquet"),
         ('{ format = "json", path = "s3://bucket/late" }', "late_rows.path: on Spark tasks write late rows"),
     ],
-)  # fmt: skip
+)
 def test_a_place_that_tasks_cannot_write_to_is_refused_before_the_run(visits, place, message):
     refused = run(visits, f"query.late_rows={place}")
     assert refused.exit_code == 1

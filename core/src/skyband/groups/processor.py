@@ -37,7 +37,7 @@ class GroupProcessor(ABC):
     @classmethod
     def plain_turns(
         cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
-    ) -> Sequence[PlainTurn | None]:  # fmt: skip
+    ) -> Sequence[PlainTurn | None]:
         """What `turns` needs to know of the turn of each of these. See `skyband.groups.plain_turns`."""
         del times, spans, until
         return [None] * len(processors)

@@ -78,9 +78,7 @@ def renew_pairs(ledger: Any) -> Any:
         log[place] = moved[log[place]]
         place = place + 1 if place + 1 < len(log) else 0
     counts[PAIRS] = alive
-    return Ledger(
-        counts, ledger.hot, new_pairs, log, ledger.bounds, ledger.panes, ledger.spans, ledger.candidates
-    )  # fmt: skip
+    return Ledger(counts, ledger.hot, new_pairs, log, ledger.bounds, ledger.panes, ledger.spans, ledger.candidates)
 
 
 @nested_njit
@@ -96,9 +94,7 @@ def renew_objects(ledger: Any) -> Any:
             pairs[slot, OBJECT] = moved[pairs[slot, OBJECT]]
     bars.follow(ledger.candidates.near, ledger.spans, moved)
     counts[USED] = alive
-    return Ledger(
-        counts, hot, pairs, ledger.log, ledger.bounds, ledger.panes, ledger.spans, ledger.candidates
-    )  # fmt: skip
+    return Ledger(counts, hot, pairs, ledger.log, ledger.bounds, ledger.panes, ledger.spans, ledger.candidates)
 
 
 @nested_njit
@@ -176,9 +172,7 @@ def begin_pane(ledger: Any, pane: int) -> Any:
     panes[counts[NEXT], NUMBER], panes[counts[NEXT], START] = pane, counts[TAIL]
     counts[NEXT] += 1
     counts[PANE] = pane
-    return Ledger(
-        counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, panes, ledger.spans, ledger.candidates
-    )  # fmt: skip
+    return Ledger(counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, panes, ledger.spans, ledger.candidates)
 
 
 @nested_njit
@@ -300,7 +294,7 @@ def run(
                 written, candidates = _prepare(written, hot, ledger.candidates, spans, window, k, counts[USED])
                 ledger = Ledger(
                     counts, ledger.hot, ledger.pairs, ledger.log, ledger.bounds, ledger.panes, spans, candidates
-                )  # fmt: skip
+                )
     return ledger, written
 
 

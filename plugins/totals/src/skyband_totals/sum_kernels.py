@@ -93,9 +93,7 @@ def run(
     while True:
         if renews:  # called from one place, as it is compiled for each
             _move(ledger, table, touched)
-            ledger = Ledger(
-                counts, table, touched, ledger.log, ledger.sums, ledger.panes, spans, ledger.candidates
-            )  # fmt: skip
+            ledger = Ledger(counts, table, touched, ledger.log, ledger.sums, ledger.panes, spans, ledger.candidates)
         stopped = go_on(ledger, written, times, objects, units, moments, begin, end, least, cursor)
         renews = stopped == TABLE
         if renews:

@@ -35,9 +35,7 @@ def alive(band: Any, start: int, first: int) -> int:
 
 
 @nested_njit
-def extract_best(
-    band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int
-) -> int:  # fmt: skip
+def extract_best(band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int) -> int:
     """As `extract`, from the best of the youngest rows; returns how many it found, which may be too few."""
     compare(band, line)
     best, found = line.best, 0
@@ -68,9 +66,7 @@ def find_best(band: Any, line: Any, start: int, first: int, k: int) -> None:
 
 
 @nested_njit
-def extract(
-    band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int
-) -> None:  # fmt: skip
+def extract(band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int) -> None:
     """Write the best `wanted` objects of the view that begins at `start`, the first of them at place `filled`.
 
     Whether an object lies in it is as good as random, so it is always written and the place moves on only if it

@@ -106,9 +106,7 @@ class PaneBand(MetaRanker):
             raise ConfigError(Problem("queries", message))
         super()._reconfigure(queries)
 
-    def _ask(
-        self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64
-    ) -> Answers:  # fmt: skip
+    def _ask(self, times: Int64, objects: Int64, scores: Float64, at: Int64, since: Int64, k: Int64) -> Answers:
         assert isinstance(self._scheduler, OnDemandScheduler)
         self._scheduler.ask(Moments(at, np.arange(len(at)), since, k))
         parts = [self._update(times, objects, scores)] if len(times) else []

@@ -95,7 +95,7 @@ class CountingProcessor(WindowedProcessor):
         sketches, keys = [one._sketch for one in processors], rows["key"] if len(rows) else _NO_KEYS
         numbers = type(sketches[0]).counts_together(
             sketches, read_only(rows.times), read_only(keys), spans=spans, moments=moments, since=since
-        )  # fmt: skip
+        )
         for one, turn in zip(processors, turns, strict=True):
             one._last, one._next = turn.last, turn.following
         counts = [len(own) * windows for own in moments]

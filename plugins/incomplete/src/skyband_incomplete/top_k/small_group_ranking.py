@@ -27,7 +27,7 @@ def room_for(k: int, reports: int) -> int:
 @nested_njit
 def faded(
     time: Any, value: Any, first: int, stop: int, at: Any, half_life: Any, coarse: Any, fine: Any, worth: Any
-) -> None:  # fmt: skip
+) -> None:
     """Write what the reports first..stop are worth at a moment."""
     for entry in range(first, stop):
         worth[entry] = value[entry] * _left_after(at - time[entry], half_life, coarse, fine)

@@ -63,7 +63,7 @@ def _breaks_promise(
 @nested_njit
 def _forget_object(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, owner: Any, before: Any
-) -> int:  # fmt: skip
+) -> int:
     """Forget the reports of an object among first..stop if all are before; returns where these end now."""
     begin = cell_end(object_, stream, first, stop, owner, np.int32(-1))
     end = begin
@@ -162,7 +162,7 @@ def merge_reports(
 @nested_njit
 def forget_reports(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, before: Any, repeats: int
-) -> int:  # fmt: skip
+) -> int:
     """Keep of the reports first..stop those that are not before, under NEVER with all of their objects.
 
     Returns where they end now. O(reports).

@@ -76,9 +76,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
     vectors = np.empty((room if kind == BY_CALL else 0, len(weights)), np.float64)
-    spare = (
-        np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.float64)
-    )  # fmt: skip
+    spare = (np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.float64))
     worth = np.empty(room_of_reports, np.float64) if half_life > 0 else value
     rows, rule, some_k = (objects, streams, times, given_values), (repeats, kind, weights, divisor), min(k, most)
     # So many objects are listed where more moments follow, among which the best will be for a while.

@@ -25,9 +25,7 @@ def merge(table: Any, changes: NetChanges, commit: Any) -> None:
     stays = f"NOT new.{_GONE}"
     merger.when_matched_delete(predicate=f"new.{_GONE}").when_matched_update(
         {_quoted(name): value for name, value in columns.items()}, predicate=stays
-    ).when_not_matched_insert(
-        {_quoted(name): value for name, value in columns.items()}, predicate=stays
-    ).execute()  # fmt: skip
+    ).when_not_matched_insert({_quoted(name): value for name, value in columns.items()}, predicate=stays).execute()
 
 
 def _source(changes: NetChanges) -> "pa.Table":

@@ -186,7 +186,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
                 place = answer_count * each
                 count = _answer(
                     value, time, size, since[moment, window], parts, ascending, limits, numbers[place : place + each]
-                )  # fmt: skip
+                )
                 if count:
                     owner[answer_count], moment_of[answer_count], window_of[answer_count], rows[answer_count] = (
                         number,

@@ -101,7 +101,7 @@ class SmallNearDuplicates(SmallSets):
 
     def _columns(
         self, step: PassInput, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]
-    ) -> list[pa.Array]:  # fmt: skip
+    ) -> list[pa.Array]:
         """The columns of the answers: of sets `own`, all rows of the step, and of what each matches."""
         rows = pa.array(own - (len(sets.order) - len(step.times)))
         columns = {

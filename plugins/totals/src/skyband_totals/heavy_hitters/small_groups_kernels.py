@@ -95,10 +95,9 @@ def _add(
     place = _place_of(*waiting, waits, row, pane, phase, distinct)
     if place < 0:
         return size, waits
-    if (
-        (distinct or place == 0 or waiting[0][place - 1] != row[0])
-        and _place_of(object_, time, amount, size - waits, row, pane, phase, distinct) < 0
-    ):  # fmt: skip
+    if (distinct or place == 0 or waiting[0][place - 1] != row[0]) and _place_of(
+        object_, time, amount, size - waits, row, pane, phase, distinct
+    ) < 0:
         return size, waits
     _insert(*waiting, waits, place, row)
     return size + 1, waits + 1

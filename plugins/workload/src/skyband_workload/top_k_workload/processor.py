@@ -203,7 +203,7 @@ class WorkloadProcessor(ScheduledProcessor):
 
     def _as_rows(
         self, found: Answers, part: Int64, begins: Int64, labels: Mapping[str, pa.Array], names: pa.Array | None = None
-    ) -> AnswerColumns:  # fmt: skip
+    ) -> AnswerColumns:
         """Answers as rows. part: int64[a], the place of each one's name in `labels`; begins: where its window does."""
         sizes = np.diff(found.offsets)
         ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)

@@ -14,7 +14,7 @@ from skyband.kernels.sorting import sort_places
 @nested_njit
 def take_row(
     score: Any, object_: Any, time: Any, beaten: Any, first: int, stop: int, row: Any, most_k: int, once: bool
-) -> int:  # fmt: skip
+) -> int:
     """Take in a row (score, object, time) among the entries first..stop, which may grow by one; returns where they end.
 
     What it beats is beaten once more, and goes at the k-th time.
@@ -59,7 +59,7 @@ def take_row(
 @nested_njit
 def merge_rows(
     entries: Any, target: int, source: Any, first: int, size: int, rows: Any, start: int, stop: int, most_k: int
-) -> int:  # fmt: skip
+) -> int:
     """As `take_row` with the rows start..stop (scores, objects, times), where an object is in an answer by each row.
 
     source, first, size: other arrays that have the entries so far, and where; they are written from `target` on.

@@ -64,9 +64,7 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     room = min(room, _MOST_ROOM)
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
-    spare = (
-        np.empty(most, np.float64), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int32)
-    )  # fmt: skip
+    spare = (np.empty(most, np.float64), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int32))
     rows, own = (scores, objects, times), (score, object_, time, beaten)
     given, end = 0, 0
     for session in range(session_count):
