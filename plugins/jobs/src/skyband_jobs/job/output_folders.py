@@ -1,5 +1,6 @@
 """Output folders of a run: finds what prevents creating them, before anything is computed."""
 
+import os
 from pathlib import Path
 
 from skyband.errors import Problem
@@ -17,6 +18,22 @@ def folder_problem(key: str, path: str) -> Problem | None:
         return None
     what = f"{path!r} is" if first == folder else f"{path!r} is below {str(first)!r}, which is"
     return Problem(key, f"{what} {_kind(first)}: name a folder")
+
+
+def permission_problems(sink: Sink) -> list[Problem]:
+    """Which of the places of a sink on this machine, its answers and its checkpoint, this user cannot write to.
+
+    A run asks this, and no check: a job may be checked by another user, and on another machine.
+    """
+    problems = []
+    for key, path in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
+        place = None if path is None else local_path(path)
+        first = next((one for one in (place, *place.parents) if os.path.lexists(one)), None) if place else None
+        wanted = os.W_OK | os.X_OK if first is not None and first.is_dir() else os.W_OK
+        if first is not None and not os.access(first, wanted, effective_ids=os.access in os.supports_effective_ids):
+            message = f"{path!r} cannot be written: this user has no permission to write to {str(first)!r}"
+            problems.append(Problem(key, f"{message}: change its permissions, or name another place"))
+    return problems
 
 
 def output_problems(sink: Sink) -> list[Problem]:

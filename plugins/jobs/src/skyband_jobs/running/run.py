@@ -12,6 +12,7 @@ from skyband_jobs.job.engines import engine_named
 from skyband_jobs.job.job_error import JobError, secrets_hidden
 from skyband_jobs.job.job_file import assignments
 from skyband_jobs.job.model import Job
+from skyband_jobs.job.output_folders import permission_problems
 from skyband_jobs.job.parsing import read_job
 from skyband_jobs.metrics.export import exported
 from skyband_jobs.running import bad_rows
@@ -69,6 +70,8 @@ def run_checked(
 
 def _run(job: CheckedJob, host: JobEngine, reporter: Progress, savepoint: Path | None) -> Totals:
     """Run it and write its summary, while its metrics are exported."""
+    if problems := permission_problems(job.sink):
+        raise ConfigError(*problems)
     totals = host.run(job, reporter, savepoint)
     totals.bad_rows_in, totals.late_rows_in = (_relative(bad_rows.place(job, name)) for name in bad_rows.PLACES)
     totals.answered_reasons = job.query.answered_reasons
