@@ -45,7 +45,7 @@ def tried(name, info, factory):
 def test_what_the_driver_gives_no_streams_for_is_not_applicable(toy_info, toy):
     for name, tries in (("odd_streams_row_by_row", "odd"), ("large_streams_cut_and_restored", "trials")):
         result = tried(name, toy_info, toy)
-        assert (result.outcome, result.reason) == (NOT_APPLICABLE, f"{tries}: the driver of sketch gives none")
+        assert (result.outcome, result.reason) == (NOT_APPLICABLE, f"{tries}: the driver of sketch has none")
         assert subject(toy_info, toy).run(check_named(name)).outcome == PASSED
 
 

@@ -103,9 +103,9 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
         ('bad_rows = { format = "console" }', "query.bad_rows.format: must be a file format, or a plugin's tables"),
         ('bad_rows = { format = "jsn", path = "bad" }', "unknown format 'jsn'; did you mean 'json'?"),
         ('bad_rows = { format = "json", path = "bad", mode = "append" }', "query.bad_rows.mode: is taken from [sink]"),
-        ('bad_rows = { format = "json", path = "counts" }', "is, holds or lies in sink.path"),
-        ('bad_rows = { format = "json", path = "visits/bad" }', "lies in the source"),
-        ('bad_rows = { format = "json", path = "." }', "holds the source"),
+        ('bad_rows = { format = "json", path = "counts" }', "is, contains or is inside sink.path"),
+        ('bad_rows = { format = "json", path = "visits/bad" }', "is inside the source"),
+        ('bad_rows = { format = "json", path = "." }', "contains the source"),
     ],
 )
 def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
@@ -121,7 +121,7 @@ def test_a_place_beside_the_query_is_told_where_it_belongs(run):
 
 def test_a_place_within_the_checkpoint_is_refused(run):
     refused = run('bad_rows = { format = "json", path = "point/bad" }', "sink.checkpoint=point", command="check")
-    assert "is, holds or lies in sink.checkpoint" in refused.output
+    assert "is, contains or is inside sink.checkpoint" in refused.output
 
 
 def test_columns_that_they_have_are_refused_in_the_source(run):
@@ -179,8 +179,8 @@ def test_late_rows_are_there_with_the_answers_or_not_at_all(visits, run, tmp_pat
     [
         ('late_rows = "nowhere"', 'or set a place: late_rows = { format = "json", path = "late" }'),
         ("late_rows = true", 'or set a place: late_rows = { format = "json", path = "late" }'),
-        ('late_rows = { format = "json", path = "bad" }', "is, holds or lies in query.bad_rows.path"),
-        ('late_rows = { format = "json", path = "counts/late" }', "is, holds or lies in sink.path"),
+        ('late_rows = { format = "json", path = "bad" }', "is, contains or is inside query.bad_rows.path"),
+        ('late_rows = { format = "json", path = "counts/late" }', "is, contains or is inside sink.path"),
         ('late_rows = { format = "json", path = "visits" }', "is the source"),
         ('late_rows = { format = "json", path = "late", trigger = "1 minute" }', "late_rows.trigger: is taken from"),
     ],

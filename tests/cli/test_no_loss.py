@@ -18,14 +18,14 @@ def contents(home):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        (".", "holds the source"),
+        (".", "contains the source"),
         ("requests", "is the source"),
         ("requests/", "is the source"),
         ("./x/../requests", "is the source"),
-        ("requests/counts", "lies in the source"),
+        ("requests/counts", "is inside the source"),
         ("link", "is the source"),
-        ("link/counts", "lies in the source"),
-        ("up", "holds the source"),
+        ("link/counts", "is inside the source"),
+        ("up", "contains the source"),
     ],
 )
 def test_a_sink_in_or_around_the_source_is_refused(folder, path, said, mode, engine, tmp_path):
@@ -51,23 +51,23 @@ def clash(source, sink, **keys):
 @pytest.mark.parametrize(
     ("source", "sink", "said"),
     [
-        ("logs/*.parquet", "logs", "holds the source"),
-        ("logs/*", "logs/day", "lies in the source"),
-        ("logs/*", "logs/day/counts", "lies in the source"),
-        ("logs/*/*.parquet", "logs/counts", "lies in the source"),
+        ("logs/*.parquet", "logs", "contains the source"),
+        ("logs/*", "logs/day", "is inside the source"),
+        ("logs/*", "logs/day/counts", "is inside the source"),
+        ("logs/*/*.parquet", "logs/counts", "is inside the source"),
         ("logs/*/requests", "logs/day/counts", None),
-        ("logs/*/requests", "logs/day/requests/counts", "lies in the source"),
+        ("logs/*/requests", "logs/day/requests/counts", "is inside the source"),
         ("logs/day*", "logs/counts", None),
-        ("logs/day/a.parquet", "logs/day", "holds the source"),
+        ("logs/day/a.parquet", "logs/day", "contains the source"),
         ("logs/day/a.parquet", "logs/day/counts", None),
         ("logs/day/a.parquet", "logs/day/a.parquet", "is the source"),
         ("logs", "logs of answers", None),
         ("logs", "counts", None),
-        ("links/linked.parquet", "logs/day", "holds the source"),
-        ("links", "logs/day", "holds"),
-        ("links/*.parquet", "logs/day", "holds"),
-        ("none/yet", "none", "holds the source"),
-        ("none", "none/yet", "lies in the source"),
+        ("links/linked.parquet", "logs/day", "contains the source"),
+        ("links", "logs/day", "contains"),
+        ("links/*.parquet", "logs/day", "contains"),
+        ("none/yet", "none", "contains the source"),
+        ("none", "none/yet", "is inside the source"),
     ],
 )
 def test_patterns_files_and_links(tmp_path, source, sink, said):
@@ -108,7 +108,7 @@ def test_a_sink_around_the_jobs_own_file_is_refused(folder, tmp_path_factory):
     for path in (".", "job.toml", str(folder.home)):
         ran = folder.run(f"source.path={elsewhere / 'requests'}", f"sink.path={path}", "sink.mode=append")
         assert ran.exit_code == 1
-        assert "holds the job's own file" in ran.stderr
+        assert "contains the job's own file" in ran.stderr
     assert contents(folder.home) == before
 
 
@@ -117,7 +117,7 @@ def test_a_checkpoint_in_the_source_is_refused(folder):
         "check", folder.job, "--set", "source.stream=true", "--set", "sink.checkpoint=requests/checkpoint"
     )
     assert "sink.checkpoint: " in ran.stdout
-    assert "lies in the source" in ran.stdout
+    assert "is inside the source" in ran.stdout
 
 
 def test_overwriting_replaces_only_what_was_written(folder):

@@ -217,7 +217,7 @@ def test_rows_and_answers_that_are_no_files_of_rows_are_refused_by_name(folder):
         assert_answers("job.toml", "rows.txt", "counts.csv")
     with pytest.raises(ConfigError, match="must be of one format"):
         assert_answers("job.toml", ["rows.csv", "rows.json"], "counts.csv")
-    with pytest.raises(InputError, match=r"counts\.csv: line 1 names no column 'ts'"):
+    with pytest.raises(InputError, match=r"counts\.csv: line 1 does not name the column 'ts'"):
         assert_answers("job.toml", "counts.csv", "counts.csv")
 
 

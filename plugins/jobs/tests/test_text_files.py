@@ -86,7 +86,9 @@ def test_options_of_csv(tmp_path, options, text, expected):
 
 def test_a_line_is_a_row_where_values_may_not_span_lines(tmp_path):
     path = written(tmp_path, '1,a\n2,"b\nc"\n')
-    with pytest.raises(InputError, match=r"the quote in line 2 is not closed in it: set source.options.multiLine"):
+    with pytest.raises(
+        InputError, match=r"the quote in line 2 is not closed in that line: close it, or set source.options.multiLine"
+    ):
         rows(path, options={"multiLine": False}, schema="a STRING, b STRING")
     assert rows(path, schema="a STRING, b STRING") == [("1", "a"), ("2", "b\nc")]
 
@@ -110,7 +112,7 @@ def test_a_file_without_a_column_is_refused_by_name(tmp_path):
     path = written(tmp_path, "ts,visitor\n1,c\n")
     keys = {"options": HEADER, "schema": "ts STRING, client STRING"}
     assert rows(path, ["ts"], **keys) == [("1",)]
-    with pytest.raises(InputError, match=r"a\.csv: line 1 names no column 'client' \(it names ts, visitor\)"):
+    with pytest.raises(InputError, match=r"a\.csv: line 1 does not name the column 'client' \(it names ts, visitor\)"):
         rows(path, **keys)
     by_order = {**keys, "options": {**HEADER, "enforceSchema": True}}
     assert rows(path, **by_order) == [("1", "c")]

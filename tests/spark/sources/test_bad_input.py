@@ -73,12 +73,12 @@ def test_a_table_of_other_columns_is_told_before_there_are_answers(session, visi
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ('bad_rows = { format = "json", path = "counts" }', "query.bad_rows.path: 'counts' is, holds or lies in sink"),
-        ('bad_rows = { format = "json", path = "visits/bad" }', "lies in the source"),
-        ('bad_rows = { format = "json", path = "checkpoint/bad" }', "is, holds or lies in sink.checkpoint"),
+        ('bad_rows = { format = "json", path = "counts" }', "query.bad_rows.path: 'counts' is, contains or is"),
+        ('bad_rows = { format = "json", path = "visits/bad" }', "is inside the source"),
+        ('bad_rows = { format = "json", path = "checkpoint/bad" }', "is, contains or is inside sink.checkpoint"),
         ('bad_rows = { format = "json", path = "bad", options = { token = "${NOT_SET}" } }', "NOT_SET is not set: set"),
-        ('late_rows = { format = "json", path = "counts" }', "is, holds or lies in sink.path"),
-        ('late_rows = { format = "json", path = "visits/late" }', "lies in the source"),
+        ('late_rows = { format = "json", path = "counts" }', "is, contains or is inside sink.path"),
+        ('late_rows = { format = "json", path = "visits/late" }', "is inside the source"),
     ],
 )
 def test_a_place_that_is_none_is_refused_before_the_run(visits, keys, message):

@@ -78,7 +78,7 @@ def test_both_engines_read_csv_alike(session, folder):
 def test_both_engines_refuse_a_file_alike(session, folder):
     (folder / "in" / "bad.csv").write_text("ts,n\n2026-01-01,3\n")
     for engine in ("local", "spark"):
-        assert "bad.csv: line 1 names no column 'client' (it names ts, n)" in answers(folder, engine)
+        assert "bad.csv: line 1 does not name the column 'client' (it names ts, n)" in answers(folder, engine)
     (folder / "in" / "bad.csv").write_text('ts,n,client\n2026-01-01,3,"x\n')
     for engine in ("local", "spark"):
         assert "bad.csv: the quote in line 2 is not closed" in answers(folder, engine)

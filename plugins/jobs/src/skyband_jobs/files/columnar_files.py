@@ -136,9 +136,9 @@ def _scan(
     if row_groups is not None:
         fragments = [fragment.subset(row_group_ids=row_groups) for fragment in dataset.get_fragments()]
         dataset = ds.FileSystemDataset(fragments, dataset.schema, dataset.format, dataset.filesystem)
-    there = _places(schema.names, dataset.schema.names)
-    columns = {name: ds.field(other) for name, other in there.items()}
-    return dataset.to_batches(columns=columns, batch_size=_BATCH), there
+    in_file = _places(schema.names, dataset.schema.names)
+    columns = {name: ds.field(other) for name, other in in_file.items()}
+    return dataset.to_batches(columns=columns, batch_size=_BATCH), in_file
 
 
 def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch], dict[str, str]] | None:
@@ -146,13 +146,13 @@ def _read_small(path: Path, schema: pa.Schema) -> tuple[Iterator[pa.RecordBatch]
     with path.open("rb") as stream:
         file = pq.ParquetFile(pa.BufferReader(stream.read()), coerce_int96_timestamp_unit=INT96_UNIT)
     in_file = file.schema_arrow.names
-    there = _places(schema.names, in_file)
-    if not there or len(set(in_file)) < len(in_file):
+    names = _places(schema.names, in_file)
+    if not names or len(set(in_file)) < len(in_file):
         return None
-    batches = file.iter_batches(_BATCH, columns=list(there.values()), use_threads=False)
+    batches = file.iter_batches(_BATCH, columns=list(names.values()), use_threads=False)
     # Arrow also returns columns whose name is part of another's.
-    in_order = (batch.select(list(there.values())).rename_columns(list(there)) for batch in batches)
-    return in_order, there
+    in_order = (batch.select(list(names.values())).rename_columns(list(names)) for batch in batches)
+    return in_order, names
 
 
 def footer_of(path: Path) -> Any:
@@ -183,16 +183,16 @@ def _by_dictionary(path: Path, names: Sequence[str]) -> list[str]:
 def _places(names: Sequence[str], file: Sequence[str]) -> dict[str, str]:
     """The columns of a file by the requested names."""
     in_file = set(file)
-    there = {name: name for name in names if name in in_file}
+    by_name = {name: name for name in names if name in in_file}
     missing = {name.casefold(): name for name in names if name not in in_file}
     if missing:
         alike = Counter(name.casefold() for name in file)
-        there |= {
+        by_name |= {
             missing[name.casefold()]: name
             for name in file
             if alike[name.casefold()] == 1 and name.casefold() in missing
         }
-    return {name: there[name] for name in names if name in there}
+    return {name: by_name[name] for name in names if name in by_name}
 
 
 def _column(column: Any, field: Any, rows: int, dictionaries: bool) -> Any:

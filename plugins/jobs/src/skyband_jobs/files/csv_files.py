@@ -1,4 +1,4 @@
-"""CSV files read with Arrow, block by block, by the names in their first line where they have one."""
+"""CSV files read with Arrow, block by block, by the names in the header if there is one."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,15 +24,15 @@ from skyband_jobs.kernels.record_boundaries import csv_records
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
 _ALL = 1 << 62
 _FOR_THREADS = 1 << 16
-"""Bytes that are worth a thread."""
+"""Bytes worth a thread."""
 _NO_COMMENTS = np.empty(0, np.int64)
 _names: dict[tuple[Dialect, bytes], list[str]] = {}
-"""The columns by the first record of the last file: a folder's files begin alike."""
-_HEADER = "; where the first line names the columns, set source.options = { header = true }"
+"""The columns by the first record of the last file, because a folder's files start alike."""
+_HEADER = "; if the first line names the columns, set source.options = { header = true }"
 
 
 def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
-    """The columns of the first file that has any: text unless `inferSchema` is set. Raises InputError."""
+    """The columns of the first file that has any, as text unless `inferSchema` is set. Raises InputError."""
     for path in paths:
         file = CsvFile(path, dialect_of(source))
         names = file.names
@@ -51,10 +51,10 @@ def read_csv(
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted` of a schema.
 
-    Raises InputError where it is not of that schema; `refused` takes the single rows that are not.
+    Raises InputError if it does not fit that schema; `refused` takes single rows that do not.
     """
     dialect = dialect_of(source)
-    # Where no line names the columns, the first record may be a bad one, and says nothing of the others.
+    # Without a header, the first record may be a bad one, and says nothing about the others.
     names = schema.names if refused is not None and not dialect.header else None
     file = CsvFile(path, dialect, within, refused, names)
     if not file.names:
@@ -73,10 +73,10 @@ def read_csv(
 def read_csv_texts(
     paths: Sequence[Path], texts: Iterable[bytes], source: Source, schema: pa.Schema, fields: pa.Schema
 ) -> pa.RecordBatch | None:
-    """The rows of files whose texts these are, with the columns `fields` of a schema; None where they must be read
+    """The rows of files with these texts, with the columns `fields` of a schema; None if they must be read
     one by one.
 
-    Raises InputError, ValueError or ArrowInvalid where something is wrong with one.
+    Raises InputError, ValueError or ArrowInvalid if one of them is wrong.
     """
     dialect = dialect_of(source)
     alike, whole = None, []
@@ -105,18 +105,18 @@ class CsvFile:
     path: Path
     dialect: Dialect
     within: ByteRange | None = None
-    """What is read of it, beside the line of names; None: all."""
+    """The bytes to read, without the header; None: all."""
     refused: RefusedRows | None = None
-    """What takes records that cannot be read; None: the first of them ends the reading."""
+    """Takes records that cannot be read; None: the first one ends the reading."""
     _names: list[str] | None = None
     _as_text: bool = field(default=False, init=False)
-    """Whether a value was not of its type as Arrow reads it, so that all are read as text and cast here."""
+    """Whether Arrow could not read a value as its type, so that all are read as text and cast here."""
     _is_broken: bool = field(default=False, init=False)
-    """Whether the last block ends with a record that a line's end breaks, which this dialect has not."""
+    """Whether the last block ends with a record cut by a line break, which this dialect does not allow."""
 
     @property
     def names(self) -> list[str]:
-        """The columns, `_c0`, `_c1`, … where no line names them; none of an empty file."""
+        """The columns, `_c0`, `_c1`, … without a header; none for an empty file."""
         if self._names is None:
             datas = (block.data for block in self._blocks(1 << 16))
             self._take_names(next((data for data in datas if self._without_comments(data).strip(b"\r\n")), b""))
@@ -124,19 +124,19 @@ class CsvFile:
         return self._names
 
     def rows_of(self, text: bytes) -> bytes | None:
-        """All of its text, which has the names in its first line, in whole lines without that one; None where the file
-        must be read by itself."""
+        """All of its text, which starts with the header, in whole lines without the header; None if the file
+        must be read on its own."""
         text = without_lines(text, self.dialect.skipped)
         text = text if text.endswith((b"\n", b"\r")) else text + b"\n"
         end = self._take_names(text if text.strip(b"\r\n") else b"")
         if self._is_quoted(text):
             last, _, opened = self._scan(text, _ALL)
-            if opened >= 0 or last < len(text):  # what follows would be of its last record
+            if opened >= 0 or last < len(text):  # what follows would belong to its last record
                 return None
         return text[end:] if self.dialect.header else text
 
     def _take_names(self, data: bytes) -> int:
-        """Take the names from the first record of data; returns where it ends."""
+        """Take the names from the first record of data; returns its end."""
         end = self.end_of(data, 1)
         record = self._without_comments(data[:end]).strip(b"\r\n")
         if (self.dialect, record) not in _names:
@@ -148,13 +148,13 @@ class CsvFile:
     def _names_in(self, record: bytes) -> list[str]:
         if self.dialect.header or self._is_quoted(record) or not is_utf8(record):
             texts = self.texts_of(record) if record else []
-        else:  # their number is all that matters, and costs less so than to be parsed
+        else:  # only their number matters, and this is cheaper than parsing
             texts = [""] * len(record.split(self.dialect.separator.encode())) if record else []
         named = texts if self.dialect.header else [""] * len(texts)
         return [name or f"_c{place}" for place, name in enumerate(named)]
 
     def records(self, size: int | None = None) -> Iterator[Block]:
-        """The file without the line of names."""
+        """The file without the header."""
         names_come = self.dialect.header and (self.within is None or self.within.begin == 0)
         for block in self._blocks(size, self.within):
             if names_come:
@@ -166,7 +166,7 @@ class CsvFile:
                 yield block
 
     def ends(self, size: int) -> Iterator[int]:
-        """The bytes before the end of each of its blocks, which is one of a record. Raises InputError."""
+        """The offset of the end of each of its blocks, where a record ends. Raises InputError."""
         with self.path.open("rb") as file:
             end = len(MARK) if file.read(len(MARK)) == MARK else 0
         for block in self._blocks(size):
@@ -174,12 +174,12 @@ class CsvFile:
             yield end
 
     def end_of(self, data: bytes, records: int) -> int:
-        """Where the first records of text end."""
+        """The end of the first records of a text."""
         end, count, _ = self._scan(data, records)
         return end if count == records else len(data)
 
     def middle(self, data: bytes) -> int | None:
-        """Where a record ends that is about the middle one of text; None of a single one, or of one that is broken."""
+        """The end of a record near the middle of a text; None for a single record or a broken one."""
         if not self._is_quoted(data) and not self.dialect.comment:
             return middle_line(data)
         whole = data if data.endswith(b"\n") else data + b"\n"
@@ -191,34 +191,34 @@ class CsvFile:
         return end if 0 < end < len(data) else None
 
     def places(self, wanted: Sequence[str], schema: pa.Schema) -> list[int]:
-        """Where each column stands in this file. Raises InputError where its first line says other than the schema."""
+        """The place of each column in this file. Raises InputError if its first line differs from the schema."""
         names = self.names
         if not self.dialect.header or self.dialect.by_position:
             if len(names) != len(schema):
                 columns = "1 column" if len(names) == 1 else f"{len(names)} columns"
                 message = f"its first line has {columns}, the schema {len(schema)} ({', '.join(schema.names)})"
-                raise InputError(str(self.path), f"{message}: mend the file, or the schema")
+                raise InputError(str(self.path), f"{message}: fix the file, or change the schema")
             names = schema.names
         at = {name: place for place, name in enumerate(names)}
         missing = [name for name in wanted if name not in at]
         twice = [name for name in wanted if len(at) < len(names) and names.count(name) > 1]
         if missing:
-            message = f"line 1 names no column {missing[0]!r} (it names {', '.join(names[:20])})"
-            remedy = "name them alike, or take them by their order with source.options = { enforceSchema = true }"
+            message = f"line 1 does not name the column {missing[0]!r} (it names {', '.join(names[:20])})"
+            remedy = "use the same names, or read columns by their order with source.options = { enforceSchema = true }"
             raise InputError(str(self.path), f"{message}: {remedy}")
         if twice:
             raise InputError(str(self.path), f"line 1 names two columns {twice[0]!r}: rename one")
         return [at[name] for name in wanted]
 
     def inferred(self) -> pa.Schema:
-        """What the values of the first block look like."""
+        """The types that the values of the first block suggest."""
         for block in self.records():
             table = self._parse(block, None, range(len(self.names)))
             return pa.schema([(name, _kind(kind)) for name, kind in zip(self.names, table.schema.types, strict=True)])
         return pa.schema([(name, pa.string()) for name in self.names])
 
     def bounds(self, data: bytes, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Where the records of these numbers, ascending, begin and end; lines of comments before one begin it.
+        """The starts and ends of the records with these ascending numbers, with the comment lines before each.
 
         O(bytes).
         """
@@ -234,15 +234,15 @@ class CsvFile:
         return bounds
 
     def parsed(self, block: Block, columns: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
-        """A block's rows. Raises InputError with the line, or the row, that cannot be read."""
+        """A block's rows. Raises InputError with the line or row that cannot be read."""
         return self.parsed_where_right(block, columns, places)[0]
 
     def parsed_where_right(
         self, block: Block, columns: pa.Schema, places: Sequence[int]
     ) -> tuple[pa.RecordBatch, list[InputError]]:
-        """A block's rows, and what is wrong with each other, by its place among all, where `refused` takes those.
+        """A block's good rows, and the error of each other, by its place among all, if `refused` takes those.
 
-        Raises InputError with the line, or the row, that cannot be read.
+        Raises InputError with the line or row that cannot be read.
         """
         if self._may_be_broken and self._is_quoted(block.data):
             _, _, opened = self._scan(block.data, _ALL)
@@ -273,10 +273,10 @@ class CsvFile:
         return typed_where_right(texts, columns, self.dialect.formats)
 
     def parsed_as_read(self, data: bytes, fields: pa.Schema, places: Sequence[int]) -> pa.RecordBatch:
-        """The rows of data. Raises InputError or ArrowInvalid where a value is not of its type as Arrow reads it."""
+        """The rows of data. Raises InputError or ArrowInvalid if Arrow cannot read a value as its type."""
         batch = self._typed(Block(data, 1, False), fields, places, self._kinds(fields))
         if _is_doubtful(batch, data):
-            raise pa.ArrowInvalid("a number may be written as Arrow alone reads it")
+            raise pa.ArrowInvalid("a number may be written in a way that only Arrow reads")
         return batch
 
     def _kinds(self, columns: pa.Schema) -> list[Any]:
@@ -338,7 +338,7 @@ class CsvFile:
             return table if separator in self.dialect.separator else _restored(table, separator, self.dialect.separator)
         except pa.ArrowInvalid as error:
             if "UTF8" in str(error):
-                # Arrow tells a column of a block that it cannot read, not where in the file.
+                # Arrow names a column of a block that it cannot read, not its place in the file.
                 refuse_bytes(self.path, block, self.refused is None, self.dialect.encoding)
             raise
 
@@ -368,7 +368,7 @@ class CsvFile:
 
     @property
     def _may_be_broken(self) -> bool:
-        """Whether a record with a quote that is not closed ends with its line, and is refused alone."""
+        """Whether a record with an unclosed quote ends with its line, so that only it is refused."""
         return self.refused is not None and not self.dialect.multi_line
 
     def _cut(self, data: bytes) -> int:
@@ -384,17 +384,17 @@ class CsvFile:
         return scanned
 
     def _marked(self, data: bytes) -> tuple[Any, ...]:
-        """Text in which a separator is as long as in the file, and the marks in it, for the kernel."""
+        """Text in which a separator is as long as in the file, and its marks, for the kernel."""
         separator = self.dialect.separator_in(data)
         text = np.frombuffer(self.dialect.separated(data, len(self.dialect.separator)), np.uint8)
         return text, separator, *self.dialect.quoting, self.dialect.comment_byte
 
     def _is_quoted(self, data: bytes) -> bool:
-        """Whether it has a quote or an escape, so that a line's end may be one of a value."""
+        """Whether it has a quote or an escape, so that a line break may be part of a value."""
         return any(chr(mark).encode() in data for mark in self.dialect.quoting if mark < 128)
 
     def _without_comments(self, data: bytes) -> bytes:
-        """Text whose lines of comments are empty. O(bytes), nothing where there is none."""
+        """Text with its comment lines emptied. O(bytes); free if there are none."""
         if not self.dialect.comment or self.dialect.comment.encode() not in data:
             return data
         begins = np.full(data.count(self.dialect.comment.encode()), -1, np.int64)
@@ -410,13 +410,13 @@ class CsvFile:
     def _unclosed(self, block: Block, opened: int) -> InputError:
         if not self._may_be_broken:
             check_utf8(self.path, self.dialect.encoding)
-        within = "" if self.dialect.multi_line else " in it: set source.options.multiLine = true, or close it"
+        within = "" if self.dialect.multi_line else " in that line: close it, or set source.options.multiLine = true"
         return InputError(str(self.path), f"the quote in line {block.line_at(opened)} is not closed{within}")
 
 
 def _is_doubtful(batch: pa.RecordBatch, data: bytes) -> bool:
     """Whether Arrow may have read a value that Spark does not: 0x10, or nan in other letters than NaN."""
-    has_base_16 = any(mark in data and b"0" + mark in data for mark in (b"x", b"X"))  # one byte alone is found sooner
+    has_base_16 = any(mark in data and b"0" + mark in data for mark in (b"x", b"X"))  # a single byte is found faster
     if has_base_16 and any(map(pa.types.is_integer, batch.schema.types)):
         return True
     floats = [column for column in batch.columns if pa.types.is_floating(column.type)]
@@ -424,7 +424,7 @@ def _is_doubtful(batch: pa.RecordBatch, data: bytes) -> bool:
 
 
 def _restored(table: pa.Table, stand_in: str, separator: str) -> pa.Table:
-    """The values that held a separator in quotes, as they came."""
+    """The values that had a separator in quotes, as in the file."""
     for place, column in enumerate(table.columns):
         if pa.types.is_string(column.type):
             table = table.set_column(place, table.field(place), pc.replace_substring(column, stand_in, separator))

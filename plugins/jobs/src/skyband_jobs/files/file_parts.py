@@ -108,8 +108,8 @@ def bundles(parts: Iterable[FilePart]) -> Iterator[tuple[FilePart, ...]]:
 def stamp_of(path: Path) -> tuple[int, int]:
     """Bytes and modification time of a file; a missing file is reported where it is read."""
     try:
-        there = path.stat()
-        return there.st_size, there.st_mtime_ns
+        stat = path.stat()
+        return stat.st_size, stat.st_mtime_ns
     except OSError:
         return 0, 0
 

@@ -67,8 +67,8 @@ class StatesTable:
         self.grouping = [name for name in names if name not in (AT, column)]
         for path_of_file, file, folders in zip(paths, self._files, self._folders, strict=True):
             if {*file.schema_arrow.names, *folders} != {*names}:
-                here = ", ".join([*file.schema_arrow.names, *folders])
-                message = f"has the columns {here}, but {str(paths[0])!r} has {', '.join(names)}: name files alike"
+                columns = ", ".join([*file.schema_arrow.names, *folders])
+                message = f"has the columns {columns}, but {str(paths[0])!r} has {', '.join(names)}: use one set"
                 raise InputError("states", f"{str(path_of_file)!r} {message}")
 
     def as_of(self, at: int | None) -> tuple[int, list[GroupState]]:

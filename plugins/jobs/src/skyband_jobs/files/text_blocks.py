@@ -74,8 +74,8 @@ class ByteRange:
     @contextmanager
     def open(self) -> Iterator[Callable[[int], bytes]]:
         """A function that returns the next bytes, up to a size, and none at the end."""
-        there = self.path
-        with there.open("rb") if isinstance(there, StorePath) else pa.OSFile(str(there)) as file:
+        path = self.path
+        with path.open("rb") if isinstance(path, StorePath) else pa.OSFile(str(path)) as file:
             file.seek(self.begin)
             yield lambda size: file.read(min(size, self.end - file.tell()))
 

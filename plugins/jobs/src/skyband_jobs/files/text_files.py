@@ -1,4 +1,4 @@
-"""CSV, JSON and lines of text, typed as Spark types them, so that a job gives the same rows on every engine."""
+"""CSV, JSON and lines of text, with Spark's types, so that a job has the same rows on every engine."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -22,15 +22,15 @@ from skyband_jobs.files.value_formats import format_problems
 from skyband_jobs.job.model import Source
 
 SCHEMA = pa.schema([("value", pa.string())])
-"""Of the format `text`."""
+"""The schema of the format `text`."""
 
 
 def read_lines(
     path: Path, columns: pa.Schema, within: ByteRange | None = None, refused: RefusedRows | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """A file's lines, or those of a range, empty ones too, without what ends them.
+    """A file's lines, or those of a range, including empty ones, without line ends.
 
-    Raises InputError at the first that cannot be read, unless `refused` takes those.
+    Raises InputError at the first that cannot be read, unless `refused` takes it.
     """
 
     def parse(block: Block) -> tuple[pa.RecordBatch, list[InputError]]:
@@ -43,7 +43,7 @@ def read_lines(
 
 
 def lines_of(data: bytes) -> pa.Array:
-    """Each line of text; a last one without an end is one too."""
+    """Each line of a text, including a last one without a line end."""
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     text = data.removesuffix(b"\n")
@@ -51,11 +51,11 @@ def lines_of(data: bytes) -> pa.Array:
 
 
 OPTIONS = {"csv": CSV_OPTIONS, "json": JSON_OPTIONS, "text": ()}
-"""The options of Spark that are honoured here, in any case."""
+"""The options of Spark that are supported here, in any case."""
 
 
 def text_option_problems(source: Source) -> list[Problem]:
-    """What is beyond the readers here though Spark's own may know it."""
+    """What these readers do not support, though Spark's may."""
     if source.format not in ("csv", "json"):
         return []
     problems = [*encoding_problems(source.options), *format_problems(source.options)]
@@ -64,11 +64,11 @@ def text_option_problems(source: Source) -> list[Problem]:
 
 FILE_OPTIONS = ("latestfirst", "filenameonly", "cleansource", "sourcearchivedir", "pathglobfilter",
                 "recursivefilelookup", "modifiedbefore", "modifiedafter")  # fmt: skip
-"""Those of Spark's that say which files are taken, in lower case; so do all that begin with `max`."""
+"""Spark's options that choose the files, in lower case; so do all that start with `max`."""
 
 
 def beyond_readers(source: Source) -> str | None:
-    """The option of text files that only Spark's own readers know, if there is one."""
+    """The option of text files that only Spark's readers know, if there is one."""
     if source.format not in OPTIONS:
         return None
     options = {name.lower() for name in OPTIONS[source.format]} | set(FILE_OPTIONS)
@@ -78,7 +78,7 @@ def beyond_readers(source: Source) -> str | None:
 
 
 def schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:
-    """The schema Spark would find. Raises InputError where there is none."""
+    """The schema that Spark would find. Raises InputError if there is none."""
     if source.format == "text":
         return SCHEMA
     return json_schema_of(paths, form_of(source)) if source.format == "json" else csv_schema_of(paths, source)
@@ -94,7 +94,7 @@ def read(
 ) -> Iterator[pa.RecordBatch]:
     """A file's rows, or those of a range, with the columns `wanted` of its `schema`.
 
-    Raises InputError where a value is not of its type; where `refused` takes such rows, only where the file cannot be
+    Raises InputError if a value does not have its type; if `refused` takes such rows, only if the file cannot be
     read to its end.
     """
     if source.format == "text":
@@ -110,7 +110,7 @@ def read(
 def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fields: pa.Schema) -> pa.RecordBatch | None:
     """The rows of small files, parsed at once, with the columns `fields` of their `schema`.
 
-    None where they must be read one by one: to parse a file costs as much as some thousand rows.
+    None if they must be read one by one: parsing a file costs as much as a few thousand rows.
     """
     if source.format == "text" or encoding_of(text_options(source)) is not None or any(map(is_compressed, paths)):
         return None
@@ -121,10 +121,10 @@ def read_together(paths: Sequence[Path], source: Source, schema: pa.Schema, fiel
 
 
 def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:
-    """Where to begin and end with whole records, some `size` bytes apart; none of a file that is read as a whole.
+    """Ranges of whole records, about `size` bytes each; none for a file read as a whole.
 
-    A line of JSON, or of text, is a record. Whether a line break of CSV is within quotes is known from all before it:
-    where a file has any, it is read here, and its records are told apart by the reader's own rule. O(bytes).
+    A line of JSON, or of text, is a record. Whether a line break of CSV is within quotes depends on all before it:
+    a file with quotes is read here, and split into records by the reader's own rule. O(bytes).
     """
     try:
         is_whole = source.format == "json" and form_of(source).multi_line
@@ -132,12 +132,12 @@ def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:
             return []
         ends = CsvFile(path, dialect_of(source)).ends(size) if source.format == "csv" else json_ends(path, size)
         return [*pairwise(dict.fromkeys([0, *ends]))]
-    except (OSError, ValueError, pa.ArrowException):  # which is told where its rows are
+    except (OSError, ValueError, pa.ArrowException):  # reported when its rows are read
         return []
 
 
 def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
-    """The first column of answers that has no text which CSV could hold: bytes, lists, structs."""
+    """The first column of answers that CSV cannot hold: bytes, lists, structs."""
     for field in answers:
         kind = plain_type(field.type)
         binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)

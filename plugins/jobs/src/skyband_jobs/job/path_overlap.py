@@ -15,7 +15,7 @@ _REMEDY = "choose another folder"
 
 
 def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[Problem]:
-    """Problems where the sink, or a stream's checkpoint, is, holds or lies in the source, or holds the job's file.
+    """Problems if the sink, or a stream's checkpoint, is, contains or is inside the source, or contains the job file.
 
     Paths on this machine are compared by their target, following symbolic links; others by their text.
     """
@@ -27,7 +27,7 @@ def overlaps(source: Source, sink: Sink, job_file: Path | None = None) -> list[P
         if wrong is None and job_file is not None and key == "sink.path":
             folder = local_path(output)
             if folder is not None and _is_within(job_file, folder):
-                wrong = f"holds the job's own file, {str(job_file)!r}"
+                wrong = f"contains the job's own file, {str(job_file)!r}"
         if wrong is not None:
             problems.append(Problem(key, f"{output!r} {wrong}: {_REMEDY}"))
     return problems + _catalogued(source, sink)
@@ -44,39 +44,39 @@ def _catalogued(source: Source, sink: Sink) -> list[Problem]:
     if source.path is None or not isinstance(warehouse, str):
         return []
     wrong = clash(source.path, warehouse, sink.format)
-    if wrong is None or wrong.startswith("holds"):  # each table has its own folder in it
+    if wrong is None or wrong.startswith("contains"):  # each table has its own folder in it
         return []
     return [Problem("sink.catalog.warehouse", f"{warehouse!r} {wrong}: {_REMEDY}")]
 
 
 def clash(source: str, output: str, format: str) -> str | None:
-    """The problem with writing to `output`, as it follows its name: it is, holds or lies in the source."""
-    theirs, ours = local_path(source), local_path(output)
-    if theirs is None and ours is None:
+    """The problem with writing to `output`, as it follows its name: it is, contains or is inside the source."""
+    source_path, output_path = local_path(source), local_path(output)
+    if source_path is None and output_path is None:
         return _clash_elsewhere(source, output)
-    if theirs is None or ours is None:
+    if source_path is None or output_path is None:
         return None
     what = f"the source, {source!r}"
-    if is_pattern(theirs):
-        if _is_within(_fixed_part(theirs), ours):
-            return f"holds {what}"
-        if _is_matched(theirs, ours, format):
-            return f"lies in {what}"
-    elif _is_within(theirs, ours):
-        return f"is {what}" if _is_within(ours, theirs) else f"holds {what}"
-    elif _is_within(ours, theirs):
-        return f"lies in {what}"
-    linked = next((path for path in _places(theirs) if _is_within(path, ours)), None)
-    return None if linked is None else f"holds {str(linked)!r} of {what}"
+    if is_pattern(source_path):
+        if _is_within(_fixed_part(source_path), output_path):
+            return f"contains {what}"
+        if _is_matched(source_path, output_path, format):
+            return f"is inside {what}"
+    elif _is_within(source_path, output_path):
+        return f"is {what}" if _is_within(output_path, source_path) else f"contains {what}"
+    elif _is_within(output_path, source_path):
+        return f"is inside {what}"
+    linked = next((path for path in _places(source_path) if _is_within(path, output_path)), None)
+    return None if linked is None else f"contains {str(linked)!r} of {what}"
 
 
 def _clash_elsewhere(source: str, output: str) -> str | None:
-    theirs, ours = (posixpath.normpath(path) + "/" for path in (source, output))
-    if theirs == ours:
+    source_folder, output_folder = (posixpath.normpath(path) + "/" for path in (source, output))
+    if source_folder == output_folder:
         return f"is the source, {source!r}"
-    if theirs.startswith(ours):
-        return f"holds the source, {source!r}"
-    return f"lies in the source, {source!r}" if ours.startswith(theirs) else None
+    if source_folder.startswith(output_folder):
+        return f"contains the source, {source!r}"
+    return f"is inside the source, {source!r}" if output_folder.startswith(source_folder) else None
 
 
 def _places(source: Path) -> Iterator[Path]:
@@ -100,10 +100,10 @@ def _is_within(inner: Path, outer: Path) -> bool:
     return any(path == outer or _is_same(path, outer) for path in (inner, *inner.parents))
 
 
-def _is_same(one: Path, other: Path) -> bool:
+def _is_same(path: Path, other: Path) -> bool:
     """Whether both exist and are the same: some file systems do not distinguish `Counts` from `counts`."""
     try:
-        return one.samefile(other)
+        return path.samefile(other)
     except OSError:
         return False
 

@@ -16,8 +16,8 @@ def own_files(folder: Path) -> list[Path]:
     """The files that were written by this engine and have not changed. O(their bytes)."""
     manifest = _read(folder)
     names = {name for name, _ in manifest}
-    here = [folder / name for name in sorted(names) if (folder / name).is_file()]
-    return [path for path in here if (path.name, _digest(path)) in manifest]
+    present = [folder / name for name in sorted(names) if (folder / name).is_file()]
+    return [path for path in present if (path.name, _digest(path)) in manifest]
 
 
 def foreign_files(folder: Path, suffix: str) -> list[Path]:

@@ -87,7 +87,7 @@ def problems_of(
     problems += overlaps(source, aside, job_file)
     for place, other in _paths(others):
         if aside.path is not None and clash(other, aside.path, aside.format) is not None:
-            message = f"{aside.path!r} is, holds or lies in {place}, {other!r}: choose another folder"
+            message = f"{aside.path!r} is, contains or is inside {place}, {other!r}: choose another folder"
             problems.append(Problem("sink.path", message))
     if query is not None and schema is not None and set(query.columns) <= set(schema.names):
         problems += _column_problems(aside, query, schema)

@@ -194,10 +194,10 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
         seconds += f", after {starting:.1f} s to start"
     lines = [
         ("rows in", text_tables.count(totals.rows_in)),
-        ("late", f"{text_tables.count(totals.rows_late)} ({_late_whither(totals)}{_by(totals)})"),
+        ("late", f"{text_tables.count(totals.rows_late)} ({_late_destination(totals)}{_by(totals)})"),
     ]
     lines += [
-        (reason, f"{text_tables.count(number)} ({_whither(reason, totals)})")
+        (reason, f"{text_tables.count(number)} ({_destination(reason, totals)})")
         for reason, number in totals.dropped.items()
         if number
     ]
@@ -211,7 +211,7 @@ def summary(totals: Totals, where: str, starting: float = 0.0) -> list[str]:
     return [*(f"{name:<{wide}}  {value}" for name, value in lines), *_warnings(totals)]
 
 
-def _whither(reason: str, totals: Totals) -> str:
+def _destination(reason: str, totals: Totals) -> str:
     if reason in totals.answered_reasons:
         return "answered with nulls"
     if reason != BAD:
@@ -219,7 +219,7 @@ def _whither(reason: str, totals: Totals) -> str:
     return f"left out; {_KEEP_BAD_ROWS}" if totals.bad_rows_in is None else f"in {totals.bad_rows_in}"
 
 
-def _late_whither(totals: Totals) -> str:
+def _late_destination(totals: Totals) -> str:
     return "dropped" if totals.late_rows_in is None else f"in {totals.late_rows_in}"
 
 

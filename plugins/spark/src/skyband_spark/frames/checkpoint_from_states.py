@@ -86,12 +86,12 @@ def set_position(checkpoint: Path, offset: str = NOTHING_READ, log: Path | None 
         lines = path.read_text("utf-8").splitlines()
         lines[_FIRST_SOURCE + number] = offset
         _replace(path, "\n".join(lines))
-    mine = checkpoint / "sources" / str(number)
-    for path in mine.iterdir() if mine.is_dir() else ():
+    source_log = checkpoint / "sources" / str(number)
+    for path in source_log.iterdir() if source_log.is_dir() else ():
         path.unlink()
     for path in sorted(log.iterdir()) if log is not None else ():
-        mine.mkdir(parents=True, exist_ok=True)
-        (mine / path.name).write_bytes(path.read_bytes())
+        source_log.mkdir(parents=True, exist_ok=True)
+        (source_log / path.name).write_bytes(path.read_bytes())
 
 
 def set_place(checkpoint: Path, final: Path) -> None:

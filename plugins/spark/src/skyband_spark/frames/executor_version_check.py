@@ -12,7 +12,7 @@ def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickl
     """Unpickle, after comparing versions. `made_with`: for each distribution its version on the driver, one of its
     modules, and the package's build there, as from `build_of`.
 
-    Raises PluginError with both versions or builds, where a distribution is missing here or has other code.
+    Raises PluginError with both versions or builds if a distribution is missing here or has other code.
     """
     import pickle
     import platform
@@ -20,9 +20,9 @@ def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickl
 
     differing = []
     for distribution, (version, module, _) in made_with.items():
-        here = _here(distribution, version, module)
-        if here is not None:
-            differing.append(f"the driver has {distribution} {version}, this executor {here}")
+        installed = _other_version(distribution, version, module)
+        if installed is not None:
+            differing.append(f"the driver has {distribution} {version}, this executor {installed}")
     # One module may need another distribution: all are checked before any is imported.
     for distribution, (version, module, build) in made_with.items():
         other = build if differing else build_of(module.partition(".")[0])
@@ -37,7 +37,7 @@ def unpickle_checked(made_with: Mapping[str, tuple[str, str, str | None]], pickl
 
 
 def build_of(package: str) -> str | None:
-    """A hash that identifies a package's code; None where it is in an archive.
+    """A hash that identifies a package's code; None if it is in an archive.
 
     O(bytes of its modules), once per process.
     """
@@ -58,27 +58,27 @@ def build_of(package: str) -> str | None:
     return build
 
 
-def _here(distribution: str, expected: str, module: str) -> str | None:
+def _other_version(distribution: str, expected: str, module: str) -> str | None:
     """The version installed here, if it is not the expected one; else None."""
     from importlib import import_module
     from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
 
     package = module.partition(".")[0]
-    here: str | None
+    installed: str | None
     try:
-        here = version(distribution)
+        installed = version(distribution)
     except PackageNotFoundError:
-        here = None  # code on a path without metadata, or none at all
-    if here is not None and here != expected:
-        return here
+        installed = None  # code on a path without metadata, or none at all
+    if installed is not None and installed != expected:
+        return installed
     try:
         if find_spec(module) is None:
-            return f"has no module {module} of it" if here else "has none"
-        here = here or getattr(import_module(package), "__version__", expected)
+            return f"has no module {module} of it" if installed else "has none"
+        installed = installed or getattr(import_module(package), "__version__", expected)
     except ImportError as error:
         return "has none" if error.name == package else f"cannot import it ({error})"
-    return None if here == expected else here
+    return None if installed == expected else installed
 
 
 def _error() -> type[Exception]:

@@ -100,8 +100,8 @@ def _by_parts(
 
     Remote parts are reached with the table's own settings, which each part has.
     """
-    here = [part.place for part in parts if local_path(part.place) is not None]
-    if source.reader == "auto" and here and not _is_local(settings(_folder(here[:1]))):
+    local_parts = [part.place for part in parts if local_path(part.place) is not None]
+    if source.reader == "auto" and local_parts and not _is_local(settings(_folder(local_parts[:1]))):
         message = (
             'executors might not reach its files, and only Python reads them; if all do, set source.reader = "files"'
         )

@@ -84,9 +84,9 @@ def _backend_problems(query: Query, bindings: Mapping[str, Binding], state: Stat
         message = f"the states are of {state.key}, and only the backend that made a state can read it"
         return [Problem(f"backends.{role}", f"{message}: choose {state.info.name} (got {binding.info.name})")]
     own_keys = query.backend_parameters(role)
-    here = _plain(binding.create(**own_keys).parameters())
+    current = _plain(binding.create(**own_keys).parameters())
     problems = []
-    for name, value in here.items():
+    for name, value in current.items():
         before = state.parameters.get(name)
         if name not in execution_of(query).open_parameters(role) and snapshot.text(before) != snapshot.text(value):
             place = f"query.{name}" if name in own_keys else f"backends.{role}.{name}"

@@ -159,13 +159,13 @@ def _moved(key: str, position: Position | None, source: Source | None) -> list[P
     """The differences of a source, under a key, from that of a savepoint. A source that was removed is ignored."""
     if position is None or source is None:
         return []
-    before, here = position.source, savepoint.source_facts(source)
+    before, current = position.source, savepoint.source_facts(source)
     return [
         Problem(
             f"{key}.{name}",
-            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(here.get(name))}), but it "
-            "resumes where that stopped: rows would be lost or read twice; change it back",
+            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(current.get(name))}), but "
+            "it resumes where that stopped: rows would be lost or read twice; change it back",
         )
-        for name in sorted({*before, *here})
-        if before.get(name) != here.get(name)
+        for name in sorted({*before, *current})
+        if before.get(name) != current.get(name)
     ]
