@@ -12,8 +12,9 @@ PARTS = {
     "begin": ("idea.md", "raw.md", "testing.md"),
     "ask": ("questions.md", "recipes.md", "choose.md", "time.md", "deduplicate.md", "latencies.md", "changes.md",
             "leaderboard.md", "plots.md", "states.md"),
-    "run": ("sources.md", "platforms.md", "cluster.md", "latency.md", "scale.md", "watching.md", "faults.md",
-            "savepoints.md", "policy.md"),
+    "run": ("sources.md", "files.md", "bad-rows.md", "kafka.md", "databases.md", "delta.md", "iceberg.md", "redis.md",
+            "platforms.md", "cluster.md", "latency.md", "scale.md", "watching.md", "faults.md", "savepoints.md",
+            "policy.md"),
     "extend": ("how-it-works.md", "writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md",
                "writing-engines.md", "hooks.md", "conformance.md", "plugins.md"),
 }  # fmt: skip

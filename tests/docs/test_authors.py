@@ -80,7 +80,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("guide", SHOWN)
 def test_a_guide_shows_the_files_that_skyband_new_makes(guide, request):
-    page = Document(ROOT / "core" / "docs" / guide, request.config.getoption("--write"))
+    page = Document(EXTEND / guide, request.config.getoption("--write"))
     kind, name, count = SHOWN[guide]
     made = render_copy(kind, name)
     page.holds(page.blocks("text")[0].body, "".join(f"{path}\n" for path in sorted(made)))

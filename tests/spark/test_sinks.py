@@ -1,4 +1,4 @@
-"""Sources and sinks as core/docs/run/sources.md says: every block of it runs or is checked."""
+"""Sources and sinks as the pages in core/docs/run say: every block runs or is checked."""
 
 import io
 import json
@@ -24,7 +24,11 @@ from .documents import blocks
 
 pytestmark = pytest.mark.spark
 
-NIGHTLY, RATE, KAFKA, BOARD, TOPIC, LAKE, SQL, REDIS, ICEBERG, DELTA, NAMED = blocks("run/sources.md", "toml")
+NIGHTLY, RATE, DELTA, NAMED = blocks("run/sources.md", "toml")
+KAFKA, BOARD, TOPIC = blocks("run/kafka.md", "toml")
+LAKE, SQL, REDIS, ICEBERG = (
+    block for page in ("delta", "databases", "redis", "iceberg") for block in blocks(f"run/{page}.md", "toml")
+)
 
 
 def call(command, job, *sets, engine=None):
@@ -92,7 +96,7 @@ def registry():
 
 def test_avro_from_a_registry_is_decoded_and_what_is_none_is_left_out(session, registry):
     fastavro = pytest.importorskip("fastavro")
-    (recipe,) = (block for block in blocks("run/sources.md", "python") if "fastavro" in block)
+    (recipe,) = (block for block in blocks("run/kafka.md", "python") if "fastavro" in block)
     values = [b"\x01no such message", b"", None]
     cut_short, unknown_schema = (b"\0" + number.to_bytes(4) + b"\2" for number in (7, 8))
     for second in range(5):

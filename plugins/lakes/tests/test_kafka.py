@@ -116,10 +116,10 @@ def test_a_sink_to_a_topic_travels_to_other_processes():
 
 
 QUERY = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 minute"], "every": "20 seconds"}
-SOURCES = Path(__file__).parents[3] / "core" / "docs" / "run" / "sources.md"
+PAGE = Path(__file__).parents[3] / "core" / "docs" / "run" / "kafka.md"
 (JOB,) = [
     block
-    for block in re.findall(r"^```toml\n(.*?)^```", SOURCES.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    for block in re.findall(r"^```toml\n(.*?)^```", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     if "kafka" in block and "schema" in block
 ]
 

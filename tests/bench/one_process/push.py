@@ -1,6 +1,6 @@
 """The time of one push on the local engine, from rows in to answers out, of a distinct count over a minute.
 
-    python tests/bench/push.py [--pushes 3000] [--rows 1000]
+    python tests/bench/one_process/push.py [--pushes 3000] [--rows 1000]
 
 Each push holds the rows of a second; every tenth has an answer. The first 200 only warm up.
 """
