@@ -1,8 +1,8 @@
 """Runs every check of a role on one backend, without pytest."""
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -14,13 +14,11 @@ from skyband.registry.module_import import cause
 from skyband.roles import Backend
 
 from skyband_specs.check import Check
+from skyband_specs.check_results import Progress, report_of, result_of
 from skyband_specs.checks import checks_for
-from skyband_specs.counterexample import Counterexample
 from skyband_specs.driver import Case, Driver
 from skyband_specs.drivers import driver_for
 from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
-
-Progress = Callable[[Result], None]
 
 MOST_CASES = 20
 """The most parameter sets that a plugin may add for one backend."""
@@ -104,12 +102,8 @@ def verify(
 
 def verify_subject(backend: Subject, progress: Progress | None = None, checks: Iterable[Check] | None = None) -> Report:
     """Run every check (or those given) on a backend, installed or not."""
-    results = []
-    for check in checks_for(backend.info.role) if checks is None else checks:
-        results.append(backend.run(check))
-        if progress is not None:
-            progress(results[-1])
-    return Report(backend.info.key, tuple(results))
+    tried = checks_for(backend.info.role) if checks is None else checks
+    return report_of(backend.info.key, map(backend.run, tried), progress)
 
 
 def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
@@ -134,14 +128,9 @@ def _plugin_cases(info: BackendInfo) -> list[Mapping[str, Any]]:
 
 def _failure(check: Check, cases: Iterable[Case]) -> Result | None:
     for case in list(cases)[: 1 if check.once else None]:
-        try:
-            check(case.make, case)
-        except Counterexample as found:
-            return Result(check.name, check.group, FAILED, f"{case}: {found.reason}", found.snippet)
-        except AssertionError as error:
-            return Result(check.name, check.group, FAILED, f"{case}: {error}")
-        except (Exception, SystemExit) as error:  # anything a backend raises is a failure to report
-            return Result(check.name, check.group, FAILED, f"{case}: {cause(error)}")
+        result = result_of(check, partial(check, case.make, case), str(case))
+        if result.outcome == FAILED:
+            return result
     return None
 
 

@@ -1,10 +1,11 @@
 """skyband backends: lists the installed backends, what each promises, and which are broken and why."""
 
-import json
+from operator import itemgetter
 from typing import Any
 
 import click
 
+from skyband.cli import listing
 from skyband.cli.options import ROLE
 
 
@@ -21,24 +22,25 @@ def command(role: str | None, as_json: bool) -> None:
     from skyband.registry import Listed, installed
     from skyband.registry.info import BackendInfo
 
-    listing = [_looked_at(entry) for entry in installed().listing(role)]
+    entries = [_looked_at(entry) for entry in installed().listing(role)]
     broken = [plugin for plugin in installed().plugins if plugin.problem]
 
     def is_default(entry: Listed[BackendInfo]) -> bool:
         return entry.info.role in installed().roles and installed().role(entry.info.role).default == entry.info.name
 
-    if as_json:
-        click.echo(json.dumps({"backends": [_plain(entry, is_default(entry)) for entry in listing], "broken": [
-            {"distribution": plugin.distribution, "version": plugin.version, "problem": plugin.problem}
-            for plugin in broken
-        ]}, indent=2))  # fmt: skip
-    else:
-        _show(listing, is_default)
+    columns: listing.Columns = {
+        "backend": itemgetter("backend"),
+        "": lambda entry: "default" if entry["default"] else "",
+        "guarantee": itemgetter("guarantee"),
+    }
+    unusable = [{name: getattr(plugin, name) for name in ("distribution", "version", "problem")} for plugin in broken]
+    plain = [_plain(entry, is_default(entry)) for entry in entries]
+    listing.write("backends", plain, columns, as_json, broken=unusable)
     for problem in installed().absent:
         click.echo(f"warning: {problem}", err=True)
     for plugin in broken if not as_json else ():
         click.echo(text_tables.visible(f"broken: {plugin.distribution} {plugin.version}: {plugin.problem}"), err=True)
-    if role is not None and not any(entry.problem is None for entry in listing):
+    if role is not None and not any(entry.problem is None for entry in entries):
         from skyband.cli.commands import Failure
 
         home = installed().role(role).distribution
@@ -57,41 +59,9 @@ def _looked_at(entry: Any) -> Any:
     return evolve(entry, problem=missing(entry.info.factory) or missing(installed().role(entry.info.role).interface))
 
 
-def _show(listing: list[Any], is_default: Any) -> None:
-    from skyband import text_tables
-
-    rows = [
-        [
-            entry.info.key,
-            "default" if is_default(entry) else "",
-            entry.info.guarantee,
-            entry.distribution,
-            entry.version,
-            entry.problem or "ok",
-        ]
-        for entry in listing
-    ]
-    styles = {"backend": "bold", "": "green", "distribution": "dim", "version": "dim"}
-    spare = ("version", "distribution", "guarantee")
-    head = ["backend", "", "guarantee", "distribution", "version", "status"]
-    missing = text_tables.table(head, rows, styles=styles, spare=spare)
-    if missing:
-        click.echo(f"no room for {', '.join(missing)}: --json shows every column", err=True)
-
-
 def _plain(entry: Any, default: bool) -> dict[str, Any]:
     info = entry.info
-    return {
-        "backend": info.key,
-        "role": info.role,
-        "name": info.name,
-        "default": default,
-        "guarantee": info.guarantee,
-        "summary": info.summary,
-        "reference": info.reference,
-        "lacks": dict(info.lacks),
-        "distribution": entry.distribution,
-        "version": entry.version,
-        "api": info.api,
-        "problem": entry.problem,
-    }
+    own = {name: getattr(info, name) for name in ("role", "name", "guarantee", "summary", "reference")}
+    keys = ("backend", "role", "name", "default", "guarantee", "summary", "reference", "lacks")
+    own |= {"backend": info.key, "default": default, "lacks": dict(info.lacks)}
+    return listing.plain(entry, entry.problem, **{key: own[key] for key in keys})

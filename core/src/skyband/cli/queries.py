@@ -1,9 +1,11 @@
 """skyband queries: lists the installed kinds of query, and why one cannot be used."""
 
-import json
+from operator import itemgetter
 from typing import Any
 
 import click
+
+from skyband.cli import listing
 
 
 @click.command(short_help="List the installed kinds of query.")
@@ -13,22 +15,15 @@ def command(as_json: bool) -> None:
 
     If two distributions claim a kind, a job chooses one with distribution = "…"; the other kinds are not affected.
     """
-    from skyband import text_tables
     from skyband.registry import installed
 
-    listing = [(entry, *_roles_and_status(entry)) for entry in installed().queries.listing]
-    if as_json:
-        click.echo(json.dumps({"queries": [_plain(*entry) for entry in listing]}, indent=2))
-        return
-    rows = [
-        [entry.info.kind, ", ".join(roles), entry.distribution, entry.version, status or "ok"]
-        for entry, roles, status in listing
-    ]
-    head = ["query", "roles", "distribution", "version", "status"]
-    styles = {"query": "bold", "distribution": "dim", "version": "dim"}
-    missing = text_tables.table(head, rows, styles=styles, spare=("version", "distribution", "roles"))
-    if missing:
-        click.echo(f"no room for {', '.join(missing)}: --json shows every column", err=True)
+    entries = []
+    for entry in installed().queries.listing:
+        roles, problem = _roles_and_status(entry)
+        own = {"kind": entry.info.kind, "summary": entry.info.summary, "roles": roles}
+        entries.append(listing.plain(entry, problem, **own))
+    columns: listing.Columns = {"query": itemgetter("kind"), "roles": lambda entry: ", ".join(entry["roles"])}
+    listing.write("queries", entries, columns, as_json)
 
 
 def _roles_and_status(entry: Any) -> tuple[list[str], str | None]:
@@ -50,15 +45,3 @@ def _roles_and_status(entry: Any) -> tuple[list[str], str | None]:
         except (ConfigError, PluginError) as error:
             problems.append(str(error))
     return roles, "; ".join(problems) or None
-
-
-def _plain(entry: Any, roles: list[str], status: str | None) -> dict[str, Any]:
-    return {
-        "kind": entry.info.kind,
-        "summary": entry.info.summary,
-        "roles": roles,
-        "distribution": entry.distribution,
-        "version": entry.version,
-        "api": entry.info.api,
-        "problem": status,
-    }

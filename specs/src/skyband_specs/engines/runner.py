@@ -1,18 +1,18 @@
 """Runs every check of engines on one engine, without pytest."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 
 from skyband.errors import ConfigError, Problem
 from skyband.registry import installed
-from skyband.registry.module_import import cause
 
+from skyband_specs.check_results import Progress, report_of, result_of
 from skyband_specs.engines.cases import SORTS, cases, some_cases
 from skyband_specs.engines.check import ANSWERS, KILLS, EngineCheck
 from skyband_specs.engines.checks import CHECKS
-from skyband_specs.engines.trial import EngineCase, EngineSubject, EngineTrial
-from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
+from skyband_specs.engines.trial import EngineSubject, EngineTrial
+from skyband_specs.report import NOT_APPLICABLE, PASSED, Report, Result
 
-Progress = Callable[[Result], None]
 _KILLED = 2
 """Queries of each sort to kill, each in its own processes."""
 
@@ -37,34 +37,21 @@ def verify_engine_subject(
     if not any(map(cases, SORTS)):
         message = "no query is installed to try the engine on: pip install skyband-distinct"
         raise ConfigError(Problem("engine", message))
-    trial, results = subject.trials(), []
-    for check in CHECKS if checks is None else checks:
-        results.append(_run(check, trial))
-        if progress is not None:
-            progress(results[-1])
-    return Report(subject.name, tuple(results))
+    trial = subject.trials()
+    results = (_run(check, trial) for check in (CHECKS if checks is None else checks))
+    return report_of(subject.name, results, progress)
 
 
 def _run(check: EngineCheck, trial: EngineTrial) -> Result:
     if not check.says_something_of(trial):
         return Result(check.name, check.group, NOT_APPLICABLE, "another process: the engine does not run in this one")
-    choose = cases if check.group == ANSWERS else some_cases
+    choose = cases if check.group == ANSWERS and trial.most is None else some_cases
     most = _KILLED if check.group == KILLS else trial.most
     tried = [case for sort in check.sorts for case in choose(sort)[:most]]
     if not tried:
         return Result(check.name, check.group, NOT_APPLICABLE, f"no query {' or '.join(check.sorts)} is installed")
     for case in tried:
-        reason = _failure(check, trial, case)
-        if reason is not None:
-            return Result(check.name, check.group, FAILED, f"{case.name}: {reason}")
+        result = result_of(check, partial(check, trial, case), case.name)
+        if result.outcome != PASSED:
+            return result
     return Result(check.name, check.group, PASSED)
-
-
-def _failure(check: EngineCheck, trial: EngineTrial, case: EngineCase) -> str | None:
-    try:
-        check(trial, case)
-    except AssertionError as error:
-        return str(error)
-    except (Exception, SystemExit) as error:  # anything an engine raises is a failure to report
-        return cause(error)
-    return None

@@ -81,7 +81,7 @@ class EngineTrial(ABC):
     without arguments."""
 
     most: ClassVar[int | None] = None
-    """The number of queries of each sort that a check tries; None: all of the installed families."""
+    """The number of queries of each sort that a check tries, each of another kind; None: all queries."""
 
     @abstractmethod
     def batch(self, case: EngineCase) -> pa.Table:

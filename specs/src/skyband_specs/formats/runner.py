@@ -1,19 +1,17 @@
 """Runs every check of formats on one format, without pytest."""
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 from skyband.registry import installed
-from skyband.registry.module_import import cause
 
+from skyband_specs.check_results import Progress, report_of, result_of
 from skyband_specs.formats.check import ADDS, SHOWS, FormatCheck
 from skyband_specs.formats.checks import CHECKS
 from skyband_specs.formats.trial import FormatSubject
-from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
-
-Progress = Callable[[Result], None]
+from skyband_specs.report import NOT_APPLICABLE, Report, Result
 
 
 def verify_format(name: str, progress: Progress | None = None, distribution: str | None = None) -> Report:
@@ -32,12 +30,8 @@ def verify_format_subject(
     subject: FormatSubject, progress: Progress | None = None, checks: Iterable[FormatCheck] | None = None
 ) -> Report:
     """Run every check (or those given) on a format, installed or not."""
-    results = []
-    for check in CHECKS if checks is None else checks:
-        results.append(_run(check, subject))
-        if progress is not None:
-            progress(results[-1])
-    return Report(subject.name, tuple(results))
+    results = (_run(check, subject) for check in (CHECKS if checks is None else checks))
+    return report_of(subject.name, results, progress)
 
 
 def _run(check: FormatCheck, subject: FormatSubject) -> Result:
@@ -49,10 +43,4 @@ def _run(check: FormatCheck, subject: FormatSubject) -> Result:
     if SHOWS in check.needs and not subject.shows:
         return Result(check.name, check.group, NOT_APPLICABLE, "the format does not read, and its trial has no `rows`")
     with tempfile.TemporaryDirectory(prefix="skyband-") as folder:
-        try:
-            check(subject, Path(folder))
-        except AssertionError as error:
-            return Result(check.name, check.group, FAILED, str(error))
-        except (Exception, SystemExit) as error:  # anything a format raises is a failure to report
-            return Result(check.name, check.group, FAILED, cause(error))
-    return Result(check.name, check.group, PASSED)
+        return result_of(check, lambda: check(subject, Path(folder)))

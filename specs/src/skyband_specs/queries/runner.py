@@ -1,21 +1,20 @@
 """Runs every check of a query on its plugin's examples, without pytest."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
 
 from attrs import frozen
 from skyband.errors import ConfigError, Problem
 from skyband.queries import examples_of, load_query
 from skyband.queries.example import QueryExample
 from skyband.queries.query import Query
-from skyband.registry.module_import import cause
 
-from skyband_specs.counterexample import Counterexample
+from skyband_specs.check_results import Progress, report_of, result_of
 from skyband_specs.queries.case import QueryCase
 from skyband_specs.queries.check import NotApplicable, QueryCheck
 from skyband_specs.queries.checks import query_checks
-from skyband_specs.report import FAILED, NOT_APPLICABLE, PASSED, Report, Result
-
-Progress = Callable[[Result], None]
+from skyband_specs.report import NOT_APPLICABLE, PASSED, Report, Result
 
 
 @frozen(eq=False)
@@ -32,23 +31,23 @@ class QuerySubject:
 
     def run(self, check: QueryCheck) -> Result:
         """Try one check on every example. It is not applicable if it applies to none."""
-        reasons = []
+        reasons = list[str]()
         tried = (self.cases,) if check.of_all else self.cases
         for case in tried:
-            place = self.key if check.of_all else str(case)
-            try:
-                check(case)
-            except NotApplicable as error:
-                reasons.append(str(error))
-            except Counterexample as found:
-                return Result(check.name, check.group, FAILED, f"{place}: {found.reason}", found.snippet)
-            except AssertionError as error:
-                return Result(check.name, check.group, FAILED, f"{place}: {error}")
-            except (Exception, SystemExit) as error:  # anything a query raises is a failure to report
-                return Result(check.name, check.group, FAILED, f"{place}: {cause(error)}")
+            result = result_of(check, partial(_try, check, case, reasons), self.key if check.of_all else str(case))
+            if result.outcome != PASSED:
+                return result
         if len(reasons) == len(tried):
             return Result(check.name, check.group, NOT_APPLICABLE, reasons[0])
         return Result(check.name, check.group, PASSED)
+
+
+def _try(check: QueryCheck, case: Any, reasons: list[str]) -> None:
+    """Run a check; if it does not apply to the case, add why to `reasons`."""
+    try:
+        check(case)
+    except NotApplicable as error:
+        reasons.append(str(error))
 
 
 def query_subject(factory: type[Query], examples: Iterable[QueryExample]) -> QuerySubject:
@@ -75,9 +74,5 @@ def verify_query_subject(
     query: QuerySubject, progress: Progress | None = None, checks: Iterable[QueryCheck] | None = None
 ) -> Report:
     """Run every check (or those given) on a query, installed or not."""
-    results = []
-    for check in query_checks() if checks is None else checks:
-        results.append(query.run(check))
-        if progress is not None:
-            progress(results[-1])
-    return Report(query.key, tuple(results))
+    results = (query.run(check) for check in (query_checks() if checks is None else checks))
+    return report_of(query.key, results, progress)

@@ -1,9 +1,10 @@
 """skyband formats: the formats of sources and sinks that plugins bring, and what is missing for one."""
 
-import json
+from operator import itemgetter
 from typing import Any
 
 import click
+from skyband.cli import listing
 
 
 @click.command(short_help="List the formats of sources and sinks that are installed.")
@@ -13,23 +14,17 @@ def command(as_json: bool) -> None:
 
     Files in parquet, csv, json and arrow need no plugin, and Spark has further formats of its own.
     """
-    from skyband import text_tables
     from skyband.registry import installed
 
-    entries = [(entry, _status(entry)) for entry in installed().formats.listing]
-    if as_json:
-        click.echo(json.dumps({"formats": [_plain(*one) for one in entries]}, indent=2))
-        return
-    rows = [
-        [entry.info.name, ", ".join(entry.info.can), entry.distribution, entry.version, status or "ok"]
-        for entry, status in entries
+    entries = [
+        listing.plain(
+            entry, _status(entry), format=entry.info.name, summary=entry.info.summary, can=list(entry.info.can)
+        )
+        for entry in installed().formats.listing
     ]
-    rows += [[name, "", "", "", hint] for name, hint in _missing({entry.info.name for entry, _ in entries})]
-    head = ["format", "can", "distribution", "version", "status"]
-    styles = {"format": "bold", "distribution": "dim", "version": "dim"}
-    unseen = text_tables.table(head, rows, styles=styles, spare=("version", "distribution", "can"))
-    if unseen:
-        click.echo(f"no room for {', '.join(unseen)}: --json shows every column", err=True)
+    columns: listing.Columns = {"format": itemgetter("format"), "can": lambda entry: ", ".join(entry["can"])}
+    missing = [[name, "", "", "", hint] for name, hint in _missing({entry["format"] for entry in entries})]
+    listing.write("formats", entries, columns, as_json, missing)
 
 
 def _status(entry: Any) -> str | None:
@@ -53,15 +48,3 @@ def _missing(there: set[str]) -> list[tuple[str, str]]:
     from skyband.registry.install_hints import format_comes_with, known_formats
 
     return [(name, f"not installed{format_comes_with(name)}") for name in known_formats() if name not in there]
-
-
-def _plain(entry: Any, status: str | None) -> dict[str, Any]:
-    return {
-        "format": entry.info.name,
-        "summary": entry.info.summary,
-        "can": list(entry.info.can),
-        "distribution": entry.distribution,
-        "version": entry.version,
-        "api": entry.info.api,
-        "problem": status,
-    }
