@@ -99,7 +99,7 @@ class PluginError(SkybandError):
 
 
 class EngineError(SkybandError, RuntimeError):
-    """An engine that cannot run a query, for example without Java, with a missing Spark setting or another query's
+    """An engine that cannot run a query, for example without Java, with a missing setting or another query's
     checkpoint; or one that has lost a row."""
 
 

@@ -60,7 +60,7 @@ def _raise(number: int, _: FrameType | None) -> None:
 def status(error: BaseException) -> int | None:
     """The exit status if a signal caused `error`; None otherwise.
 
-    When the signal reached Java too, Spark's client raises errors about its end or a broken connection.
+    When the signal reached Java too, its client raises errors about its end or a broken connection.
     """
     if isinstance(error, Ended):
         return STATUS + error.number

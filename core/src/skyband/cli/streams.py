@@ -21,7 +21,7 @@ def encoding_fault() -> str | None:
 
 
 def stdout_folder() -> Path | None:
-    """The folder of the file that stdout is redirected to, as in `> job.toml`; None if it is not a file, or unknown."""
+    """The folder of the file that stdout is redirected to, as in `> FILE`; None if it is not a file, or unknown."""
     try:
         handle = sys.stdout.fileno()
         file = os.fstat(handle)

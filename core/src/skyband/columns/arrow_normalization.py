@@ -1,4 +1,4 @@
-"""Converts columns to the types that a query was checked with; pandas, polars, Spark and files use other types.
+"""Converts columns to the types that a query was checked with; pandas, polars and engines use others.
 
 Arrow's kernels do not support all views, run ends, dictionaries in lists and extensions. A batch may also be narrower,
 wider or all null where the first was not.

@@ -1,6 +1,6 @@
 """Frames in few bytes, for sending to operators and for a log: repetition in a column is written once.
 
-On Spark each byte of a frame costs 7 ns on its way through Java, and a row of three numbers 170 ns. Columns of numbers
+Each byte of a frame costs 7 ns on its way through Java, and a row of three numbers 170 ns. Columns of numbers
 are encoded as column stores do: one value, steps between ascending values, distances from the smallest, or codes of a
 dictionary. A column determined by another, as a hash is by its text or number, has no codes itself.
 

@@ -1,5 +1,5 @@
 """One hash for every key type: the low 64 bits of MurmurHash3_x64_128, as in `mmh3.hash64`. The seed is 0, except for
-keys hashed as Apache DataSketches and Spark's `theta_sketch_agg` do.
+keys hashed as Apache DataSketches does.
 
 The hash depends on the value, not on its storage, so that a key has the same hash on every engine:
 
@@ -127,7 +127,7 @@ def _hash_values(column: pa.Array, seed: np.uint64) -> UInt64:
 
 
 def _hash_nanoseconds(column: pa.Array, hashes: UInt64, seed: np.uint64) -> None:
-    """Hash instants again that are not whole microseconds; the others keep the hash that they have on Spark."""
+    """Hash instants again that are not whole microseconds; the others keep the hash that they have on every engine."""
     from skyband.kernels import murmur
 
     whole, rest = np.divmod(column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), 1_000)

@@ -1,4 +1,4 @@
-"""Reads lengths of windows and slides: Spark's durations ("1 hour 30 minutes") or numbers of rows ("1000 rows")."""
+"""Reads lengths of windows and slides: durations ("1 hour 30 minutes") or numbers of rows ("1000 rows")."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -13,7 +13,7 @@ _MOST_ENTRIES = 8
 
 
 def literal(value: Any) -> str:
-    """A value as TOML writes it, shortened if long; values that TOML lacks, as Python writes them.
+    """A value as a job file writes it, shortened if long; other values as Python writes them.
 
     Never raises, and never writes out a number of thousands of digits.
     """

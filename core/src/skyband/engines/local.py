@@ -159,7 +159,7 @@ def apply(
     data : table, record batches or DataFrame
         an Arrow table or batches, or a DataFrame of pandas, polars or another library that exports to Arrow
     query : Query or mapping
-        a Query, such as `skyband_totals.HeavyHitters(…)`, or a mapping of its keys, including `kind`
+        a Query, or a mapping of its keys, including `kind`
     backends : mapping, default None
         for each role, the name of a backend or a table with `name` and parameters; other roles use their default
     rules : table or DataFrame, default None

@@ -19,7 +19,7 @@ from numba.core import config
 from skyband.kernels.numba_compiler_patches import keeps_with_care
 
 _SOONER: Any = import_module("skyband_jit").compiler() if find_spec("skyband_jit") else None
-"""What compiles them so; None: `numba.njit` alone. It imports nothing of core, and is found by name on a Spark worker,
+"""What compiles them so; None: `numba.njit` alone. It imports nothing of core, and is found by name on a worker,
 where looking for an entry point would take longer than the call."""
 
 

@@ -30,7 +30,7 @@ def of(query: "Query | type[Query]") -> str:
 def distribution_of(cls: "type[Query]") -> str:
     """The distribution of a plugin's query; its module if no installed plugin names it, as on an executor.
 
-    Spark pickles queries to its executors, which do not look them up.
+    Queries reach executors pickled, and are not looked up there.
     """
     place = f"{cls.__module__}:{cls.__qualname__}"
     named = [entry.distribution for entry in installed().queries.listing if entry.info.factory == place]

@@ -72,7 +72,7 @@ def create(role: str, name: str | None = None, *, distribution: str | None = Non
     name : str, default None
         the backend's name; None: the role's default
     distribution : str, default None
-        the installed distribution that brings it, such as "skyband-distinct"; needed only if two bring a backend
+        the installed distribution that brings it, such as "skyband-mine"; needed only if two bring a backend
         of the same role and name
     **parameters
         the backend's own parameters, by name: `skyband describe sketch/k-skb` and `help(type(backend))` give

@@ -174,7 +174,7 @@ class FormatInfo:
 
     name: its name in a job, as in `format = "acme-log"`.
 
-    factory: "package.module:Class" of a `skyband_jobs.formats.Format`, imported when a job names it.
+    factory: "package.module:Class" of a format, imported when a job names it.
 
     can: its abilities, from `FORMAT_ABILITIES`: "reads", "writes", "streams", "current".
 

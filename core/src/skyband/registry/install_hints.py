@@ -5,6 +5,9 @@ With `homes`, the one place of core that may name families.
 
 from skyband.registry.homes import HOMES
 
+OPEN_SINK = "skyband_jobs.formats.open_sink"
+"""The function that takes changes of answers from a program."""
+
 FORMAT_FOLDERS = {"_delta_log": "delta"}
 """A folder in a table by which its format is told: its files alone, read without the log, may be more than its rows."""
 

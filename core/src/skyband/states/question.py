@@ -14,7 +14,7 @@ from skyband.states.state import State
 class Question(ABC):
     """A question about one state, or several together. A reader names it in `AnsweringReader.questions`.
 
-    It defines `skyband ask`, `skyband.states`, `skyband.spark.states` and the functions in SQL: they use its docstring,
+    It defines `skyband ask`, `skyband.states` and the functions of engines: they use its docstring,
     and its fields (`skyband.config.parameters`), which all have defaults, as parameters. A field of type "list" is an
     option that can be repeated, one of type "range" (`range_parameter`) has two ends.
 

@@ -16,7 +16,7 @@ from skyband.roles.answering_reader import AnsweringReader
 
 @frozen
 class Readers:
-    """The backends whose states can be read. Plain data: Spark workers need not have the plugins' entry points."""
+    """The backends whose states can be read. Plain data: workers need not have the plugins' entry points."""
 
     infos: Mapping[str, BackendInfo]
     """Backends by `role/name`."""
