@@ -1,4 +1,4 @@
-"""The Spark session a job runs in: its settings, its log, and its errors in one sentence."""
+"""The Spark session a job runs in, its settings and log, and the plan of the job there."""
 
 import logging
 import os
@@ -13,12 +13,14 @@ from typing import Any
 
 from skyband.errors import ConfigError, EngineError
 from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.model import AVAILABLE_NOW, Job, local_path
 from skyband_jobs.running.progress import Progress
 
 from skyband_spark import program as spark
 from skyband_spark.errors import is_gone
 from skyband_spark.frames.java_check import require_classic, require_java
+from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.frames.spill_folder import PREFIX, remove_old_leftovers
 from skyband_spark.warming.precompile import Warming
 
@@ -178,3 +180,8 @@ def _output_to(log: Any) -> Iterator[None]:
             os.dup2(original, number)
             os.close(original)
         log.close()
+
+
+def plan_for(job: CheckedJob, source: Any, shards: int | None) -> ShardedPlan:
+    """What is to be done with the DataFrame of a job's source, on as many shards."""
+    return spark.plan_of(source, job.query, job.backends, shards, bindings=job.bindings)

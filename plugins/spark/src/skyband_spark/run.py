@@ -25,10 +25,10 @@ from skyband_spark import catalog_table, dataframe_writer, rows_aside
 from skyband_spark import program as spark
 from skyband_spark.errors import plain_errors, python_was_late
 from skyband_spark.frames.sharded_plan import ShardedPlan
-from skyband_spark.job_session import require_spark, spark_session
+from skyband_spark.job_session import plan_for, require_spark, spark_session
 from skyband_spark.reading.plain_files_of_tables import is_ours
 from skyband_spark.reading.python_file_reader import BY_PYTHON
-from skyband_spark.reading.source import open_source, plan_for, second_table, text_options
+from skyband_spark.reading.source import open_source, second_table, text_options
 from skyband_spark.reading.vanished_files import vanished_files
 from skyband_spark.rows_aside import Beside
 from skyband_spark.savepoints import checkpoint_record

@@ -1,10 +1,9 @@
-"""The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`, and the plan for them."""
+"""The rows of a job's source as a DataFrame of Spark, shaped by `where` and `select`."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from skyband.errors import ConfigError
-from skyband.watermark import Ticking
 from skyband_jobs.files.source_files import Files, open_files
 from skyband_jobs.files.table_source import Table
 from skyband_jobs.files.where_and_select import OnlySparkError
@@ -12,9 +11,7 @@ from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.model import Source, option_text
 
 from skyband_spark import catalog_table
-from skyband_spark import program as spark
 from skyband_spark.errors import sql_of
-from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.reading.plain_files_of_tables import is_ours, table_frame
 from skyband_spark.reading.python_file_reader import choose_reader, file_frame, loaded_path, settings_of, spark_defaults
 
@@ -84,11 +81,6 @@ def read_by_spark(session: Any, source: Source) -> Any:
     elif source.schema is not None:
         reader = reader.schema(source.schema)
     return reader.load(*path)
-
-
-def plan_for(job: CheckedJob, source: Any, shards: int | None, ticking: Ticking | None = None) -> ShardedPlan:
-    """What is to be done with the DataFrame of a job's source, on as many shards."""
-    return spark.plan_of(source, job.query, job.backends, shards, ticking, job.bindings)
 
 
 def shaped(rows: Any, source: Source) -> Any:

@@ -61,7 +61,8 @@ def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = 
         raise EngineError(f"the checkpoint {str(where)!r} is not there: run the job first")
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband_spark.frames.checkpoint import read_shards
-        from skyband_spark.reading.source import plan_for, source_frame
+        from skyband_spark.job_session import plan_for
+        from skyband_spark.reading.source import source_frame
 
         shards = read_shards(session, str(where))
         if not shards:

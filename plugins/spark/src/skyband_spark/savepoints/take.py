@@ -36,7 +36,8 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
     with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband_spark.frames.checkpoint import read_shards
         from skyband_spark.frames.checkpoint_from_states import offset_of
-        from skyband_spark.reading.source import plan_for, source_frame
+        from skyband_spark.job_session import plan_for
+        from skyband_spark.reading.source import source_frame
 
         batch = _ended(checkpoint)
         shards = read_shards(session, str(checkpoint), batch)
@@ -69,7 +70,8 @@ def save_history(job: CheckedJob, folder: Path, until: str, progress: Progress |
     savepoint.check_free(folder)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband_spark.frames.states_from_history import states_before
-        from skyband_spark.reading.source import plan_for, source_frame
+        from skyband_spark.job_session import plan_for
+        from skyband_spark.reading.source import source_frame
 
         source = source_frame(session, job)
         plan = plan_for(job, source, job.shards)
@@ -93,7 +95,8 @@ def save_states(
     table = StatesTable(str(states))
     own_moment = None if at is None else moment_named("at", at)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
-        from skyband_spark.reading.source import plan_for, source_frame
+        from skyband_spark.job_session import plan_for
+        from skyband_spark.reading.source import source_frame
 
         plan = plan_for(job, source_frame(session, job), 1)
         operator = plan.operator(0)
