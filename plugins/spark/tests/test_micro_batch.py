@@ -124,7 +124,7 @@ def test_rules_hold_wherever_a_task_is_done_and_the_first_shard_tells_which_were
             news = pa.table([*rules, ["2 seconds", "3 seconds"]], schema=columns)
         if whole and len(news):
             plan = evolve(plan, broadcast=WholeTable.of(news))
-        plan = evolve(plan, refused_rows=told.__setitem__)
+        plan = evolve(plan, bad_rows=told.__setitem__)
         packed = [row for each in plan.to_shuffle_rows(iter([rows])) for row in each.to_pylist()]
         answers, bad_rows = [], 0
         for shard, key in enumerate(keys_of(2)):

@@ -61,7 +61,7 @@ def in_process():
 
 def on_shards(shards=2):
     query = make_query(QUERY)
-    plan = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, shards, late_rows=lambda *_: None)
+    plan = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, shards, late_rows=lambda *_: None, bad_rows=lambda *_: None)
     states, counts = [{} for _ in range(shards)], Counter()
     for rows in TURNS:
         packed = [row for each in plan.to_shuffle_rows(iter([batch(rows)])) for row in each.to_pylist()]
@@ -141,6 +141,7 @@ def sends_one_row(self, frame):
         (compact_frames, "from_bytes", loses_one(compact_frames.from_bytes), (on_shards,)),
         (compact_frames, "from_bytes", doubles(compact_frames.from_bytes), (on_shards,)),
         (ShardedPlan, "_partition", sends_one_row, (on_shards,)),
+        (ShardedPlan, "_bad_to_first_shard", lambda self, bad: iter(()), (on_shards,)),
         (micro_batch, "late_rows", loses_one(late_rows), (on_shards,)),
     ],
 )

@@ -1,10 +1,13 @@
 """Rows that a query cannot take, on Spark: the same as in process, each once whatever is run again."""
 
 import os
+import shutil
 
 import pytest
+from pyspark.sql.streaming import DataStreamWriter
 from skyband import spark
 from skyband_spark.frames import file_rows
+from skyband_spark.side_outputs import RowsForTable
 from visits import CHECKPOINT, STREAM, Visits, place, visit
 
 pytestmark = pytest.mark.spark
@@ -61,7 +64,7 @@ def test_a_stream_writes_each_once_whatever_is_run_again(visits, session):
     for number in range(2, 4):
         add_file(visits, number)
     run(visits, stream=True)
-    commits = visits.home / "checkpoint/skyband-bad-rows/commits"
+    commits = visits.home / "checkpoint/commits"
     for name in ("3", ".3.crc"):  # as if killed after the rows were written and before they were committed
         (commits / name).unlink()
     run(visits, stream=True)
@@ -70,14 +73,41 @@ def test_a_stream_writes_each_once_whatever_is_run_again(visits, session):
     assert sorted(row["count"] for row in counts) == [9, 9, 10], "the last window waits"
 
 
-def test_a_stream_that_puts_aside_other_rows_than_its_answers_are_without_ends(visits, monkeypatch):
+def test_a_stream_reads_its_source_once(visits, session, monkeypatch):
     for number in range(3):
         add_file(visits, number)
-    read = file_rows.bad_rows
-    monkeypatch.setattr(file_rows, "bad_rows", lambda source, plan: read(source, plan).filter("client != '2.2'"))
-    ended = visits.run(BAD, *STREAM, CHECKPOINT, "source.finish=true")
-    assert ended.exit_code == 1
-    assert "1 are lost: the stream of query.bad_rows reads the source by itself" in ended.stderr, ended.stderr
+    monkeypatch.setattr(file_rows, "bad_rows", None)  # the second reader
+    started = []
+    start = DataStreamWriter.start
+    monkeypatch.setattr(DataStreamWriter, "start", lambda *args, **keys: started.append(1) or start(*args, **keys))
+    run(visits, True)
+    assert clients(visits, session) == ["0.2", "2.2"] and len(started) == 1
+
+
+def test_a_table_has_each_once_whatever_is_run_again(visits, monkeypatch):
+    """Killed before the table was written, before its files were removed, and before the commit."""
+    deltalake = pytest.importorskip("deltalake")
+    for number in range(3):
+        add_file(visits, number)
+    sets = (*STREAM, CHECKPOINT)
+    with monkeypatch.context() as killed:
+        killed.setattr(RowsForTable, "write", lambda _: None)
+        assert visits.run(place("bad", "delta"), *sets).exit_code == 0
+    assert not (visits.home / "bad").exists()
+    waiting = visits.home / "checkpoint/skyband-bad-rows"
+    assert [path.parent.name for path in sorted(waiting.rglob("*.parquet"))] == ["micro_batch=0", "micro_batch=2"]
+    shutil.copytree(waiting, visits.home / "copy")
+    for again in range(3):
+        if again == 1:
+            shutil.copytree(visits.home / "copy", waiting, dirs_exist_ok=True)
+        if again == 2:
+            (visits.home / "checkpoint/commits/2").unlink()
+            (visits.home / "checkpoint/commits/.2.crc").unlink()
+        ran = visits.run(place("bad", "delta"), *sets)
+        assert ran.exit_code == 0, ran.stderr
+        rows = deltalake.DeltaTable(visits.home / "bad").to_pyarrow_table()
+        assert sorted(rows["client"].to_pylist()) == ["0.2", "2.2"]
+        assert not list(waiting.rglob("*.parquet"))
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["batch", "stream"])
@@ -124,7 +154,7 @@ def test_files_that_cannot_be_read_are_rows_of_them(visits, session, stream):
     said = run(visits, stream, "source.format=parquet")
     assert f"bad      {4 if stream else 5} (in bad)" in said, said
     if stream:
-        commits = visits.home / "checkpoint/skyband-bad-rows/commits"
+        commits = visits.home / "checkpoint/commits"
         last = max(int(path.name) for path in commits.glob("[0-9]*"))
         for name in (
             f"{last}",

@@ -1,10 +1,16 @@
 """Files and tables in an object store on Spark: its workers read them with the clients that the local engine has."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from object_store import SECRET, make_bucket, object_store
+from pyarrow.fs import FileSelector
+from skyband_jobs.files.store_paths import store_path
 from skyband_lakes.libraries import DELTA
+from skyband_spark import side_outputs
+from visits import CHECKPOINT, STREAM, Visits, visit
 
 from ..conftest import rows_of
 from ..test_sinks import call
@@ -70,3 +76,27 @@ def test_a_delta_table_in_a_store_is_read_by_the_workers(bucket, tmp_path):
         )
     )
     assert "read by  Python, where rows are packed" in both(tmp_path, job)
+
+
+@pytest.mark.parametrize("format", ["json", "delta"])
+def test_bad_rows_of_a_stream_go_to_a_store_or_wait_there_for_their_table(bucket, tmp_path, monkeypatch, format):
+    """Without a mounted folder: the tasks write to the store with the clients that read there."""
+    deltalake = pytest.importorskip("deltalake")
+    monkeypatch.chdir(tmp_path)
+    visits = Visits(tmp_path, "spark")
+    visits.write("0", [visit(0, second, f"{second}", "west" if second == 2 else None) for second in range(5)], 1)
+    sets = (*STREAM, CHECKPOINT)
+    place = '{ format = "json", path = "s3://visits/bad" }'
+    if format == "delta":
+        place = '{ format = "delta", path = "bad" }'
+        monkeypatch.setattr(side_outputs, "_waiting", lambda job, name: store_path(f"s3://visits/waiting-{name}"))
+    ran = visits.run(f"bad_rows = {place}", *sets)
+    assert ran.exit_code == 0, ran.stderr
+    listed = bucket.get_file_info(FileSelector("visits", recursive=True))
+    files = [info.path for info in listed if info.is_file and info.path.startswith(("visits/bad", "visits/waiting"))]
+    if format == "delta":
+        assert deltalake.DeltaTable(tmp_path / "bad").to_pyarrow_table()["client"].to_pylist() == ["2"]
+        assert not [path for path in files if "waiting" in path]
+    else:
+        assert files == ["visits/bad/micro_batch=0/shard-00000.json"]
+        assert json.loads(bucket.open_input_file(files[0]).read())["client"] == "2"

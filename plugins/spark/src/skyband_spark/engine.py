@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Sink, Source, local_path
+from skyband_jobs.job.model import Sink, Source, file_path
 from skyband_jobs.running.progress import Progress, Totals
 
 _NO_CHECKPOINT = ("console", "memory", "noop")
@@ -57,14 +57,10 @@ class SparkEngine(JobEngine):
         return []
 
     def problems_of_tasks(self, sink: Sink, rows: str) -> list[Problem]:
-        problems = []
-        if sink.format not in ("parquet", "csv", "json"):
-            message = f"on Spark tasks write {rows}, to parquet, csv or json (got {sink.format!r})"
-            problems.append(Problem("sink.format", f"{message}: choose one, or use --engine local"))
-        if sink.path is not None and local_path(sink.path) is None:
-            message = f"on Spark tasks write {rows} to a folder that all machines have (got {sink.path!r})"
-            problems.append(Problem("sink.path", f"{message}: name a folder of this machine, or a mounted one"))
-        return problems
+        if not sink.of_files or sink.path is None or file_path(sink.path) is not None:
+            return []
+        message = f"on Spark tasks write {rows} to a folder that all machines reach (got {sink.path!r})"
+        return [Problem("sink.path", f"{message}: name a folder of this machine, a mounted one or one in a store")]
 
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:  # noqa: ARG002
         visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))

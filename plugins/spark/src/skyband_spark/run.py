@@ -3,7 +3,7 @@
 import logging
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,8 @@ from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.model import AVAILABLE_NOW, Job, local_path
 from skyband_jobs.job.table_location import place_of
 from skyband_jobs.local.sink import Console, check_free
+from skyband_jobs.running.bad_rows import BAD as BAD_ROWS
+from skyband_jobs.running.bad_rows import LATE
 from skyband_jobs.running.progress import Progress, Totals
 from skyband_jobs.running.table_sink import check_columns, is_free, sink_of, told_of_sink
 
@@ -30,10 +32,9 @@ from skyband_spark.reading.plain_files_of_tables import is_ours
 from skyband_spark.reading.python_file_reader import BY_PYTHON
 from skyband_spark.reading.source import open_source, second_table, text_options
 from skyband_spark.reading.vanished_files import vanished_files
-from skyband_spark.rows_aside import Beside
 from skyband_spark.savepoints import checkpoint_record
 from skyband_spark.savepoints.stream_lock import in_use
-from skyband_spark.side_outputs import late_rows_of_tasks, refused_rows_of_tasks
+from skyband_spark.side_outputs import RowsForTable, rows_for_tables, rows_of_tasks
 from skyband_spark.table_sink_check import check_goes_on
 from skyband_spark.warming.precompile import Warming
 
@@ -74,8 +75,9 @@ def run(
         source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
             raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
-        refused_rows = refused_rows_of_tasks(job, job.query.broadcast)
-        plan = evolve(plan_for(job, source, job.shards), late_rows=late_rows_of_tasks(job), refused_rows=refused_rows)
+        plan = evolve(
+            plan_for(job, source, job.shards), late_rows=rows_of_tasks(job, LATE), bad_rows=rows_of_tasks(job, BAD_ROWS)
+        )
         plan, rules = _with_rules(job, session, plan)
         if savepoint is not None:
             from skyband_spark.savepoints.start import begin_from
@@ -87,9 +89,7 @@ def run(
         else:
             with _checkpoint_in_use(job):
                 _check_goes_on(job)
-                of_second = None if refused_rows is None else refused_rows.count
-                with rows_aside.beside(job, source, plan, of_second) as beside:
-                    totals = _stream(job, Sources(source, rules), plan, progress, beside, reader)
+                totals = _stream(job, Sources(source, rules), plan, progress, rows_for_tables(job, plan), reader)
         totals.reader = reader
         return totals
 
@@ -182,14 +182,15 @@ def _nothing_done(job: Job, progress: Progress, totals: Totals) -> Totals:
 
 
 def _stream(
-    job: Job, source: Sources, plan: ShardedPlan, progress: Progress, beside: Beside, reader: str | None
+    job: Job, source: Sources, plan: ShardedPlan, progress: Progress, tables: Sequence[RowsForTable], reader: str | None
 ) -> Totals:
     totals = Totals.of(job, micro_batches=0, may_be_empty=_goes_on(job), reader=reader)
-    _run_to_its_end(job, source, plan, progress, totals, beside, last=False)
+    _write(tables)  # what a run left there that was killed
+    _run_to_its_end(job, source, plan, progress, totals, tables, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in
         if not totals.stopped:
-            _run_to_its_end(job, source, plan, progress, totals, beside, last=True)
+            _run_to_its_end(job, source, plan, progress, totals, tables, last=True)
         if totals.rows_in == before:
             break  # else rows came meanwhile, and the last windows wait for a run without any
     return totals
@@ -204,13 +205,19 @@ def _goes_on(job: Job) -> bool:
 
 
 def _run_to_its_end(
-    job: Job, source: Sources, plan: ShardedPlan, progress: Progress, totals: Totals, beside: Beside, last: bool
+    job: Job,
+    source: Sources,
+    plan: ShardedPlan,
+    progress: Progress,
+    totals: Totals,
+    tables: Sequence[RowsForTable],
+    last: bool,
 ) -> None:
     """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
     before = totals.micro_batches
     for starts in range(1, _STARTS + 1):
         try:
-            _follow(job, _start(job, source, plan, progress, last), totals, progress, beside)
+            _follow(job, _start(job, source, plan, progress, last), totals, progress, tables)
             return
         except Exception as error:
             if starts == _STARTS or not python_was_late(error) or totals.micro_batches != before:
@@ -249,7 +256,7 @@ def _start(job: Job, sources: Sources, plan: ShardedPlan, progress: Progress, la
     return writer.format(job.sink.format).start(*([job.sink.path] if job.sink.path else []))
 
 
-def _follow(job: Job, started: Any, totals: Totals, progress: Progress, beside: Beside) -> None:
+def _follow(job: Job, started: Any, totals: Totals, progress: Progress, tables: Sequence[RowsForTable]) -> None:
     """Watch a streaming query until it ends or a signal stops it; what fails ends it as well."""
     stop = threading.Event()
     last = -1
@@ -259,23 +266,27 @@ def _follow(job: Job, started: Any, totals: Totals, progress: Progress, beside: 
             for update in started.recentProgress:
                 if update["batchId"] > last and "skyband" in update["observedMetrics"]:
                     last, before = update["batchId"], totals.rows_in
-                    metrics = _plain(update["observedMetrics"]["skyband"])
-                    _add(totals, metrics, _answers(update))
-                    beside.count(update, int(metrics.get("rows_bad") or 0))
+                    _add(totals, _plain(update["observedMetrics"]["skyband"]), _answers(update))
+                    _write(tables)
                     totals.micro_batches = (totals.micro_batches or 0) + 1
                     totals.batch_seconds = update["durationMs"].get("triggerExecution", 0) / 1000
                     totals.recent_rate = _rate(update, totals.rows_in - before)
                     progress.micro_batch(totals, always=True)
                     _tell_of_vanished(job, update, totals, progress)
             if ended:
+                _write(tables)
                 return
-            beside.check()
             if stop.is_set():
                 totals.stopped = True
                 started.stop()
-                beside.stop()
+                _write(tables)
                 return
             progress.show(totals)
+
+
+def _write(tables: Iterable[RowsForTable]) -> None:
+    for table in tables:
+        table.write()
 
 
 @contextmanager

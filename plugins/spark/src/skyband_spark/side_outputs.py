@@ -1,21 +1,31 @@
-"""Rows of a stream on Spark that tasks put aside, in a file of their micro-batch and shard: late ones, refused rules.
+"""Bad and late rows of a stream on Spark, written by the tasks that have them: a file for a micro-batch and shard.
 
-Which these are is known only to the operator, whose answers are those of the micro-batch. A micro-batch that is given
-again has the same rows, the same watermark and the same state, so it writes the same file anew: each row is there once.
+A micro-batch that is given again has the same rows, the same watermark and the same state, so it writes the same files
+again: each row is there once. Rows for a table wait in the checkpoint as such files. Once Spark has committed their
+micro-batch, the driver writes them to the table with its number, and passes over a number that the table has.
 """
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.dataset
+import pyarrow.parquet as pq
 from attrs import frozen
 from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband_jobs.job.model import Job, Sink, local_path
+from skyband.operator.bad_rows import bad_rows_schema
+from skyband_jobs.files.store_paths import StorePath
+from skyband_jobs.formats import BatchSink
+from skyband_jobs.job.model import Job, Sink, file_path
 from skyband_jobs.local.sink_parts import write_table
-from skyband_jobs.running.bad_rows import BAD, LATE, as_job, key_of
+from skyband_jobs.running.bad_rows import PLACES, as_job, key_of, told_of
+from skyband_jobs.running.table_sink import check_columns, sink_of, told_of_sink
 
+from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.rows_aside import MICRO_BATCH
+from skyband_spark.table_sink_check import stream_of
 
 _BATCH_ID = "streaming.sql.batchId"
 """What Spark calls the number of a micro-batch among the properties of its tasks."""
@@ -23,55 +33,107 @@ _BATCH_ID = "streaming.sql.batchId"
 
 @frozen
 class RowsOfTasks:
-    """Writes rows of a shard in the micro-batch whose task this is, where a folder is that all tasks reach."""
+    """Writes rows of a shard in the micro-batch whose task this is, to a folder that all tasks reach."""
 
     folder: Path
     sink: Sink
     key: str
     """Of the place in the job."""
-    second: str | None = None
-    """Of rows of the query's second table its key, which tells their micro-batches from those of the rows."""
 
     def __call__(self, shard: int, rows: pa.RecordBatch | None) -> None:
-        path = self._path(_micro_batch(self.key), shard)
+        number = _micro_batch(self.key)
+        path = self.folder / f"{MICRO_BATCH}={number}" / f"shard-{shard:05}.{self.sink.format}"
         try:
             if rows is None:
-                path.unlink(missing_ok=True)  # of the same micro-batch before it was begun anew with another delay
-                return
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as file:
-                write_table(pa.Table.from_batches([rows]), file, self.sink)
+                path.unlink(missing_ok=True)  # of the same micro-batch, begun before with another delay or other rules
+            else:
+                self._write(pa.Table.from_batches([rows]), path)
         except OSError as error:
-            message = f"{str(path)!r} cannot be written: {error.strerror or error}: make room, or name another folder"
-            raise ConfigError(Problem(f"{self.key}.path", message)) from error
+            message = f"{str(self.folder)!r} cannot be written: {error.strerror or error}"
+            remedy = "make room there or choose another place"
+            raise ConfigError(Problem(f"{self.key}.path", f"{message}: {remedy}")) from error
 
-    def count(self, number: int) -> int:
-        """The rows of the second table that a micro-batch put aside."""
-        path = self._path(number, 0)
-        return pyarrow.dataset.dataset(path, format=self.sink.format).count_rows() if path.exists() else 0
-
-    def _path(self, number: int, shard: int) -> Path:
-        name = f"{number}" if self.second is None else f"{self.second}-{number}"
-        return self.folder / f"{MICRO_BATCH}={name}" / f"shard-{shard:05}.{self.sink.format}"
-
-
-def late_rows_of_tasks(job: Job) -> RowsOfTasks | None:
-    """What writes the late rows of a job's stream; None where it has no place for them, or is none."""
-    return None if job.late_rows is None or not job.source.stream else _of(job, LATE)
+    def _write(self, rows: pa.Table, path: Path) -> None:
+        if isinstance(path, StorePath):
+            whole = BytesIO()
+            write_table(rows, whole, self.sink)
+            path.write_bytes(whole.getvalue())
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file:
+            write_table(rows, file, self.sink)
 
 
-def refused_rows_of_tasks(job: Job, second: str | None) -> RowsOfTasks | None:
-    """What writes rows of a second table, by its key, that the query of a job's stream refuses; None as above."""
-    if job.bad_rows is None or job.broadcast is None or not job.source.stream:
+@frozen
+class RowsForTable:
+    """Rows of tasks that wait in a stream's checkpoint for a table."""
+
+    name: str
+    folder: Path
+    checkpoint: Path
+    table: BatchSink
+
+    def write(self) -> None:
+        """Write those of the micro-batches that Spark has committed, each once, and remove their files."""
+        committed = max(_numbers(path.name for path in _files(self.checkpoint / "commits")), default=-1)
+        waiting = dict[int, list[Path]]()
+        for path in _files(self.folder):
+            if not path.name.startswith("_"):
+                waiting.setdefault(int(path.parent.name.partition("=")[2]), []).append(path)
+        for number in sorted(number for number in waiting if number <= committed):
+            self._write(number, sorted(waiting[number]))
+
+    def _write(self, number: int, paths: Sequence[Path]) -> None:
+        stream = f"{stream_of(self.checkpoint)} {self.name}"
+        with told_of(self.name), told_of_sink():
+            latest = self.table.latest(stream)
+            if latest is None or number > latest:
+                rows = [pq.ParquetFile(BytesIO(path.read_bytes())).read() for path in paths]
+                self.table.write(pa.concat_tables(rows), stream, number)
+        for path in paths:
+            path.unlink(missing_ok=True)
+        with suppress(OSError):  # a store has no folders
+            paths[0].parent.rmdir()
+
+
+def rows_of_tasks(job: Job, name: str) -> RowsOfTasks | None:
+    """What writes the bad or the late rows of a job's stream; None where they have no place, or the job is a batch."""
+    if getattr(job, name) is None or not job.source.stream:
         return None
-    return _of(job, BAD, second)
-
-
-def _of(job: Job, name: str, second: str | None = None) -> RowsOfTasks:
     sink = as_job(job, name).sink
-    folder = local_path(sink.path or "")
+    folder = file_path(sink.path or "") if sink.of_files else _waiting(job, name)
     assert folder is not None  # checked with the job
-    return RowsOfTasks(folder, sink, key_of(name), second)
+    return RowsOfTasks(folder, sink if sink.of_files else Sink("parquet"), key_of(name))
+
+
+def rows_for_tables(job: Job, plan: ShardedPlan) -> list[RowsForTable]:
+    """The bad and late rows of a job's stream that go to tables. Raises ConfigError where a table has other columns."""
+    tables = []
+    for name in PLACES:
+        if getattr(job, name) is None or getattr(job, name).of_files:
+            continue
+        sink, checkpoint = as_job(job, name).sink, file_path(job.sink.checkpoint or "")
+        assert checkpoint is not None  # checked with the job
+        with told_of(name), told_of_sink():
+            check_columns(sink, bad_rows_schema(plan.query, plan.schema))
+            tables.append(RowsForTable(name, _waiting(job, name), checkpoint, sink_of(sink)))
+    return tables
+
+
+def _waiting(job: Job, name: str) -> Path:
+    checkpoint = file_path(job.sink.checkpoint or "")
+    assert checkpoint is not None  # checked with the job
+    return checkpoint / f"skyband-{name.replace('_', '-')}"
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    if isinstance(folder, StorePath):
+        return folder.files_below()
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def _numbers(names: Iterable[str]) -> list[int]:
+    return [int(name) for name in names if name.isdigit()]
 
 
 def _micro_batch(key: str) -> int:
@@ -80,5 +142,5 @@ def _micro_batch(key: str) -> int:
     task = TaskContext.get()
     number = None if task is None else task.getLocalProperty(_BATCH_ID)
     if number is None:
-        raise EngineError(f"Spark tells this task no micro-batch, by whose number rows of {key} are written once")
+        raise EngineError(f"Spark names no micro-batch to this task, by whose number rows of {key} are written once")
     return int(number)

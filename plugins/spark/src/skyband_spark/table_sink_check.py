@@ -20,7 +20,7 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
     checkpoint = local_path(job.sink.checkpoint or "") if job.sink.checkpoint else None
     if checkpoint is None:
         return
-    stream = _stream_of(checkpoint)
+    stream = stream_of(checkpoint)
     committed, begun = (latest(checkpoint / log) for log in ("commits", "offsets"))
     if not _says_numbers(job.sink):
         if stream is None or begun <= _before_the_first(checkpoint):
@@ -52,9 +52,9 @@ def _before_the_first(checkpoint: Path) -> int:
     return max(SEEDS) if (checkpoint / MARK).is_file() else -1
 
 
-def _stream_of(checkpoint: Path) -> str | None:
+def stream_of(checkpoint: Path) -> str | None:
     """The id that Spark gave to the stream of a checkpoint; None where it has not begun."""
     try:
-        return str(json.loads((checkpoint / "metadata").read_text("utf-8"))["id"])
+        return str(json.loads((checkpoint / "metadata").read_bytes())["id"])
     except (OSError, ValueError, KeyError, TypeError):  # Spark says itself what is wrong with it
         return None

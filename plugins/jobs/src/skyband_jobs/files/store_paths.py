@@ -37,7 +37,7 @@ _REMEDIES = {
 
 
 class StorePath(PosixPath):
-    """A path such as s3://bucket/folder/file, with the part of Path's interface that file readers use."""
+    """A path such as s3://bucket/folder/file, with the part of Path's interface that readers and writers use."""
 
     _entry: Any = None
     """The file's entry in a listing."""
@@ -92,6 +92,16 @@ class StorePath(PosixPath):
         """All bytes of the file."""
         with self.filesystem.open_input_file(self.key) as file:
             return bytes(file.read())
+
+    def write_bytes(self, data: Any) -> int:
+        """Write all of it; in an object store a reader sees the earlier file or this one."""
+        with self.filesystem.open_output_stream(self.key) as file:
+            return int(file.write(data))
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove the file."""
+        if not missing_ok or self.is_file():
+            self.filesystem.delete_file(self.key)
 
     def files_below(self) -> Iterator["StorePath"]:
         """All files in it and its folders, with cached sizes and modification times."""

@@ -136,7 +136,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
     for key, one in aside.items():
         if one is not None and source is not None:
             schema = findings.source.schema
-            misplaced += bad_rows.problems_of(key, one, source, others, engine, query, schema, path, second)
+            misplaced += bad_rows.problems_of(key, one, source, others, engine, query, schema, path)
         others = {**others, bad_rows.key_of(key): one}
     blamed = {problem.field for problem in problems}
     later = [*findings.problems, *misplaced]

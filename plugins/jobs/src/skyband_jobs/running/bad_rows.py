@@ -67,23 +67,24 @@ def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
 
 
 def problems_of(
-    name: str, aside: Sink, source: Source, others: Mapping[str, Sink | None], engine: JobEngine, query: "Query | None",
-    schema: "pa.Schema | None", job_file: Path | None, second: str | None = None,
-) -> list[Problem]:  # fmt: skip
-    """Problems with the place beyond its single keys; `others`: the job's other sinks, by key.
-
-    second: the key of the query's second table, where the job has one.
-    """
+    name: str,
+    aside: Sink,
+    source: Source,
+    others: Mapping[str, Sink | None],
+    engine: JobEngine,
+    query: "Query | None",
+    schema: "pa.Schema | None",
+    job_file: Path | None,
+) -> list[Problem]:
+    """Problems with the place beyond its single keys; `others`: the job's other sinks, by key."""
     key = key_of(name)
     if not aside.of_files and aside.format not in names_of_formats("writes"):
         return [Problem(f"{key}.format", f"must be a file format, or a plugin's tables (got {aside.format!r})")]
     problems = engine.sink_problems(evolve(aside, checkpoint="beside the answers'"), source.stream)
     if aside.of_files and aside.path is None:
         problems.append(Problem("sink.path", f"is required for {aside.format}: a folder for such rows"))
-    if name == LATE:
-        problems += engine.problems_of_tasks(aside, "late rows")
-    elif second is not None and source.stream:
-        problems += engine.problems_of_tasks(aside, f"{second} that are refused")
+    if source.stream:
+        problems += engine.problems_of_tasks(aside, name.replace("_", " "))
     problems += overlaps(source, aside, job_file)
     for place, other in _paths(others):
         if aside.path is not None and clash(other, aside.path, aside.format) is not None:

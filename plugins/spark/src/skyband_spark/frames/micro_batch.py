@@ -29,18 +29,22 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     """
     load_and_freeze(plan)
     shard, pieces, second, end = number_of(key, plan.shards), list[Any](), list[bytes](), TaskEnds(plan.query)
+    bad = list[pa.RecordBatch]()
     for packed in rows:
         for row in packed.itertuples(index=False):
             if row.frame is not None:
                 pieces.append(row)
             if row.broadcast is not None:
                 second.append(row.broadcast)
+            if row.bad is not None:
+                bad.append(record_batch_bytes.from_bytes(row.bad))
             end.add(row.progress, row.dropped, row.rows)
     frames = [piece.frame for piece in pieces]
     alone = plan.late_rows is not None or plan.broadcast is not None or bool(second)
     remote = None if alone else store.borrow(plan, sum(map(len, frames)))
     if remote is not None:
         with suppress(NeighbourGoneError):  # then it is done again, here
+            _put_bad_aside(plan, shard, bad, end)
             remote.add(frames)
             return _finished(plan, store, remote, frames, end)
     operator, late = store.load(plan, shard), list[pa.RecordBatch]()
@@ -54,9 +58,10 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
         refused += broadcast_rows.take_whole(operator, plan.broadcast)
     if second:
         refused += broadcast_rows.take(operator, second)
-    end.drop({BAD: len(refused)} if refused else {})
-    if plan.refused_rows is not None and shard == 0:
-        plan.refused_rows(shard, unreadable_rows(plan.query, plan.schema, refused) if refused else None)
+    if refused:
+        end.drop({BAD: len(refused)})
+        bad.append(unreadable_rows(plan.query, plan.schema, refused))
+    _put_bad_aside(plan, shard, bad, end)
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     return _finished(plan, store, operator, frames, end, late, whole=fresh or bool(second))
@@ -83,6 +88,13 @@ def _finished(
     row = results_and_metrics.metrics_row(plan, results_and_metrics.with_metrics(plan, metrics, size, watermark))
     both = [results_and_metrics.answer_rows(plan, answers), row]
     return in_pandas(pa.concat_batches(both))
+
+
+def _put_bad_aside(plan: ShardedPlan, shard: int, bad: Sequence[pa.RecordBatch], end: TaskEnds) -> None:
+    """Write the bad rows of a micro-batch to their place. Raises EngineError where they are not those counted."""
+    if plan.bad_rows is not None and shard == 0:
+        check_sum(end.dropped.get(BAD, 0), sum(map(len, bad)), "bad rows were sent to the task that writes them")
+        plan.bad_rows(shard, pa.concat_batches(bad) if bad else None)
 
 
 def late_rows_of(operator: Operator, frame: pa.RecordBatch, source: bytes | None) -> list[pa.RecordBatch]:

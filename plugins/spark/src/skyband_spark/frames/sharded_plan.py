@@ -12,7 +12,7 @@ from skyband.columns import compact_frames, keyed_frames, record_batch_bytes
 from skyband.columns.arrow_normalization import columns_as
 from skyband.groups.execution import execution_of
 from skyband.groups.partitioning import Partitioning, by_hash
-from skyband.operator.bad_rows import Unreadable, unreadable_rows
+from skyband.operator.bad_rows import Unreadable, bad_rows_schema, unreadable_rows
 from skyband.operator.metrics import check_sum
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import Encoded, encode, hashed_columns
@@ -34,6 +34,7 @@ SHUFFLE_SCHEMA = pa.schema(
         pa.field("rows", pa.int64(), nullable=False),
         pa.field("frame", pa.binary(), nullable=True),
         pa.field("source", pa.binary(), nullable=True),
+        pa.field("bad", pa.binary(), nullable=True),
         pa.field("broadcast", pa.binary(), nullable=True),
     ]
 )
@@ -41,7 +42,8 @@ SHUFFLE_SCHEMA = pa.schema(
 
 Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
 EventTimeProgress) and how many rows it gave the shard, and one shard how many rows were left out, by reason. A tick of
-the clock is such a row too, and so are rows of the query's second table, as each shard is given them.
+the clock is such a row too, and so are rows of the query's second table, as each shard is given them. Bad rows that
+have a place travel to the first shard, which is also sent their number.
 """
 
 RowsAside = Callable[[int, pa.RecordBatch | None], None]
@@ -58,8 +60,8 @@ class ShardedPlan:
     shards: int
     ticking: Ticking | None = None
     late_rows: RowsAside | None = None
-    refused_rows: RowsAside | None = None
-    """Takes the rows of the second table that are refused, of the first shard, as each refuses the same."""
+    bad_rows: RowsAside | None = None
+    """Takes the bad rows of a micro-batch in its first shard, refused rows of the second table among them."""
     broadcast: WholeTable | None = None
     """The query's second table, where it is no stream."""
 
@@ -98,6 +100,8 @@ class ShardedPlan:
         for encoded in map(self._encode, batches):
             dropped.update(encoded.dropped)
             progress.add(encoded.progress)
+            if encoded.bad is not None:
+                yield from self._bad_to_first_shard(encoded.bad)
             if len(encoded.frame):
                 source = None if self.late_rows is None else encoded.as_they_came()
                 pieces, own = self._cut(encoded.frame, source)
@@ -109,6 +113,8 @@ class ShardedPlan:
                 rows.update(own)
                 yield pa.RecordBatch.from_pylist(pieces, schema=SHUFFLE_SCHEMA)
         dropped.update({BAD: len(unreadable)})
+        if unreadable:
+            yield from self._bad_to_first_shard(unreadable_rows(self.query, self.schema, unreadable))
         yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons], rows)
 
     def to_bad_rows(self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()) -> Iterator[pa.RecordBatch]:
@@ -116,6 +122,13 @@ class ShardedPlan:
         yield from (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
         if unreadable:
             yield unreadable_rows(self.query, self.schema, unreadable)
+
+    def _bad_to_first_shard(self, bad: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Bad rows as one packed row, where they have a place."""
+        if self.bad_rows is not None:
+            rows = pa.RecordBatch.from_arrays(bad.columns, schema=bad_rows_schema(self.query, self.schema))
+            packed = {"shard": 0, "first": TIME_MIN, "rows": 0, "bad": record_batch_bytes.to_bytes(rows)}
+            yield pa.RecordBatch.from_pylist([packed], schema=SHUFFLE_SCHEMA)
 
     def _encode(self, batch: pa.RecordBatch) -> Encoded:
         named = batch.rename_columns(list(self.query.columns))
