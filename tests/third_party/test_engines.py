@@ -1,6 +1,8 @@
 """A stranger's engine, installed: listed, verified, and jobs run on it; what is wrong with an engine is said."""
 
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -58,9 +60,38 @@ def test_an_installed_engine_is_listed_and_described_and_runs_a_job(maker, site,
     assert answers[0] == answers[1] and answers[0].count(b"\n") > 97
 
 
+@pytest.fixture
+def second_claim(maker, site, tmp_path):
+    """Another distribution that brings an engine of the same name."""
+    copy = shutil.copytree(THREADS, tmp_path / "threads_too", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "src" / "skyband_threads").rename(copy / "src" / "skyband_threads_too")
+    for path in (copy / "pyproject.toml", *copy.rglob("*.py")):
+        text = path.read_text("utf-8")
+        path.write_text(re.sub(r"skyband([-_])threads", r"skyband\1threads\1too", text), "utf-8")
+    maker.install(copy, sys.executable, "--target", site)
+
+
+def test_verify_asks_for_the_distribution_of_an_engine_that_two_bring(maker, site, second_claim):
+    verify = [sys.executable, "-m", "skyband", "verify", "engine/threads"]
+    with pytest.raises(AssertionError, match="skyband-threads-too"):
+        maker.run(*verify, site=site)
+    with pytest.raises(AssertionError, match="threads is not in skyband-spark; it is in"):
+        maker.run(*verify, "--distribution", "skyband-spark", site=site)
+
+
 @pytest.mark.slow
-def test_an_installed_engine_is_verified(maker, site):
-    report = json.loads(maker.run(sys.executable, "-m", "skyband", "verify", "engine/threads", "--json", site=site))
+def test_an_installed_engine_is_verified(maker, site, second_claim):
+    verify = [
+        sys.executable,
+        "-m",
+        "skyband",
+        "verify",
+        "engine/threads",
+        "--distribution",
+        "skyband-threads",
+        "--json",
+    ]
+    report = json.loads(maker.run(*verify, site=site))
     assert report["backend"] == "engine/threads" and report["counts"]["passed"] == len(CHECKS)
 
 
