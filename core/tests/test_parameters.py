@@ -43,7 +43,7 @@ def test_parameters_are_described_in_order_inherited_ones_first():
     assert described["name"].help == "its name"
 
 
-def test_every_problem_is_said_at_once():
+def test_every_problem_is_reported_at_once():
     assert problems(epsilon=1, mod="fast", loud=1) == [
         "mod: unknown; did you mean 'mode'?",
         "k: is required: how many",

@@ -20,7 +20,7 @@ def test_is_the_smallest_number_with_so_small_a_tail(trials, delta, flake):
     assert allowed == 0 or tail(trials, delta, allowed - 1) > flake
 
 
-def test_who_promises_never_to_fail_may_not():
+def test_a_backend_that_promises_never_to_fail_must_not():
     assert allowed_failures(100, 0.0, 1e-8) == 0
 
 

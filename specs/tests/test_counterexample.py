@@ -11,7 +11,7 @@ def numbered(rows):
     return SketchStream(np.arange(rows, dtype=np.int64), np.arange(rows, dtype=np.uint64))
 
 
-def test_what_holds_says_nothing(toy_case):
+def test_a_law_that_holds_raises_nothing(toy_case):
     holds_for(toy_case, seeded(toy_case), lambda stream: expect(len(stream) > 0, "empty"))
 
 

@@ -38,7 +38,7 @@ def test_a_fork_that_hangs_is_ended_with_its_server(server):
     assert server.process.poll() is not None
 
 
-def test_the_fork_that_lasts_goes_on_after_an_error_and_not_after_a_crash(server):
+def test_the_lasting_fork_continues_after_an_error_but_not_after_a_crash(server):
     def run(code):
         return server.run("builtins:eval", code, 60, lasting=True)
 
@@ -56,7 +56,7 @@ def test_the_fork_that_lasts_goes_on_after_an_error_and_not_after_a_crash(server
     assert run(mark.format(3)).stdout == b"3"
 
 
-def test_a_failure_that_others_brought_about_is_told_only_where_there_is_no_other():
+def test_a_failure_caused_by_others_is_reported_only_if_there_is_no_other():
     once = (
         "[vars(__import__('math')).setdefault('seen', []).append(1), 1 / (len(__import__('math').seen) == {})] and 'x'"
     )

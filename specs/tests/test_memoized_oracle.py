@@ -30,7 +30,7 @@ def test_equal_questions_have_one_answer():
     assert len(questions) == 2
 
 
-def test_no_two_questions_are_taken_for_one():
+def test_different_questions_are_never_confused():
     """Streams that differ in one row, in where sets end or in a type; numbers that are equal but not the same."""
     moved = attrs.evolve(STREAM, sets=tuple(np.array(tokens, np.int64) for tokens in ([1], [2, 3], [])))
     smaller = attrs.evolve(STREAM, times=STREAM.times.astype(np.int32))

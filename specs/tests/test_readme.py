@@ -15,12 +15,12 @@ def block_with(text):
     return names
 
 
-def test_the_groups_are_those_there_are():
+def test_the_groups_are_the_known_ones():
     table = README.split("| group | says |")[1].split("\n\n")[0]
     assert tuple(re.findall(r"^\| ([a-z-]+) \|", table, re.MULTILINE)) == GROUPS
 
 
-def test_the_check_it_shows_is_one(toy_info, toy):
+def test_the_check_it_shows_is_a_real_one(toy_info, toy):
     check = block_with("def check_nothing_counts_after_now")["check_nothing_counts_after_now"]
     assert isinstance(check, Check)
     assert subject(toy_info, toy).run(check).outcome == PASSED

@@ -42,7 +42,7 @@ def tried(name, info, factory):
     return Subject(info, factory, (Case(info, factory, Unusual(), {}),)).run(check_named(name))
 
 
-def test_what_the_driver_gives_no_streams_for_is_not_applicable(toy_info, toy):
+def test_checks_without_streams_from_the_driver_are_not_applicable(toy_info, toy):
     for name, tries in (("odd_streams_row_by_row", "odd"), ("large_streams_cut_and_restored", "trials")):
         result = tried(name, toy_info, toy)
         assert (result.outcome, result.reason) == (NOT_APPLICABLE, f"{tries}: the driver of sketch has none")
@@ -66,7 +66,7 @@ def test_nan_in_an_answer_is_no_change_of_it(toy_info, toy):
     assert changed.outcome == FAILED and re.search(r"an answer changed from \[.*\] to \[", changed.reason)
 
 
-def test_progress_sees_each_result_as_it_comes(toy_info, toy):
+def test_progress_sees_each_result_at_once(toy_info, toy):
     seen = []
     report = verify_subject(subject(toy_info, toy), seen.append, checks_for("sketch")[:3])
     assert tuple(seen) == report.results
@@ -135,7 +135,7 @@ def test_a_required_parameter_that_no_set_has_is_named(toy_info, demanding):
         subject(toy_info, demanding)
 
 
-def test_a_plugin_gives_what_its_backend_requires(monkeypatch, toy_info, demanding):
+def test_a_plugin_provides_what_its_backend_requires(monkeypatch, toy_info, demanding):
     monkeypatch.setattr(runner, "_plugin_cases", lambda info: [{"size": 3}, {"size": 3}, {"sise": 3, "size": 3}])
     cases = subject(toy_info, demanding).cases
     assert [dict(case.parameters) for case in cases] == [{"size": 3}, {"sise": 3, "size": 3}]
@@ -173,7 +173,7 @@ def test_plugins_add_cases(monkeypatch, toy_info, toy):
     assert runner._plugin_cases(evolve(toy_info, name="other")) == []
 
 
-def test_a_plugin_whose_cases_are_none_is_named(monkeypatch, toy_info):
+def test_a_plugin_with_invalid_cases_is_named(monkeypatch, toy_info):
     hooks = BrokenCases()
     hooks.brings = [toy_info]
     install(monkeypatch, hooks)
@@ -181,7 +181,7 @@ def test_a_plugin_whose_cases_are_none_is_named(monkeypatch, toy_info):
         runner._plugin_cases(toy_info)
 
 
-def test_a_plugin_whose_cases_are_none_harms_no_other(monkeypatch, toy_info):
+def test_a_plugin_with_invalid_cases_harms_no_other(monkeypatch, toy_info):
     install(monkeypatch, BrokenCases())
     with pytest.warns(UserWarning, match="skyband-toy: skyband_cases failed: TypeError.*parameter sets are left out"):
         assert runner._plugin_cases(toy_info) == []
@@ -240,7 +240,7 @@ def test_the_json_of_a_report(report):
     }
 
 
-def test_a_run_of_no_checks_is_not_fine():
+def test_a_run_without_checks_does_not_pass():
     assert not Report("sketch/toy", ()).ok
 
 
@@ -263,7 +263,7 @@ def test_every_parameter_set_is_tried_but_by_checks_that_are_dear(toy_info, toy)
     assert Subject(toy_info, Sized, cases[::-1]).run(dear).outcome == FAILED
 
 
-def test_a_state_that_goes_wrong_where_rows_come_before_and_after_is_told(toy_info, toy):
+def test_a_state_that_fails_only_with_rows_before_and_after_is_reported(toy_info, toy):
     """One of no rows and one after the last are fine, and no other check need be asked."""
 
     class Losing(toy):

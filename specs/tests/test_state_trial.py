@@ -22,7 +22,7 @@ def bits(state):
     return {name: (array.dtype.str, array.tobytes()) for name, array in state.items()}
 
 
-def test_mutations_are_the_same_for_one_seed_and_others_for_another():
+def test_mutations_are_equal_for_equal_seeds_and_differ_for_others():
     one, same, other = ([bits(state) for _, state in islice(mutations(ARRAYS, seed), 50)] for seed in (1, 1, 2))
     assert one == same
     assert one != other
@@ -37,7 +37,7 @@ def test_mutations_keep_names_and_types_and_all_change_something():
     assert all(bits(state) != before for state in states)
 
 
-def test_every_kind_of_change_comes_soon():
+def test_every_kind_of_change_occurs_soon():
     how = " ".join(said for said, _ in islice(mutations(ARRAYS, 1), 200))
     kinds = ("flipped", "swapped", "as entry", "= ", "all entries", "moved", "shuffled", "reversed", "cut to", "longer")
     assert all(kind in how for kind in (*kinds, "nan", "1000000", "left out"))
@@ -63,5 +63,5 @@ def test_harm_is_told_with_the_state_that_did_it(name, said, harmful, toy_info):
     assert "on the state with number: " in found
 
 
-def test_a_sketch_that_looks_at_its_state_comes_to_no_harm(toy_case):
+def test_a_sketch_that_checks_its_state_takes_no_harm(toy_case):
     assert fault(toy_case, Budget(states=60, seed=1)) is None

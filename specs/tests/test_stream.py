@@ -15,7 +15,7 @@ def sets():
     return Sets(np.array([1, 2, 3]), tuple(np.array(tokens) for tokens in ([7], [], [8, 9])))
 
 
-def test_takes_rows_of_every_kind_of_column(sets):
+def test_accepts_rows_of_every_kind_of_column(sets):
     taken = sets.take(np.array([0, 2]))
     assert len(taken) == 2
     assert taken.times.tolist() == [1, 3]

@@ -52,7 +52,7 @@ def test_one_test_a_check_named_after_backend_and_check(run):
     assert re.search(r"::test_conformance\[sketch/toy:tiny_streams_equal_the_oracle\]$", ids[0])
 
 
-def test_counts_are_said_at_the_end(run):
+def test_counts_are_shown_at_the_end(run):
     result = run(distribution="skyband-toy")
     passed = CHECKS - NOT_FOR_EXACT
     result.assert_outcomes(passed=passed + 1, skipped=NOT_FOR_EXACT)  # one more than the checks: its docstring

@@ -44,7 +44,7 @@ def run(visits):
 
 
 @pytest.mark.parametrize("sets", [(), FINISHED], ids=["batch", "stream"])
-def test_each_is_put_aside_with_its_place_and_the_others_are_answered(visits, run, tmp_path, sets):
+def test_each_bad_row_is_put_aside_with_its_place_and_the_others_are_answered(visits, run, tmp_path, sets):
     ended = run(PLACE, *sets)
     assert (ended.exit_code, "bad      3 (in bad)" in ended.stderr) == (0, True), ended.output
     aside = sorted(visits.lines("bad"), key=lambda row: row["_field"])
@@ -62,12 +62,12 @@ def test_each_is_put_aside_with_its_place_and_the_others_are_answered(visits, ru
         assert counts == {"01": 10, "03": 10, "05": 9} | ({} if late else {"02": 9})
 
 
-def test_they_are_counted_where_no_place_is_named(run):
+def test_bad_rows_are_counted_if_no_place_is_named(run):
     ended = run('bad_rows = "count"')
     assert (ended.exit_code, "bad      3 (left out; query.bad_rows = " in ended.stderr) == (0, True), ended.output
 
 
-def test_the_first_ends_the_run_where_nothing_is_said(run, tmp_path):
+def test_by_default_the_first_bad_row_ends_the_run(run, tmp_path):
     ended = run("")
     assert ended.exit_code == 1 and f"{tmp_path}/visits/1." in ended.output
     assert not list((tmp_path / "counts").glob("part*"))
@@ -89,7 +89,7 @@ def test_a_file_that_has_gone_or_a_disk_that_fails_is_no_bad_file(tmp_path, erro
 
 
 @pytest.mark.parametrize("sets", [(), FINISHED], ids=["batch", "stream"])
-def test_where_no_file_can_be_read_the_run_ends_well_and_counts_them(visits, run, sets):
+def test_if_no_file_can_be_read_the_run_succeeds_and_counts_them(visits, run, sets):
     for path in visits.source.iterdir():
         path.write_bytes(b"\x00\xff" * 40)
     assert run(PLACE, command="check").exit_code == 0

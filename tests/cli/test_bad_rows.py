@@ -29,7 +29,7 @@ def run(visits):
     return visits.run
 
 
-def test_the_run_ends_and_says_file_and_row_where_nothing_else_is_asked(run, tmp_path):
+def test_by_default_the_run_ends_and_names_file_and_row(run, tmp_path):
     ended = run("")
     assert ended.exit_code == 1
     assert "a.json: site, row 2: 'west' is not in sources" in ended.stderr
@@ -43,7 +43,7 @@ def test_they_are_counted(run, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "parquet"])
-def test_they_are_written_as_they_came_with_what_is_wrong(run, tmp_path, format):
+def test_bad_rows_are_written_unchanged_with_what_is_wrong(run, tmp_path, format):
     ended = run(place("bad", format))
     assert (ended.exit_code, "bad      2 (in bad)" in ended.stderr) == (0, True), ended.stderr
     written = ds.dataset(tmp_path / "bad", format=format, exclude_invalid_files=True).to_table().to_pylist()
@@ -54,12 +54,12 @@ def test_they_are_written_as_they_came_with_what_is_wrong(run, tmp_path, format)
     assert str(written[0]["ts"]).startswith("2026-01-01")
 
 
-def test_where_there_are_none_there_is_no_file(run, tmp_path):
+def test_without_bad_rows_there_is_no_file(run, tmp_path):
     assert run(PLACE, 'query.sources=["north","south","east","west"]').exit_code == 0
     assert not list((tmp_path / "bad").glob("part*"))
 
 
-def test_those_of_a_run_before_go_with_its_answers(run, tmp_path):
+def test_bad_rows_of_an_earlier_run_are_removed_with_its_answers(run, tmp_path):
     assert run(PLACE).exit_code == 0
     again = run(PLACE, "sink.mode=append")
     assert again.exit_code == 0, again.stderr
@@ -69,7 +69,7 @@ def test_those_of_a_run_before_go_with_its_answers(run, tmp_path):
     assert [path.read_text() for path in (tmp_path / "bad").glob("part*")] == [""]
 
 
-def test_neither_is_written_where_the_other_cannot_be(run, tmp_path):
+def test_neither_is_written_if_the_other_cannot_be(run, tmp_path):
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "of others").write_text("kept")
     refused = run(PLACE)
@@ -87,7 +87,7 @@ def test_answers_are_never_there_without_them(run, tmp_path, tmp_path_factory, m
     assert (True, True) in kept and (True, False) not in kept
 
 
-def test_a_table_of_a_plugin_takes_them(run, tmp_path):
+def test_bad_rows_can_go_to_a_plugins_table(run, tmp_path):
     ended = run(place("bad", "delta"))
     assert ended.exit_code == 0, ended.stderr
     assert sum(len(pq.read_table(path)) for path in (tmp_path / "bad").glob("*.parquet")) == 2
@@ -108,13 +108,13 @@ def test_a_table_of_a_plugin_takes_them(run, tmp_path):
         ('bad_rows = { format = "json", path = "." }', "contains the source"),
     ],
 )
-def test_a_place_that_is_none_is_refused_before_the_run(run, bad_rows, message):
+def test_an_impossible_place_is_refused_before_the_run(run, bad_rows, message):
     refused = run(bad_rows, command="check")
     assert refused.exit_code == 1
     assert message in refused.output
 
 
-def test_a_place_beside_the_query_is_told_where_it_belongs(run):
+def test_a_place_outside_the_query_is_told_where_it_belongs(run):
     refused = run('[late_rows]\nformat = "json"\npath = "late"', command="check")
     assert "late_rows: belongs in [query]: as a table, [query.late_rows]" in refused.output
 
@@ -146,7 +146,7 @@ def add_late_rows(visits):
 
 
 @pytest.mark.parametrize("format", ["json", "csv", "parquet", "delta"])
-def test_late_rows_are_written_as_they_came(visits, run, tmp_path, format):
+def test_late_rows_are_written_unchanged(visits, run, tmp_path, format):
     add_late_rows(visits)
     ended = run(place("bad", format) + "\n" + place("late", format), *STREAM)
     assert ended.exit_code == 0, ended.stderr
@@ -185,7 +185,7 @@ def test_late_rows_are_there_with_the_answers_or_not_at_all(visits, run, tmp_pat
         ('late_rows = { format = "json", path = "late", trigger = "1 minute" }', "late_rows.trigger: is taken from"),
     ],
 )
-def test_a_place_of_late_rows_that_is_none_is_refused_before_the_run(run, late_rows, message):
+def test_an_impossible_place_of_late_rows_is_refused_before_the_run(run, late_rows, message):
     refused = run(PLACE + "\n" + late_rows, command="check")
     assert refused.exit_code == 1
     assert message in refused.output
@@ -252,9 +252,7 @@ path = "out"
 @pytest.mark.parametrize("sets", [(), (*STREAM, "source.finish=true")], ids=["batch", "stream"])
 @pytest.mark.parametrize("keys", KEYS.values(), ids=KEYS)
 @pytest.mark.parametrize(("format", "good", "bad"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_value_that_is_not_of_its_type_takes_its_row_away_and_no_other(
-    tmp_path, monkeypatch, format, good, bad, keys, sets
-):
+def test_a_value_of_another_type_removes_only_its_row(tmp_path, monkeypatch, format, good, bad, keys, sets):
     monkeypatch.chdir(tmp_path)
     suffix = format.split('"')[1]
     if suffix == "json" and "STRING, x STRING" in keys:

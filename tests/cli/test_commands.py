@@ -89,14 +89,14 @@ def test_describe_says_what_the_class_and_the_plugin_say(folder):
         ),
     ],
 )
-def test_a_backend_that_is_none_is_a_wrong_call(folder, command, key, said):
+def test_an_unknown_backend_is_a_wrong_call(folder, command, key, said):
     called = folder.call(command, key)
     assert called.exit_code == 2
     assert said in called.stderr
     assert called.stdout == ""
 
 
-def test_check_says_every_problem_with_the_file_and_the_field(folder):
+def test_check_prints_every_problem_with_the_file_and_the_field(folder):
     folder.job.write_text(folder.job.read_text().replace('item = "client"', 'item = "clint"').replace("exact", "exakt"))
     called = folder.call("check", folder.job)
     assert called.exit_code == 1
@@ -106,7 +106,7 @@ def test_check_says_every_problem_with_the_file_and_the_field(folder):
     ]
 
 
-def test_check_of_a_job_that_is_fine(folder):
+def test_check_of_a_job_without_problems(folder):
     called = folder.call("check", folder.job)
     assert (called.exit_code, called.stdout) == (0, "")
     assert "fine (distinct-count on parquet; its columns fit)" in called.stderr
@@ -132,7 +132,7 @@ def test_wrong_calls(folder, arguments):
     assert called.stderr.startswith("Usage: ")
 
 
-def test_run_with_a_faulty_job_says_the_same_as_check_on_stderr(folder):
+def test_run_with_a_faulty_job_prints_the_same_as_check_on_stderr(folder):
     called = folder.run("query.every=0 minutes")
     assert called.exit_code == 1
     assert called.stderr == "--set: query.every: must be longer than 0 (got 0 minutes)\n"
@@ -141,7 +141,7 @@ def test_run_with_a_faulty_job_says_the_same_as_check_on_stderr(folder):
 
 
 @pytest.mark.parametrize("command", ["run", "demo"])
-def test_without_java_it_is_said_how_to_get_it_and_that_local_works(folder, no_java, command):
+def test_without_java_the_error_says_how_to_get_it_and_that_local_works(folder, no_java, command):
     called = folder.call(*([command, folder.job] if command == "run" else [command, "--dir", folder.home / "demo"]))
     assert called.exit_code == 1
     assert called.stderr.startswith("error: Spark needs Java 17 or newer, but none was found: ")
@@ -164,7 +164,7 @@ def test_verify_reports_every_check(folder):
     assert "oracle" in called.stdout
 
 
-def test_a_fault_of_our_own_has_no_traceback_unless_asked(folder, monkeypatch):
+def test_an_internal_fault_has_no_traceback_unless_asked(folder, monkeypatch):
     monkeypatch.setattr("skyband.registry.Registry.listing", lambda *_: 1 / 0)
     called = folder.call("backends")
     assert called.exit_code == 1

@@ -40,7 +40,7 @@ def measured(called):
     return {entry["backend"]: entry for entry in case["backends"]}
 
 
-def test_a_table_holds_each_backend_beside_the_exact_one(folder):
+def test_a_table_shows_each_backend_next_to_the_exact_one(folder):
     called = compare(folder)
     assert called.exit_code == 0, called.stderr
     title, head, *rows, meaning = called.stdout.splitlines()
@@ -53,7 +53,7 @@ def test_a_table_holds_each_backend_beside_the_exact_one(folder):
     assert not (folder.home / "counts").exists(), "nothing is written to the job's sink"
 
 
-def test_json_tells_what_was_measured_and_on_what(folder):
+def test_json_says_what_was_measured_and_on_what(folder):
     told = json.loads(compare(folder, "--json", "--seconds", 30).stdout)
     assert (told["command"], told["role"]) == ("compare", "sketch")
     (case,) = told["cases"]
@@ -89,14 +89,14 @@ def test_the_job_is_changed_and_cut_as_asked_and_its_parameters_stay(folder):
     assert found["exact"]["rows"] == 29
 
 
-def test_a_job_that_gives_changes_is_compared_by_its_whole_answers(folder):
+def test_a_job_that_writes_changes_is_compared_by_its_whole_answers(folder):
     whole = measured(compare(folder, "--json"))
     change(folder, "[query]\n", '[query]\nanswers = "changes"\nchanged = ["count"]\n')
     for name, entry in measured(compare(folder, "--json")).items():
         assert entry["accuracy"] == whole[name]["accuracy"]
 
 
-def test_answers_are_held_against_the_one_named(folder):
+def test_answers_are_compared_with_the_named_backend(folder):
     found = measured(compare(folder, "--against", "k-skb:epsilon=0.3", "--json"))
     assert [name for name, entry in found.items() if entry["reference"]] == ["k-skb epsilon=0.3"]
 
@@ -207,7 +207,7 @@ def test_without_its_reference_a_backend_is_measured_but_not_judged(folder, acme
 
 
 @pytest.mark.parametrize("role", installed().roles)
-def test_every_role_is_benched_on_streams_of_its_own(folder, role):
+def test_every_role_is_benchmarked_on_its_own_streams(folder, role):
     called = folder.call("bench", role, "--rows", 300, "--windows", "20,60", "--json")
     assert called.exit_code == 0, called.stderr
     cases = json.loads(called.stdout)["cases"]
@@ -221,13 +221,13 @@ def test_every_role_is_benched_on_streams_of_its_own(folder, role):
                 assert entry["accuracy"]["rows_equal"] == 1, entry["backend"]
 
 
-def test_bench_says_where_no_row_leaves_a_window(folder):
+def test_bench_reports_windows_that_no_row_leaves(folder):
     called = folder.call("bench", "sketch", "exact", "--rows", 100, "--windows", "20,160,180", "--json")
     said = "note: windows of 160, 180 are never full in 100 rows, so that nothing leaves them: give --rows of several"
     assert called.stderr.startswith(said)
 
 
-def test_bench_takes_names_both_ways(folder):
+def test_bench_accepts_names_both_ways(folder):
     rest = ("--rows", 300, "--windows", "20", "--json")
     one = folder.call("bench", "sketch", "pcsa-ml", "exact:distribution=skyband-distinct", *rest)
     two = folder.call("bench", "sketch", "--backends", "pcsa-ml,exact:distribution=skyband-distinct", *rest)

@@ -85,7 +85,7 @@ def test_the_job_over_a_raw_form_runs_as_it_is_printed_and_says_what_was_guessed
     assert " late" not in ran.stderr, "the delay is that of the rows"
 
 
-def test_numbers_that_rise_order_rows_without_times_and_lists_have_a_query_of_their_own(folder, monkeypatch):
+def test_rising_numbers_order_rows_without_times_and_lists_get_their_own_query(folder, monkeypatch):
     baskets = [[number % 5, number % 7] for number in range(600)]
     pq.write_table(pa.table({"seq": pa.array(range(600)), "items": baskets}), folder.home / "baskets.parquet")
     job = first_job(folder, monkeypatch, "baskets.parquet")

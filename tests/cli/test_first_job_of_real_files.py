@@ -45,7 +45,7 @@ def _times(rows):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_has_no_time_of_its_own_is_refused_with_what_to_add(folder, name):
+def test_what_lacks_its_own_time_is_refused_with_what_to_add(folder, name):
     text, said = REFUSED[name]
     (folder.home / name).write_text(text)
     told = folder.call("check", folder.home / name)

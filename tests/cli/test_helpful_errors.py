@@ -103,7 +103,7 @@ def test_files_of_a_folder_may_differ_in_the_width_of_their_types(folder, first)
     assert counts == {"a": 1, "b": 1, "c": 1, None: 1}
 
 
-def test_no_bytes_are_changed_in_silence_to_make_files_alike(folder):
+def test_no_bytes_are_changed_silently_to_make_files_match(folder):
     """Nanoseconds that microseconds cannot hold go into nanoseconds; a date beyond those is told with its file."""
     for number, (unit, value) in enumerate([("ns", 1), ("us", int(np.datetime64("3000-01-01", "us").astype(int)))]):
         table = pa.table({"ts": pa.array([value], pa.int64()).cast(pa.timestamp(unit)), "client": ["a"]})
@@ -205,7 +205,7 @@ format = "console"
 """
 
 
-def test_a_workload_is_looked_for_beside_the_job(folder, tmp_path_factory, monkeypatch):
+def test_a_workload_is_looked_up_next_to_the_job(folder, tmp_path_factory, monkeypatch):
     (folder.home / "queries.csv").write_text("name,window,slide,k\nquick,10 minutes,10 minutes,1\n")
     pq.write_table(TABLE.append_column("bytes", pa.array([1.0, 2.0])), folder.home / "0.parquet")
     folder.job.write_text(WORKLOAD.replace("requests", "0.parquet"))
@@ -357,7 +357,7 @@ def test_bytes_are_refused_for_csv_and_written_as_spark_does_in_json(folder):
 
 @pytest.mark.parametrize("path", ["a\\u0000b", "x" * 256, "x/" * 600])
 @pytest.mark.parametrize("key", ["source.path", "sink.path"])
-def test_what_no_file_system_takes_is_no_path(folder, key, path):
+def test_what_no_file_system_accepts_is_not_a_path(folder, key, path):
     ran = folder.run(f'{key}="{path}"')
     assert ran.exit_code == 1
     assert ran.stderr.startswith(f"--set: {key}: must be ")
@@ -411,7 +411,7 @@ def test_numbers_without_end_in_a_job_file(folder, number):
     assert re.search("(line 17|sink.options.a): must be a number of at most 300 digits", ran.output)
 
 
-def test_a_key_of_the_job_in_one_of_its_tables_is_told_where_it_stands(folder):
+def test_a_key_of_the_job_in_one_of_its_tables_is_told_where_it_belongs(folder):
     ran = folder.call(
         "check", folder.job, "--set", "query.shards=4", "--set", "query.checkpoint=c", "--set", "sink.name=a"
     )

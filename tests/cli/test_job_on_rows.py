@@ -22,7 +22,7 @@ def test(folder, *arguments, rows="rows.csv", expect="answers.csv"):
 test.__test__ = False
 
 
-def test_answers_are_written_once_and_then_held_against(rows):
+def test_answers_are_written_once_and_then_compared(rows):
     expect = rows.home / "answers.csv"
     refused = test(rows)
     assert refused.exit_code == 2 and "answers.csv' does not exist: --write writes the answers there" in refused.output
@@ -35,12 +35,12 @@ def test_answers_are_written_once_and_then_held_against(rows):
     assert not (rows.home / "counts").exists(), "nothing is written to the sink"
 
 
-def test_nobody_watches_a_test(rows):
+def test_a_test_shows_no_progress(rows):
     """Its job's `metrics` need no folder, no port and no library."""
     assert test(rows, "--write", "--set", 'metrics="nowhere/figures.prom"').exit_code == 0
 
 
-def test_a_difference_is_a_table_and_exit_status_1_and_only_write_mends_it(rows):
+def test_a_difference_is_a_table_and_exit_status_1_and_only_write_fixes_it(rows):
     expect = rows.home / "answers.csv"
     wrong = "count,at\n3,2026-01-01 10:10\n5,2026-01-01 10:20\n"
     expect.write_text(wrong)

@@ -40,7 +40,7 @@ def test_what_is_wrong_is_a_line_too(folder):
     assert "query.itme" in line["message"]
 
 
-def test_where_there_are_no_answers_a_warning_says_what_to_do(folder):
+def test_without_answers_a_warning_says_what_to_do(folder):
     """Rows came in, and a window that none of them is in."""
     sets = ["source.stream=true", "query.every=10 days", "query.windows=['10 days']", "sink.trigger=available-now"]
     changes = [part for change in sets for part in ("--set", change)]
@@ -51,7 +51,7 @@ def test_where_there_are_no_answers_a_warning_says_what_to_do(folder):
     ]
 
 
-def test_logs_of_libraries_are_lines_and_nothing_secret_is_in_them(monkeypatch):
+def test_logs_of_libraries_are_lines_without_secrets(monkeypatch):
     monkeypatch.setattr(redaction, "_hidden_texts", set())
     redaction.hide(["hunter22"])
     monkeypatch.setattr(sys, "stderr", io.StringIO())

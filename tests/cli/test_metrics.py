@@ -8,7 +8,7 @@ pytest.importorskip("prometheus_client")
 from prometheus_client.parser import text_string_to_metric_families
 
 
-def test_a_run_leaves_its_figures_in_a_file_beside_the_job(folder):
+def test_a_run_leaves_its_metrics_in_a_file_next_to_the_job(folder):
     ran = folder.run('metrics="skyband.prom"')
     assert ran.exit_code == 0, ran.stderr
     families = text_string_to_metric_families((folder.home / "skyband.prom").read_text())
@@ -19,7 +19,7 @@ def test_a_run_leaves_its_figures_in_a_file_beside_the_job(folder):
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_a_port_that_is_taken_is_told_before_anything_is_written(folder, engine):
+def test_a_port_in_use_is_reported_before_anything_is_written(folder, engine):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ran = folder.run(f'metrics="127.0.0.1:{taken.getsockname()[1]}"', engine=engine)
     assert ran.exit_code == 1 and not (folder.home / "counts").exists()

@@ -111,7 +111,7 @@ def test_what_is_wrong_with_a_file_is_told_with_its_address(bucket, tmp_path):
     assert "s3://visits/bad/a.csv" in said and "yesterday" in said, said
 
 
-def test_what_is_not_there_or_cannot_be_reached_says_so_with_a_remedy(bucket, tmp_path, monkeypatch):
+def test_what_is_missing_or_unreachable_is_reported_with_a_remedy(bucket, tmp_path, monkeypatch):
     monkeypatch.delenv("CLASSPATH", raising=False)
     for path, told in (
         ("s3://visits/nothing", "'s3://visits/nothing' does not exist"),

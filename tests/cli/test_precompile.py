@@ -37,7 +37,7 @@ def test_after_a_rehearsal_a_run_compiles_nothing_more(folder, fresh):
     assert fresh("skyband", "run", folder.job, "--engine", "local") == rehearsed
 
 
-def test_a_rehearsal_takes_the_changes_of_the_call(folder, fresh):
+def test_a_rehearsal_applies_the_changes_of_the_call(folder, fresh):
     assert any(
         "hash_words" in kernel for kernel in fresh("skyband_spark.warming.rehearsal", folder.job, "query.item=ts")
     )

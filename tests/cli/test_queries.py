@@ -57,7 +57,7 @@ def test_what_describe_says_of_a_key(folder):
         ("query", "must be query/KIND, such as query/"),
     ],
 )
-def test_a_query_that_is_none_is_a_wrong_call(folder, command, key, said):
+def test_an_unknown_query_is_a_wrong_call(folder, command, key, said):
     called = folder.call(command, key)
     assert called.exit_code == 2
     assert said in called.stderr

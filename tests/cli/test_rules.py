@@ -136,7 +136,7 @@ def test_a_value_of_another_type_in_json_is_a_bad_row(job, tmp_path):
     assert "rules.k, row 2: of rule 'wrong 0' must be a whole number, such as 10 (got 'ten')" in ended.output
 
 
-def test_a_rule_beyond_the_limits_ends_the_run_or_goes_to_its_place(job, tmp_path):
+def test_a_rule_beyond_the_limits_ends_the_run_or_is_put_aside(job, tmp_path):
     wide = {"name": "wide", "window": "2 hours", "slide": "1 minute", "k": 1}
     ended, rows = job([*RULES, wide])
     assert ended.exit_code == 1
@@ -192,7 +192,7 @@ def test_a_check_prices_what_the_state_is_kept_for(job, tmp_path, sets, groups):
     assert "as its first 601 rows come" in ended.output
 
 
-def test_a_check_says_what_a_window_ever_will_take(job, tmp_path):
+def test_a_check_says_what_a_window_will_ever_need(job, tmp_path):
     """2000 names, all of which a sketch that is exact keeps: twice as many after twice the rows."""
     lines = [f"2026-06-20 09:{row // 60 % 60:02}:{row % 60:02},{row}" for row in range(2000)]
     (tmp_path / "names.csv").write_text("ts,name\n" + "\n".join(lines) + "\n")

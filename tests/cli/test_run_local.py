@@ -100,7 +100,7 @@ def test_rows_that_a_backend_leaves_out_are_counted(folder):
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])
-def test_every_format_holds_the_same_answers(folder, format):
+def test_every_format_has_the_same_answers(folder, format):
     assert folder.run(f"sink.format={format}").exit_code == 0
     (path,) = (folder.home / "counts").glob("[!_]*")
     assert path.name == f"part-00000.{format}"
@@ -119,7 +119,7 @@ def test_every_format_holds_the_same_answers(folder, format):
     assert counts == expected
 
 
-def test_csv_has_no_line_of_names_where_the_job_says_so(folder):
+def test_csv_has_no_header_if_the_job_says_so(folder):
     assert folder.run("sink.format=csv", "sink.options.Header=false").exit_code == 0
     (path,) = (folder.home / "counts").glob("[!_]*")
     assert path.read_text().splitlines()[0].startswith("2026-01-01")
@@ -150,7 +150,7 @@ def test_the_console_shows_the_answers_on_stdout(folder, stream):
     assert "shown above" in ran.stderr
 
 
-def test_answers_that_are_there_are_not_mixed_with_new_ones(folder):
+def test_existing_answers_are_not_mixed_with_new_ones(folder):
     assert folder.run().exit_code == 0
     again = folder.run()
     assert again.exit_code == 1
@@ -160,7 +160,7 @@ def test_answers_that_are_there_are_not_mixed_with_new_ones(folder):
 
 
 @pytest.mark.parametrize(("mode", "files"), [("append", 2), ("overwrite", 1), ("ignore", 1)])
-def test_what_is_done_where_answers_are(folder, mode, files):
+def test_what_is_done_if_there_are_answers(folder, mode, files):
     folder.run()
     ran = folder.run(f"sink.mode={mode}")
     assert ran.exit_code == 0, ran.stderr

@@ -62,7 +62,7 @@ def test_keys_that_are_nobodys_secret(key):
         ("token: must be text", "token: must be text"),
     ],
 )
-def test_text_that_holds_a_secret_of_its_own(text, shown):
+def test_text_that_contains_a_secret(text, shown):
     assert redact(text) == shown
     assert redact(shown) == shown
 

@@ -71,7 +71,7 @@ def test_a_file_that_somebody_put_there_meanwhile_is_passed_over(folder):
     assert pq.read_table(mine).equals(rows(7))
 
 
-def test_what_no_reader_takes_for_answers_is_in_nobodys_way(folder):
+def test_files_that_no_reader_takes_for_answers_do_no_harm(folder):
     """Names that begin with a dot or an underscore, and files of other formats, stay where a run overwrites."""
     there = folder.home / "counts"
     there.mkdir(exist_ok=True)
@@ -100,7 +100,7 @@ def test_of_two_runs_that_overwrite_one_stays(folder):
     assert is_whole(folder)
 
 
-def test_a_second_run_is_refused_where_answers_may_not_be_mixed(folder):
+def test_a_second_run_is_refused_if_answers_may_not_be_mixed(folder):
     first = writer(folder, "errorifexists")
     with pytest.raises(Exception, match="is being written to by another run"):
         writer(folder, "errorifexists")
@@ -154,7 +154,7 @@ def test_a_run_that_was_killed_can_be_run_again_as_it_is(folder, mode):
 
 
 @pytest.mark.parametrize("mode", ["errorifexists", "append"])
-def test_what_a_killed_run_left_holds_nobody_up_where_a_file_system_has_no_locks(folder, mode, monkeypatch):
+def test_leftovers_of_a_killed_run_block_no_other_on_a_file_system_without_locks(folder, mode, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOLCK, "no locks")
 
@@ -185,7 +185,7 @@ def test_a_killed_runs_manifest_alone_is_no_answer(folder):
     assert is_whole(folder)
 
 
-def test_columns_alike_but_for_case_are_refused(folder):
+def test_columns_that_differ_only_in_case_are_refused(folder):
     """Spark takes them for one, and could not read what was written."""
     table = pq.read_table(folder.home / "requests")
     for path in (folder.home / "requests").iterdir():

@@ -95,7 +95,7 @@ def test_words_that_cannot_be_written(ends, status, said):
 
 
 @pytest.mark.parametrize("call", ["--help", "--version", "run --help", "queries --json", "describe sketch/exact"])
-def test_stdout_that_is_full_is_said_once_by_help_too(call):
+def test_a_full_stdout_is_reported_once_by_help_too(call):
     line = f"{sys.executable} -P -m skyband {call} >/dev/full"
     ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (1, "error: stdout cannot be written: No space left on device\n")

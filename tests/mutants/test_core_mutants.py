@@ -85,23 +85,23 @@ SEEDS = range(12)
 MUTANTS = {
     "a foreign token is the state's own": (
         (StateStore, "_follows", lambda self, held: held.step <= self._head.step),
-        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+        ("test_store_sequences", "test_whatever_happens_a_task_starts_from_what_was_committed", SEEDS),
     ),
     "chunks of a longer state are left": (
         (StateStore, "_write_whole", _no_chunk_goes),
-        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+        ("test_store_sequences", "test_whatever_happens_a_task_starts_from_what_was_committed", SEEDS),
     ),
     "a token follows from its step": (
         (os, "urandom", bytes),
-        ("test_store_sequences", "test_streams_are_told_apart_by_more_than_their_steps", None),
+        ("test_store_sequences", "test_streams_are_distinguished_by_more_than_their_steps", None),
     ),
     "a changed query goes on in the log of the one before": (
         (StateStore, "load", _as_it_was_before_a_change),
-        ("test_store_sequences", "test_whatever_happens_a_task_begins_with_what_was_committed", SEEDS),
+        ("test_store_sequences", "test_whatever_happens_a_task_starts_from_what_was_committed", SEEDS),
     ),
     "a turn counts what those before it did": (
         (Operator, "take_metrics", _with_what_came_before),
-        ("test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_became_of_its_rows", [1]),
+        ("test_micro_batch", "test_metrics_are_those_of_a_turn_whatever_happens_to_its_rows", [1]),
     ),
     "a row that is cut is the earliest there was": (
         (EventTimeProgress, "cut_ahead", _as_early_as_all),

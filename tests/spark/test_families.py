@@ -55,7 +55,7 @@ def test_changes_in_batch_and_stream_equal_local(agree, kind, by, shards, change
     assert changes <= {*log.column("change").to_pylist()}
 
 
-def test_changes_of_several_shards_that_make_one_answer_are_refused(session):
+def test_changes_from_several_shards_for_one_answer_are_refused(session):
     frame = session.createDataFrame([], "ts TIMESTAMP, name STRING, origin STRING, value DOUBLE")
     with pytest.raises(ConfigError, match=r"shards: changes are found in whole answers.*use shards = 1, or group"):
         spark.apply(frame, family("top-k", answers="changes"), shards=2)

@@ -84,7 +84,7 @@ def test_a_streams_figures_are_there_for_prometheus(session, job):
     assert seen["skyband_watermark_seconds"] > 1_700_000_000 and seen["skyband_running"] == 0
 
 
-def test_a_batch_gives_the_rows_of_the_local_engine(session, job):
+def test_a_batch_has_the_rows_of_the_local_engine(session, job):
     ran = run(job)
     assert ran.exit_code == 0, ran.stderr
     local = run(job, "sink.path=local", engine="local")
@@ -94,7 +94,7 @@ def test_a_batch_gives_the_rows_of_the_local_engine(session, job):
     assert summary(ran)["late"] == "0 (dropped)"
 
 
-def test_a_stream_gives_the_rows_of_the_local_engine_and_goes_on(session, job):
+def test_a_stream_has_the_rows_of_the_local_engine_and_resumes(session, job):
     changes = [*STREAM, "source.options.maxFilesPerTrigger=2", "sink.checkpoint=checkpoint"]
     held_back = {
         path: path.rename(path.with_name(f"_{path.name}")) for path in sorted((job.parent / "requests").iterdir())[8:]
@@ -132,7 +132,7 @@ def test_a_batch_shows_its_answers_on_the_console(session, job):
     assert len(ran.stdout.splitlines()) == 1 + 4 * 2
 
 
-def test_a_stream_without_a_checkpoint_of_its_own_is_refused(session, job):
+def test_a_stream_without_its_own_checkpoint_is_refused(session, job):
     assert run(job, *STREAM, LARGE, "sink.checkpoint=one").exit_code == 0
     other = run(job, *STREAM, "sink.checkpoint=two")
     assert other.exit_code == 1
@@ -267,7 +267,7 @@ exec {2} "$@"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("late", [2, 3])
-def test_a_stream_whose_first_python_is_late_is_started_again(session, job, tmp_path, monkeypatch, late):
+def test_a_stream_whose_first_python_is_late_is_restarted(session, job, tmp_path, monkeypatch, late):
     """Spark waits 10 s for it; nothing has been written by then."""
     python = tmp_path / "python"
     python.write_text(LATE.format(tmp_path, late, sys.executable))

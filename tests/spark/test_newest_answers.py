@@ -106,7 +106,7 @@ def newest(job, board):
     return sorted(tuple(row[name] for name in COLUMNS) for row in answers if row["at"] == last)
 
 
-def test_a_stream_goes_on_with_the_table_it_has(session, tmp_path, board):
+def test_a_stream_continues_with_its_table(session, tmp_path, board):
     faults.write_source(tmp_path / "source", files=2)
     job = write_job(tmp_path, board)
     run(job)

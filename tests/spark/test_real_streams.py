@@ -139,7 +139,7 @@ SAMPLES = {"values": "values", "probabilities": "probabilities", "size": 24, "al
 
 
 @pytest.mark.slow
-def test_stations_that_read_alike(agree, readings):
+def test_stations_with_similar_readings(agree, readings):
     joined = query("uncertain-join", **SAMPLES, side="side", id="id", epsilon=2.0, beta=0.3)
     assert len(agree(readings, joined, count=3)) > 10
 

@@ -25,7 +25,7 @@ def streams(tmp_path_factory):
 
 
 @pytest.mark.parametrize("question", ORACLES)
-def test_a_stream_gives_the_answers_of_the_oracle(question, session, streams, monkeypatch):
+def test_a_stream_has_the_answers_of_the_oracle(question, session, streams, monkeypatch):
     folder, database = streams
     monkeypatch.chdir(folder)
     number = list(ORACLES).index(question)

@@ -66,7 +66,7 @@ def test_a_batch_has_a_table_of_rules(session):
         spark.apply(frame, KEYS, rules=both.drop_columns("window"))
 
 
-def test_a_stream_of_rules_is_answered_at_once_and_holds_nothing_back(session, tmp_path):
+def test_a_stream_of_rules_is_answered_at_once_without_delay(session, tmp_path):
     """Two runs on one checkpoint: a rule comes in each, and in the second none any more while the rows go on."""
     for name in ("rows", "rules"):
         (tmp_path / name).mkdir()
@@ -165,7 +165,7 @@ def _bad(folder):
     return sorted((row["_field"], row["_reason"], row["_value"]) for row in entries)
 
 
-def test_refused_rules_go_to_the_place_of_bad_rows_once(session, tmp_path):
+def test_refused_rules_are_written_to_the_bad_rows_once(session, tmp_path):
     """As on the local engine, of a stream that gives its last micro-batch once more, and of a batch."""
     for name in ("rows", "rules"):
         (tmp_path / name).mkdir()
@@ -238,7 +238,7 @@ def test_changes_tell_that_a_rule_has_ended(session, tmp_path):
     assert emptied == {"1970-01-01 00:00:50.000001"}
 
 
-def test_a_table_of_rules_beside_a_stream_is_taken_in_once(session, tmp_path):
+def test_a_table_of_rules_next_to_a_stream_is_read_once(session, tmp_path):
     """The second run has a rule more, and one whose time is over, which is no news."""
     (tmp_path / "rows").mkdir()
     first, second = ("a", "20 seconds", "10 seconds", 2), ("b", "1 minute", "5 seconds", 3)
@@ -338,7 +338,7 @@ def test_thirty_kills_with_rules_in_flight(session, tmp_path):
     assert len({row["query"] for row in expected}) == 5
 
 
-def test_a_savepoint_goes_on_with_rules_and_where_their_stream_was_left(session, tmp_path):
+def test_a_savepoint_resumes_rules_and_their_stream(session, tmp_path):
     """The rule that was read is not read again: it has ended since, and would begin anew."""
     for name in ("rows", "rules"):
         (tmp_path / name).mkdir()

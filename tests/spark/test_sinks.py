@@ -94,7 +94,7 @@ def registry():
         server.shutdown()
 
 
-def test_avro_from_a_registry_is_decoded_and_what_is_none_is_left_out(session, registry):
+def test_avro_from_a_registry_is_decoded_and_anything_else_is_left_out(session, registry):
     fastavro = pytest.importorskip("fastavro")
     (recipe,) = (block for block in blocks("run/kafka.md", "python") if "fastavro" in block)
     values = [b"\x01no such message", b"", None]
@@ -146,7 +146,7 @@ def test_rate(session, tmp_path):
     assert [at.minute for at, _ in rated[:3]] == [1, 2, 3]
 
 
-def test_the_jobs_of_the_page_are_fine(tmp_path):
+def test_the_jobs_of_the_page_have_no_problems(tmp_path):
     (tmp_path / "requests").mkdir()
     for number, text in enumerate((NIGHTLY, RATE, KAFKA, LAKE, ICEBERG, NAMED)):
         job = tmp_path / f"job{number}.toml"
@@ -160,7 +160,7 @@ def test_the_jobs_of_the_page_are_fine(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "library"), [(NIGHTLY, "pyarrow"), (ICEBERG, "pyiceberg")])
-def test_the_nightly_job_goes_on_where_it_ended(session, tmp_path, text, library):
+def test_the_nightly_job_resumes_where_it_ended(session, tmp_path, text, library):
     pytest.importorskip(library)
     (tmp_path / "job.toml").write_text(text)
     (tmp_path / "requests").mkdir()
@@ -229,7 +229,7 @@ def test_kafkas_options_and_columns_as_far_as_there_is_no_broker(session, tmp_pa
     assert all(abs(count - 7) < 0.1 for count in counts["count"].to_pylist())
 
 
-def test_a_missing_connector_is_told_in_one_sentence(session, tmp_path):
+def test_a_missing_connector_is_reported_in_one_sentence(session, tmp_path):
     (tmp_path / "job.toml").write_text(KAFKA)
     ran = call("run", tmp_path / "job.toml")
     assert ran.exit_code == 1

@@ -104,7 +104,7 @@ def test_sql_and_dataframes_answer_as_python_does(session, table):
 
 
 @pytest.mark.slow
-def test_two_columns_of_states_are_laid_beside_each_other(table):
+def test_two_columns_of_states_are_put_next_to_each_other(table):
     left, right = (
         table.where(f"status = {status}").select("at", sql.col("state").alias(f"s{status}")) for status in (200, 404)
     )
@@ -228,7 +228,7 @@ def test_null_is_null_and_what_is_not_covered_ends_the_query(session, table):
         table.select(spark_states.estimate("state", last="2 hours")).collect()
 
 
-def test_a_stream_gives_states_and_asks_them(session, files, tmp_path):
+def test_a_stream_writes_states_and_queries_them(session, files, tmp_path):
     folder = files(TABLE, 2)
     out, checkpoint = str(tmp_path / "out"), str(tmp_path / "checkpoint")
     frame = session.readStream.schema(session.read.parquet(folder).schema).parquet(folder)

@@ -95,7 +95,7 @@ def newest(table: pa.Table) -> int:
 
 
 @pytest.mark.parametrize("kind", ["top-k", pytest.param("top-k-workload", marks=pytest.mark.slow), "uncertain-join"])
-def test_late_rows_and_those_without_a_time_leave_no_trace_but_their_number(stream, files, kind):
+def test_late_rows_and_rows_without_a_time_leave_only_their_number(stream, files, kind):
     table, asked = events(7), family(kind, by=["place"])
     late = shifted(table.slice(0, 30), -3600)
     timeless = table.slice(0, 4).set_column(0, "ts", pa.nulls(4, table.schema.field("ts").type))
@@ -180,7 +180,7 @@ trigger = "available-now"
 """
 
 
-def test_a_nightly_job_answers_its_last_windows_and_goes_on_the_night_after(session, files, tmp_path):
+def test_a_nightly_job_answers_its_last_windows_and_resumes_the_next_night(session, files, tmp_path):
     table, asked = events(9), family("top-k", by=["place"])
     (tmp_path / "job.toml").write_text(JOB)
 
@@ -214,7 +214,7 @@ def test_a_nightly_job_answers_its_last_windows_and_goes_on_the_night_after(sess
     )
 
 
-def test_the_guide_to_time_says_what_runs(session, files, tmp_path):
+def test_the_jobs_in_the_guide_to_time_run(session, files, tmp_path):
     (tmp_path / "job.toml").write_text(JOB)
     base = ["source.finish=false", "sink.trigger=10 seconds"]
     table = events(11, rows=200)
@@ -234,7 +234,7 @@ def test_the_guide_to_time_says_what_runs(session, files, tmp_path):
 
 
 @pytest.mark.parametrize("reader", ["spark", "python"])
-def test_a_stream_that_falls_idle_goes_on_with_the_clock(session, files, tmp_path, reader):
+def test_an_idle_stream_continues_with_the_clock(session, files, tmp_path, reader):
     table, asked = events(10, rows=300), family("top-k-workload", delay="1 second")
     moment = 390 * SECOND
     table = table.filter(pc.less(table["ts"].cast(pa.int64()), moment)).sort_by("ts")

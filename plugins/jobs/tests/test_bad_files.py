@@ -81,7 +81,7 @@ def test_a_file_without_bytes_is_no_rows_of_text(tmp_path):
         assert sum(map(len, open_files(source).batches(["n"]))) == 0
 
 
-def test_a_column_that_a_file_has_not_is_null_and_a_narrow_one_is_widened(tmp_path):
+def test_a_column_that_a_file_lacks_is_null_and_a_narrow_one_is_widened(tmp_path):
     pq.write_table(pa.table({"n": pa.array([1], pa.int32()), "text": ["a"]}), tmp_path / "a.parquet")
     pq.write_table(pa.table({"more": [0.5], "n": [2]}), tmp_path / "b.parquet")
     files = open_files(Source(format="parquet", path=str(tmp_path)))

@@ -42,7 +42,7 @@ def rows(batches):
     mark=st.booleans(),
     options=st.sampled_from([{}, {"escape": "\\"}, {"multiLine": False}, {"quote": ""}]),
 )
-def test_csv_is_cut_where_a_record_ends(folder, values, end, header, mark, options):
+def test_csv_is_cut_at_the_end_of_a_record(folder, values, end, header, mark, options):
     path = folder / "a.csv"
     if options.get("quote") == "" or "multiLine" in options:
         values = [value.translate(dict.fromkeys(map(ord, ',"\n\r'))) for value in values]

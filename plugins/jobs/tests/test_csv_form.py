@@ -9,7 +9,7 @@ ROWS = "".join(f"2026-01-{number:02},{number % 7},{number / 4}\n" for number in 
 
 
 @given(place=st.integers(1, 27), line=st.sampled_from(["a,b\n", "2026-01-03,1\n", "a,b,c,d\n", "nothing\n"]))
-def test_an_odd_line_among_rows_takes_none_of_those_before_it_away(place, line):
+def test_an_odd_line_among_rows_loses_none_of_those_before_it(place, line):
     lines = ROWS.splitlines(keepends=True)
     form = csv_form("day,who,v\n" + "".join([*lines[:place], line, *lines[place:]]))
     assert "skipRows" not in form.options

@@ -27,7 +27,7 @@ def damaged(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["client", "other"])
-def test_a_damaged_file_is_refused_by_column_where_it_is_read(tmp_path, name):
+def test_a_damaged_file_is_refused_with_the_column_when_it_is_read(tmp_path, name):
     (tmp_path / "a.arrow").write_bytes(damaged(name))
     files = open_files(Source(format="arrow", path=str(tmp_path), where="other = 'x'" if name == "other" else None))
     with pytest.raises(InputError, match=rf"a\.arrow: {name}: is damaged"):

@@ -52,7 +52,7 @@ def test_every_name_that_is_not_set_is_told_at_once():
 
 
 @pytest.mark.parametrize("table", ["options", "catalog", "spark"])
-def test_it_is_hidden_where_anything_may_be_secret(monkeypatch, table):
+def test_it_is_hidden_if_anything_may_be_secret(monkeypatch, table):
     monkeypatch.setenv("PLAIN_NAME", f"nobody's business in {table}")
     expand({"sink": {table: {"whatever": "${PLAIN_NAME}"}}, "name": "${HOST}"})
     assert redact(f"it says nobody's business in {table} at lake") == "it says *** at lake"

@@ -14,7 +14,7 @@ def test_the_closest_name_is_suggested():
     assert suggest("pcsa-m", ["k-skb", "pcsa-ml"]) == "did you mean 'pcsa-ml'?"
 
 
-def test_where_nothing_is_close_all_are_named_in_order():
+def test_if_nothing_is_close_all_are_named_in_order():
     assert suggest("zzz", ["b", "a"]) == "known: a, b"
     assert suggest("zzz", []) == "none is known"
 
@@ -28,7 +28,7 @@ def test_a_problem_is_prefixed_with_its_place():
     assert str(Problem("", "is required").within("query")) == "query: is required"
 
 
-def test_a_config_error_says_every_problem():
+def test_a_config_error_lists_every_problem():
     error = ConfigError(Problem("a", "is wrong"), Problem("b", "too"))
     assert str(error) == "a: is wrong\nb: too"
     assert [problem.field for problem in error.problems] == ["a", "b"]

@@ -55,7 +55,7 @@ def test_the_shares_of_a_file_have_each_of_its_row_groups_once(rows, most, times
     assert groups == [*range(len(rows))]
 
 
-def test_a_large_file_is_shared_and_small_ones_are_read_together(folder, monkeypatch):
+def test_a_large_file_is_split_and_small_ones_are_read_together(folder, monkeypatch):
     monkeypatch.setattr(file_parts, "_LEAST", 500)
     monkeypatch.setattr(file_parts, "_OPENING", 10)
     assert len(tasks_of([folder / "a.parquet"], "parquet", 4)) > 4
@@ -85,7 +85,7 @@ def test_a_file_that_changed_or_went_since_it_was_listed_is_named(tmp_path):
             list(files.batches(["n"], [part]))
 
 
-def test_a_file_that_was_written_anew_is_named_though_it_is_as_long(tmp_path):
+def test_a_file_that_was_rewritten_is_named_even_with_the_same_length(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("1\n2\n")
     files = open_files(Source(format="csv", path=str(tmp_path), schema="n BIGINT"))

@@ -64,7 +64,7 @@ def test_a_job_is_read_with_its_paths_taken_from_its_folder(job):
     assert found.schema.names == list(COLUMNS)
 
 
-def test_every_problem_is_said_at_once(job):
+def test_every_problem_is_reported_at_once(job):
     path = job("""
         nam = "x"
         shards = 0
@@ -220,7 +220,7 @@ def test_columns_are_looked_at_though_another_key_is_wrong(job):
     ]
 
 
-def test_a_csv_whose_names_are_not_read_says_how_to_read_them(job, tmp_path):
+def test_a_csv_whose_header_is_not_read_says_how_to_read_it(job, tmp_path):
     (tmp_path / "visits.csv").write_text("ts,client\n2026-06-20 09:00:00,ann\n")
     found = problems(job(), ["source.format=csv", "source.path=visits.csv"])
     assert all(line.endswith("set source.options = { header = true }") for line in found)
@@ -232,7 +232,7 @@ def test_a_fault_in_the_source_is_not_blamed_on_the_sink(job):
     assert found == ["--set: source.formt: unknown; did you mean 'format'?"]
 
 
-def test_a_stream_with_all_it_needs_is_fine(job):
+def test_a_stream_with_all_it_needs_has_no_problem(job):
     changes = ["source.stream=true", "sink.checkpoint=c", "sink.trigger=10 seconds", "sink.mode=append"]
     assert read_job(job(), changes).sink.trigger == "10 seconds"
     assert read_job(job(), ["source.stream=true", "sink.format=console"]).sink.checkpoint is None
@@ -280,7 +280,7 @@ def test_options_the_local_engine_does_not_know_are_not_passed_over(job):
     assert "source.options.lineSep: is unknown to the local engine" in "\n".join(problems(path, changes, "local"))
 
 
-def test_text_columns_are_told_where_their_types_are_given(job):
+def test_text_columns_are_told_where_to_declare_their_types(job):
     path = job()
     (path.parent / "log.csv").write_text("ts,client\n2026-01-01,a\n")
     changes = ["source.format=csv", "source.path=log.csv", "source.options.header=true"]
@@ -319,7 +319,7 @@ def test_hidden_files_are_no_data(job):
     assert read_job(path).schema.names == list(COLUMNS)
 
 
-def test_a_source_only_spark_can_look_at_is_checked_as_far_as_it_goes(job):
+def test_a_source_that_only_spark_can_read_is_checked_as_far_as_possible(job):
     found = read_job(job(), ["source.format=kafka", "source.options={ subscribe = 'x' }"])
     assert found.schema is None
     assert problems(job(), ["source.path=dbfs:/bucket/x", "backends.sketch.epsilon=7"]) == [
@@ -364,11 +364,11 @@ def test_a_missing_or_unreadable_file(tmp_path):
         (" query.delay = 10 minutes", "10 minutes"),
     ],
 )
-def test_set_takes_toml_and_plain_text(job, change, value):
+def test_set_accepts_toml_and_plain_text(job, change, value):
     assert str(read_job(job(), [change]).query.delay) == value
 
 
-def test_set_goes_into_tables_and_the_last_one_wins(job):
+def test_set_reaches_into_tables_and_the_last_one_wins(job):
     changes = ["backends.sketch.epsilon=0.1", "backends.sketch.epsilon=0.2", "sink.options.compression=zstd"]
     found = read_job(job(), changes)
     assert found.backends == {"sketch": {"name": "pcsa-ml", "epsilon": 0.2}}
@@ -385,7 +385,7 @@ def test_the_name_of_an_option_may_have_dots(job):
     assert read_job(path, ["-source.options.a.b"]).source.options == {"c": 2}
 
 
-def test_set_takes_keys_out(job):
+def test_set_removes_keys(job):
     path = job()
     path.write_text("shards = 3\n" + path.read_text())
     assert (read_job(path).shards, read_job(path, ["-shards"]).shards) == (3, None)
@@ -432,7 +432,7 @@ def test_paths_elsewhere_stay_as_they_are(job):
     assert local_path("hdfs://host/x") is None
 
 
-def test_a_fault_that_was_typed_is_told_from_one_in_the_file(job):
+def test_a_typed_fault_is_distinguished_from_one_in_the_file(job):
     path = job(JOB.replace('item = "client"', 'item = "clinet"'))
     with pytest.raises(JobError) as caught:
         read_job(path, ["query.time=tss"])
@@ -472,7 +472,7 @@ def test_a_line_of_names_that_was_forgotten_is_told_by_the_check(job):
 
 
 @pytest.mark.parametrize(("files", "late", "hours"), [(1, 2, 8), (2, 1, 7), (4, 0, 0)])
-def test_rows_are_late_by_the_files_that_a_micro_batch_takes(job, files, late, hours):
+def test_rows_are_late_by_the_files_that_a_micro_batch_reads(job, files, late, hours):
     """As on Spark: rows of one micro-batch are not late to one another."""
     path = job()
     folder = path.parent / "logs"

@@ -27,7 +27,7 @@ def json_values(path, schema=None):
 @pytest.mark.parametrize(
     "value", ['{"a": [1, "x\\\\"], "b": {"c": null}}', "[1,  2.50]", "-1.50e3", "true", "[]", "{}", '"\\u00e9"']
 )
-def test_any_json_is_its_own_text_where_text_is_asked_for(tmp_path, value):
+def test_json_is_read_as_its_own_text_for_text_columns(tmp_path, value):
     """As on Spark: a GitHub event's payload is of another form for each type of event."""
     path = json_file(
         tmp_path, f'{{"n": 1, "p": {value}, "z": {{"p": 1}}}}', '{"p": "plain", "n": 2}', '{"p": null, "n": 3}', "{}"
@@ -41,7 +41,7 @@ def test_any_json_is_its_own_text_where_text_is_asked_for(tmp_path, value):
     assert nested == {"s": {"l": [text, "a"]}}
 
 
-def test_a_float_by_its_name_stands_beside_the_same_text(tmp_path):
+def test_a_float_can_be_written_by_name_next_to_the_same_text(tmp_path):
     path = json_file(
         tmp_path, '{"v": "NaN", "s": {"v": "NaN", "l": ["INF", 1, "-Infinity"]}}', '{"v": 1.5, "s": {"v": 1}}'
     )
@@ -62,7 +62,7 @@ def test_without_a_schema_values_of_several_types_are_text(tmp_path):
 
 
 @pytest.mark.parametrize("value", ["1.0", "9223372036854775808"])
-def test_json_s_numbers_that_are_no_whole_ones_have_a_line_and_a_column(tmp_path, value):
+def test_json_numbers_that_are_not_whole_are_reported_with_line_and_column(tmp_path, value):
     path = json_file(tmp_path, *['{"n": 1, "v": 1}'] * 37, "", f'{{"n": 1, "v": {value}}}', '{"v": 2.0}')
     with pytest.raises(InputError, match=rf"a.json: line 39: column 'v': .*{value}"):
         json_values(path, "n BIGINT, v BIGINT")

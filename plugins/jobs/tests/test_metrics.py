@@ -155,7 +155,7 @@ def test_what_is_no_request_ends_only_its_connection(request_):
         ("evil.example@127.0.0.1@x", 403),
     ],
 )
-def test_figures_are_given_to_who_asks_for_this_machine_by_its_own_names(host, status):
+def test_metrics_are_served_to_requests_for_this_machine_by_its_own_names(host, status):
     """A page of the web that has its own name lead to 127.0.0.1 asks by that name."""
     with served() as address:
         connection = HTTPConnection(*address, timeout=30)
@@ -167,7 +167,7 @@ def test_figures_are_given_to_who_asks_for_this_machine_by_its_own_names(host, s
         connection.close()
 
 
-def test_the_file_is_whole_and_says_that_the_run_has_ended(tmp_path):
+def test_the_file_is_complete_and_says_that_the_run_has_ended(tmp_path):
     progress = Progress(io.StringIO())
     with pytest.raises(OSError, match="of its own"), exported(job(str(tmp_path / "skyband.prom")), progress):
         progress.micro_batch(TOTALS)
@@ -190,7 +190,7 @@ def test_the_end_of_a_run_took_no_micro_batch_and_a_row_is_no_time(in_rows, tmp_
     assert figures["watermark_seconds"] == (None if in_rows else 1.5)
 
 
-def test_a_file_that_cannot_be_written_any_more_is_told_once_and_the_run_goes_on(tmp_path):
+def test_a_file_that_can_no_longer_be_written_is_reported_once_and_the_run_continues(tmp_path):
     out = io.StringIO()
     progress, folder = Progress(out), tmp_path / "here"
     folder.mkdir()
@@ -220,7 +220,7 @@ def test_places_that_cannot_be_are_told_by_check(value, words, tmp_path):
 
 
 @pytest.mark.parametrize("value", ["127.0.0.1:9464", "localhost:9464", "[::1]:9464", "127.8.9.1:0", "skyband.prom"])
-def test_places_of_this_machine_are_fine(value, tmp_path):
+def test_places_on_this_machine_are_accepted(value, tmp_path):
     assert problems_of(value, tmp_path) == []
     assert value.endswith(".prom") == (place_of(value, tmp_path) == tmp_path / value)
 
@@ -233,7 +233,7 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
     assert names == SAMPLES.keys(), "all of them, and no other"
 
 
-def test_a_run_that_ends_before_its_first_micro_batch_says_that_it_has_read_nothing(tmp_path):
+def test_a_run_that_ends_before_its_first_micro_batch_reports_that_it_read_nothing(tmp_path):
     with exported(job(str(tmp_path / "skyband.prom")), Progress(io.StringIO())):
         pass
     written = samples(plain((tmp_path / "skyband.prom").read_text()))

@@ -84,7 +84,7 @@ QUERY = {
 
 
 @given(logs, logs)
-def test_rows_of_other_keys_are_those_that_changes_do_not_name(moments, before):
+def test_rows_of_keys_that_changes_do_not_name_are_kept(moments, before):
     log, rows = log_of(moments), log_of(before).drop_columns("change")
     changed = {tuple(row[name] for name in KEY) for row in log.to_pylist()}
     table = rows.set_column(0, "host", rows["host"].cast(pa.large_string()))  # as some readers of files have it
@@ -92,7 +92,7 @@ def test_rows_of_other_keys_are_those_that_changes_do_not_name(moments, before):
     assert others == [row for row in rows.to_pylist() if tuple(row[name] for name in KEY) not in changed]
 
 
-def test_a_program_is_told_that_a_sink_holds_the_newest_answers():
+def test_a_program_can_tell_that_a_sink_has_the_newest_answers():
     with pytest.raises(
         ConfigError, match=r"answers: \"current\" is for jobs.*open_sink\(…, key=\['host', 'window'\]\)"
     ):
@@ -100,7 +100,7 @@ def test_a_program_is_told_that_a_sink_holds_the_newest_answers():
 
 
 @pytest.mark.parametrize("values", [["a", "b"], [b"a", b"b"], [0.5, 1.5], [True, False], [1, 2**40]])
-def test_keys_are_told_apart_by_what_they_are_and_not_by_a_hash(values, monkeypatch):
+def test_keys_are_distinguished_by_value_not_by_hash(values, monkeypatch):
     """As where two of 10^10 keys have one hash."""
     from skyband.columns import hashing
 

@@ -43,7 +43,7 @@ UNITS = {"second": 1_000_000, "minute": 60_000_000, "hour": 3_600_000_000}
 
 @pytest.mark.parametrize("length", [count * length for length in UNITS.values() for count in (1, 2, 3, 119)])
 @pytest.mark.parametrize("beside", [-1, 0, 1])
-def test_the_delay_that_is_named_would_have_taken_the_latest_row_and_is_no_unit_longer(length, beside):
+def test_the_suggested_delay_would_have_kept_the_latest_row_and_is_no_longer_than_needed(length, beside):
     late_by = length + beside
     line = summary(Totals(**TOTALS, late_by=late_by), "in out")[1]
     delay = parse(re.search(r'delay = "([^"]+)" would have kept them', line)[1])
@@ -55,7 +55,7 @@ def test_row_windows_have_a_row_as_watermark():
     assert "watermark 3,600,000,000" in status(Totals(**TOTALS, in_rows=True))
 
 
-def test_the_rate_of_the_last_micro_batch_goes_before_that_of_the_run():
+def test_the_rate_of_the_last_micro_batch_is_shown_before_that_of_the_run():
     assert "77 rows/s" in status(Totals(**TOTALS, seconds=10, recent_rate=77.0))
 
 
@@ -71,7 +71,7 @@ def test_a_terminal_has_one_line_drawn_again(clock):
     assert out.getvalue().endswith("\r\x1b[2Kdone\n")
 
 
-def test_elsewhere_there_is_a_line_every_few_seconds_where_something_is_new(clock):
+def test_without_a_terminal_there_is_a_line_every_few_seconds_if_something_is_new(clock):
     out = io.StringIO()
     progress = Progress(out)
     totals = Totals(**TOTALS)
@@ -83,7 +83,7 @@ def test_elsewhere_there_is_a_line_every_few_seconds_where_something_is_new(cloc
     assert "\x1b" not in out.getvalue()
 
 
-def test_each_micro_batch_has_a_line_of_its_own_elsewhere(clock):
+def test_each_micro_batch_has_its_own_line_without_a_terminal(clock):
     out = io.StringIO()
     progress = Progress(out)
     for _ in range(3):
@@ -127,7 +127,7 @@ def test_rates_count_from_when_the_engine_is_ready(clock):
     assert progress.seconds() == 2
 
 
-def test_the_compiling_of_kernels_is_announced_and_counted_apart(monkeypatch):
+def test_compiling_kernels_is_announced_and_timed_separately(monkeypatch):
     monkeypatch.setattr("skyband_jobs.running.progress.EVERY_TERMINAL", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     out, totals = Terminal(), Totals(rows_in=100)
@@ -145,7 +145,7 @@ def test_the_compiling_of_kernels_is_announced_and_counted_apart(monkeypatch):
     assert out.getvalue() == told
 
 
-def test_the_summary_sets_the_compiling_of_kernels_apart():
+def test_the_summary_shows_compiling_kernels_separately():
     totals = Totals(rows_in=1000, answers=1, seconds=12, compiling=10)
     last = summary(totals, "in pairs/")[-1]
     assert last == "took     2.0 s, 500 rows/s, apart from 10.0 s to compile kernels, once on this machine"
@@ -166,6 +166,6 @@ def test_the_summary_sets_the_compiling_of_kernels_apart():
         ({"rows_in": 5, "micro_batches": 2, "stopped": True}, None),
     ],
 )
-def test_no_answers_are_a_warning_but_where_they_are_to_be_expected(figures, warning):
+def test_no_answers_are_a_warning_unless_expected(figures, warning):
     last = summary(Totals(**figures), "in out")[-1]
     assert last.startswith("took") if warning is None else (last.startswith("warning: ") and warning in last)

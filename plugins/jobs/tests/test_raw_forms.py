@@ -92,7 +92,7 @@ def test_an_array_of_json_is_told_by_its_line(tmp_path, text, said):
         rows(path, format="json", schema="n INT", options={"multiLine": True})
 
 
-def test_an_array_that_is_not_said_to_be_one(tmp_path):
+def test_an_array_that_is_not_declared_as_one(tmp_path):
     with pytest.raises(InputError, match=r"line 1 is not a JSON object.*set source.options = \{ multiLine = true \}"):
         rows(written(tmp_path, '[{"n": 1}]', "a.json"), format="json", schema="n INT")
 
@@ -134,7 +134,7 @@ def test_options_that_are_not_known_here(format, options, said):
         raise ConfigError(*text_option_problems(Source(format=format, path="a", options=options)))
 
 
-def test_a_list_that_is_none(tmp_path):
+def test_a_value_that_is_not_a_list(tmp_path):
     path = written(tmp_path, '{"a": [1], "b": [{"n": 1}]}', "a.json")
     with pytest.raises(ConfigError, match="explode: the source has no column 'c'"):
         rows(path, format="json", explode="c")
@@ -142,7 +142,7 @@ def test_a_list_that_is_none(tmp_path):
         rows(path, format="json", explode="a")
 
 
-def test_comments_and_where_they_begin():
+def test_comments_and_where_they_start():
     text = np.frombuffer(b'#"\na,b\n#x\n"\n#",#\n#', np.uint8)
     begins = np.full(9, -1)
     assert csv_records(text, 44, 34, 256, 35, True, 1 << 62, begins) == (17, 2, -1)

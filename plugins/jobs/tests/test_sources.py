@@ -92,7 +92,7 @@ PARTS = "day DATE, at TIMESTAMP, hour TIMESTAMP_NTZ"
 NESTED = f"rows ARRAY<STRUCT<{PARTS.replace(' ', ': ').replace(',:', ',')}>>, days ARRAY<DATE>, n INT"
 
 
-def test_times_and_days_within_structs_and_lists_are_read_as_those_outside(tmp_path):
+def test_times_and_days_within_structs_and_lists_are_read_like_others(tmp_path):
     path = tmp_path / "a.json"
     row = {"day": "2026-01-02", "at": NOON, "hour": "2026-01-02 12:00:00 UTC"}
     lines = [
@@ -157,7 +157,7 @@ def test_files_come_in_order_of_their_change(tmp_path):
     assert [row["n"] for row in rows("parquet", tmp_path / "[ab].parquet")] == [1, 2]
 
 
-def test_files_of_one_instant_come_by_name_and_a_nanosecond_tells_them_apart(tmp_path):
+def test_files_of_one_instant_are_sorted_by_name_and_a_nanosecond_distinguishes_them(tmp_path):
     for number, (name, nanoseconds) in enumerate([("c", 1), ("b", 2), ("d", 2), ("a", 3)]):
         path = tmp_path / f"{name}.parquet"
         pq.write_table(pa.table({"n": [number]}), path)
@@ -165,7 +165,7 @@ def test_files_of_one_instant_come_by_name_and_a_nanosecond_tells_them_apart(tmp
     assert [row["n"] for row in rows("parquet", tmp_path)] == [0, 1, 2, 3]
 
 
-def test_files_of_one_instant_come_by_name_however_a_folder_lists_them(tmp_path):
+def test_files_of_one_instant_are_sorted_by_name_however_a_folder_lists_them(tmp_path):
     names = np.random.default_rng(3).permutation([f"{number:02}.parquet" for number in range(20)]).tolist()
     for name in names:
         (tmp_path / name).touch()
@@ -190,7 +190,7 @@ def test_arrow_files(tmp_path):
 
 
 @pytest.mark.parametrize("packed", ["", ".gz", ".bz2", ".zst", ".lz4", ".xz", ".GZ"])
-def test_the_end_of_a_name_tells_the_format_however_it_is_compressed(packed):
+def test_a_suffix_gives_the_format_however_the_file_is_compressed(packed):
     for suffix, kind in SUFFIXES.items():
         for name in (f"a{suffix}{packed}", f"a.b{suffix.upper()}{packed}"):
             assert format_by_name(Path(name)) == kind
@@ -231,7 +231,7 @@ def test_hidden_files_and_folders_are_no_data(tmp_path):
     assert rows("parquet", tmp_path) == [{"name": "kept"}]
 
 
-def test_the_log_of_a_streaming_sink_holds_for_its_folders_too(tmp_path):
+def test_the_log_of_a_streaming_sink_applies_to_its_folders_too(tmp_path):
     for name in ("kept", "left"):
         folder = tmp_path / "day=1"
         folder.mkdir(exist_ok=True)
@@ -315,7 +315,7 @@ def test_a_cut_last_character_is_no_text(tmp_path):
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
-def test_all_of_unicode_is_taken(tmp_path, format):
+def test_all_of_unicode_is_accepted(tmp_path, format):
     """Characters of two to four bytes at every place of a chunk's end."""
     path = tmp_path / f"a.{format}"
     names = ["é" * 3, "€uro", "𝄞 clef", "naïve", "\u2028"]

@@ -26,7 +26,7 @@ def written(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_table_of_what_changed_is_as_good_as_one_of_all_states(seed, written):
+def test_a_table_of_changes_is_as_good_as_one_of_all_states(seed, written):
     """At each of its moments, and at those of `every` between them; rows are at moments, before and after them."""
     rows = stream(seed)
     changed = local.apply(table(rows), counting(emit="changed-state"), {"sketch": "exact"})
@@ -83,7 +83,7 @@ def test_groups_may_stand_in_folders_as_spark_writes_them(tmp_path):
     assert counts == {{"a": "a b", "b": None, "c": "c"}[group]: count for group, count in there.items()}
 
 
-def test_files_of_a_table_that_are_not_alike_are_named(written):
+def test_files_of_a_table_with_different_columns_are_named(written):
     path = written(local.apply(table(stream(1)), counting(), {"sketch": "exact"}))
     pq.write_table(pa.table({"at": [1], "h": ["a"]}), f"{path}/other.parquet")
     with pytest.raises(InputError, match=r"other.parquet' has the columns at, h, but .*000.parquet' has .*name files"):
@@ -91,7 +91,7 @@ def test_files_of_a_table_that_are_not_alike_are_named(written):
 
 
 @pytest.mark.parametrize("size", [1, ROWS_AT_ONCE - 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE])
-def test_a_state_is_found_wherever_it_stands_in_a_row_group(size, tmp_path):
+def test_a_state_is_found_anywhere_in_a_row_group(size, tmp_path):
     """Each by itself, in row groups of so many: the first, the last, those at the borders of what is read at once."""
     moments = [START + place * EVERY for place in range(2 * ROWS_AT_ONCE + 3)]
     blobs = {}
@@ -107,7 +107,7 @@ def test_a_state_is_found_wherever_it_stands_in_a_row_group(size, tmp_path):
         assert (moment, state.blob) == (at, blob)
 
 
-def test_where_groups_have_states_of_other_lengths_a_table_answers_over_what_all_cover(written):
+def test_if_groups_have_states_of_different_lengths_a_table_answers_over_what_all_cover(written):
     rows = stream(2)
     short, long = (
         by_moment(local.apply(table(rows), counting(windows=[length]), {"sketch": "exact"}))

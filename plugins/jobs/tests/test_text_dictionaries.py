@@ -60,7 +60,7 @@ def kinds(files, dictionaries):
     return {field.name for field in batches[0].schema if pa.types.is_dictionary(field.type)}
 
 
-def test_only_text_that_the_file_has_so_comes_as_a_dictionary(files, monkeypatch):
+def test_only_text_stored_as_a_dictionary_is_read_as_one(files, monkeypatch):
     assert kinds(files, True) == {"text", "group"}
     assert kinds(files, False) == set()
     monkeypatch.setattr(columnar_files, "_LARGE", 1 << 40)
@@ -89,7 +89,7 @@ def test_frames_and_states_have_the_same_bytes(files, kind):
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.lists(st.text(max_size=3), min_size=64, max_size=80), min_size=1, max_size=6))
-def test_a_dictionary_is_never_taken_for_another(dictionaries):
+def test_dictionaries_are_never_confused(dictionaries):
     for words in dictionaries * 2:
         column = pa.DictionaryArray.from_arrays(pa.array(range(len(words)), pa.int32()), pa.array(words))
         assert hash_column(column).tolist() == hash_column(pa.array(words)).tolist()

@@ -84,7 +84,7 @@ def test_options_of_csv(tmp_path, options, text, expected):
     assert rows(written(tmp_path, text), options=options, schema="a STRING, b STRING") == expected
 
 
-def test_a_line_is_a_row_where_values_may_not_span_lines(tmp_path):
+def test_a_line_is_a_row_if_values_may_not_span_lines(tmp_path):
     path = written(tmp_path, '1,a\n2,"b\nc"\n')
     with pytest.raises(
         InputError, match=r"the quote in line 2 is not closed in that line: close it, or set source.options.multiLine"
@@ -99,7 +99,7 @@ def test_a_quote_that_is_never_closed_is_told_by_its_line(tmp_path):
         rows(path, schema="a STRING, b STRING")
 
 
-def test_columns_are_taken_by_name_whatever_their_order_in_a_file(tmp_path):
+def test_columns_are_read_by_name_whatever_their_order_in_a_file(tmp_path):
     written(tmp_path, "ts,client,page\n1,c1,p1\n", "a.csv")
     written(tmp_path, "page,extra,ts,client\np2,x,2,c2\n", "b.csv")
     expected = {("1", "c1"), ("2", "c2")}
@@ -253,7 +253,7 @@ def test_what_pythons_writer_writes_is_read_back(tmp_path_factory, table, end):
         st.sampled_from(['{"a": 1}', '{"b": "}{\\""}', '{"c": [[{}], null]}', "null", "3", "[]", "{", "}", "", " "])
     )
 )
-def test_a_line_of_json_is_fine_where_a_parser_finds_one_object(lines):
+def test_a_line_of_json_is_valid_if_a_parser_finds_one_object(lines):
     def is_object(line):
         try:
             return isinstance(json.loads(line), dict)
@@ -311,7 +311,7 @@ NAN, FAR = float("nan"), float("inf")
         pa.array([{"a": NAN, "b": "NaN"}, {"a": 1.5, "b": "x"}]),
     ],
 )
-def test_numbers_that_json_has_not_are_read_by_their_names_beside_texts_like_them(column):
+def test_numbers_that_json_lacks_are_read_by_name_next_to_equal_texts(column):
     beside = {"text": ["NaN"] * len(column)} if column.type == pa.float64() else {}
     table = pa.table({"n": column, **beside})
     lines = [*json_rows(table)]
@@ -322,7 +322,7 @@ def test_numbers_that_json_has_not_are_read_by_their_names_beside_texts_like_the
     assert str(read.to_pylist()) == str(plain.to_pylist())
 
 
-def test_a_text_where_a_number_should_be_is_told_as_it_stands():
+def test_a_text_in_place_of_a_number_is_quoted_as_written():
     with pytest.raises(pa.ArrowInvalid, match="changed from number to string in row 1"):
         json_files.json_rows_of(b'{"n": "NaN"}\n{"n": "many"}', pa.schema([("n", pa.float64())]))
 
@@ -347,7 +347,7 @@ def test_columns_that_are_inferred_have_types_that_every_query_can_be_asked_of(t
     assert len(batch) == 2 and batch["clock"].to_pylist() == ["12:30:00"] * 2 and batch["nothing"].null_count == 2
 
 
-def test_the_types_of_json_are_those_of_all_its_values_and_not_of_the_first_block(tmp_path, monkeypatch):
+def test_json_types_come_from_all_values_not_only_the_first_block(tmp_path, monkeypatch):
     """A column that comes late, a number that has a fraction late, a value after nulls alone."""
     lines = [{"n": 1, "gap": None}] * 40 + [{"n": 1.5, "gap": "a", "late": True}] * 40
     path = written(tmp_path, "".join(f"{json.dumps(line)}\n" for line in lines), "a.json")
@@ -362,7 +362,7 @@ def test_the_types_of_json_are_those_of_all_its_values_and_not_of_the_first_bloc
 
 
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE", "BIGINT", "DOUBLE", "DECIMAL(9, 2)", "BOOLEAN"])
-def test_a_value_that_cannot_be_read_is_the_one_that_stands_in_the_row_that_is_named(tmp_path, kind):
+def test_the_named_row_contains_the_value_that_cannot_be_read(tmp_path, kind):
     """Of several: the first."""
     good = {"TIMESTAMP": "2026-01-31T12:30:00Z", "DATE": "2026-01-31", "BOOLEAN": "true"}.get(kind, "7")
     for place in (0, 3, 6):

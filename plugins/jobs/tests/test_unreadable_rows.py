@@ -142,7 +142,7 @@ def together(request):
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_each_row_goes_aside_alone_wherever_it_stands(name, tmp_path, monkeypatch, together):
+def test_each_bad_row_is_put_aside_alone_wherever_it_is(name, tmp_path, monkeypatch, together):
     form = FORMS[name]
     monkeypatch.setattr(text_blocks, "SIZE", ROWS * (len(form.row(11)) + len(form.between)))
     for file in range(FILES):
@@ -180,7 +180,7 @@ def test_so_do_many_of_any_density_however_the_file_is_cut(name, tmp_path, monke
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_the_first_ends_the_reading_where_nothing_takes_it(name, tmp_path):
+def test_the_first_bad_row_ends_the_reading_if_nothing_takes_it(name, tmp_path):
     write(FORMS[name], tmp_path / "in", [[1, 2, None, 4]])
     with pytest.raises(InputError, match=r"0\."):
         list(open_files(FORMS[name].source(tmp_path / "in")).batches(["n", "t"]))
@@ -193,7 +193,7 @@ def refused_of(folder, columns=("n",), **keys) -> tuple[list, list]:
     return [row for batch in batches for row in batch.to_pylist()], refused
 
 
-def test_an_element_of_a_list_goes_aside_alone(tmp_path):
+def test_a_bad_element_of_a_list_is_put_aside_alone(tmp_path):
     rows = [["1", "x", "3"], [], ["y", "z"], ["7"]]
     (tmp_path / "a.json").write_text("".join(json.dumps({"l": [{"n": n} for n in row]}) + "\n" for row in rows))
     keys = {"schema": "l ARRAY<STRUCT<n: STRING>>", "explode": "l", "select": ("CAST(n AS BIGINT) AS n",)}
@@ -208,7 +208,7 @@ TO_NUMBER = {"typed": {"schema": "n BIGINT"}, "select": {"select": ("CAST(n AS B
 
 @pytest.mark.parametrize("format", ["parquet", "arrow"])
 @pytest.mark.parametrize("keys", TO_NUMBER.values(), ids=TO_NUMBER)
-def test_a_row_of_a_columnar_file_goes_aside_alone(tmp_path, format, keys):
+def test_a_bad_row_of_a_columnar_file_is_put_aside_alone(tmp_path, format, keys):
     table = pa.table({"n": ["1", "x", "3", None, "y"]})
     if format == "parquet":
         pq.write_table(table, tmp_path / "a.parquet", row_group_size=2)
@@ -223,7 +223,7 @@ def test_a_row_of_a_columnar_file_goes_aside_alone(tmp_path, format, keys):
     ]
 
 
-def test_a_line_of_text_that_is_not_utf8_goes_aside_alone(tmp_path):
+def test_a_line_of_text_that_is_not_utf8_is_put_aside_alone(tmp_path):
     (tmp_path / "a.log").write_bytes(b"one\n\ntw\xff\nthree\n")
     good, refused = refused_of(tmp_path, ["value"], format="text")
     assert [row["value"] for row in good] == ["one", "", "three"]
@@ -248,7 +248,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_a_file_goes_aside_from_where_it_cannot_be_read_and_it_is_said_how_much_was(tmp_path, name):
+def test_a_file_is_put_aside_from_where_it_cannot_be_read_with_how_much_was_read(tmp_path, name):
     ending, data, rows = ENDS[name]
     (tmp_path / f"a.{ending}").write_bytes(data)
     options = {"header": True} if name == "header" else {"multiLine": True}

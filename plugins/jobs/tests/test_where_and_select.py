@@ -16,7 +16,7 @@ from skyband_jobs.files.where_and_select import OnlySparkError, Shape
 
 
 @pytest.mark.parametrize("where", CONDITIONS)
-def test_rows_stay_where_the_condition_is_true(where):
+def test_rows_stay_if_the_condition_is_true(where):
     shape = Shape.parse(where, None)
     batch, kept = shape.apply(ROWS.to_batches()[0], shape.schema(ROWS.schema))
     assert kept.tolist() == CONDITIONS[where]
@@ -142,7 +142,7 @@ def test_expressions_without_an_end_are_refused(where):
     assert len(str(caught.value)) < 500
 
 
-def test_many_values_may_be_among_those_of_in():
+def test_in_accepts_many_values():
     shape = Shape.parse(f"status IN ({', '.join(map(str, range(3_000)))})", None)
     assert shape.apply(ROWS.to_batches()[0], shape.schema(ROWS.schema))[1].tolist() == [0, 1, 3, 4]
 
@@ -170,7 +170,7 @@ def test_a_row_for_each_element():
         assert kept.tolist() == [number - 1 for number, _ in expected]
 
 
-def test_an_entry_that_fails_beside_an_exploded_list_is_told_by_its_row_before_where():
+def test_an_entry_that_fails_next_to_an_exploded_list_is_reported_by_its_row_before_where():
     rows = pa.record_batch({"n": [0, 5, 5, 1], "list": [["a"], [], ["a", "b"], ["c", "d"]], "m": [1, 1, 1, 0]})
     shape = Shape.parse("n > 0", ["explode(list) AS one", "n % m AS rest"])
     with pytest.raises(InputError, match="row 3: division by zero") as caught:

@@ -110,7 +110,7 @@ def test_one_rule_in_process_in_batch_and_in_shards(places, query):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_rows_that_a_push_drops_are_not_let_in_when_others_come_near_them(seed):
+def test_rows_that_a_push_drops_are_not_accepted_when_others_arrive_near_them(seed):
     """Each push brings time on by at most `ahead`, and rows that are further than that before all others then."""
     rng, now = np.random.default_rng(seed), 0
     sane, run = LocalRun.start(AHEAD, rows([]).schema), LocalRun.start(AHEAD, rows([]).schema)
@@ -148,7 +148,7 @@ def test_a_replayed_turn_drops_what_the_turn_dropped():
     assert again.operator.snapshot() == run.operator.snapshot()
 
 
-def test_the_summary_says_how_late_rows_were_and_what_stilled_the_stream():
+def test_the_summary_says_how_late_rows_were_and_why():
     plain = make_query(QUERY)
     run = LocalRun.start(plain, rows([]).schema)
     for times in ([0, 2 * HOUR], [HOUR], [FAR], [3 * HOUR, 4 * HOUR, 5 * HOUR]):
@@ -161,7 +161,7 @@ def test_the_summary_says_how_late_rows_were_and_what_stilled_the_stream():
     assert summary(Totals(rows_in=7, rows_late=3, answers=1), "in out")[-1].startswith("took")
 
 
-def test_a_run_that_left_every_row_out_says_so():
+def test_a_run_that_left_out_every_row_says_so():
     lines = summary(Totals(rows_in=5, dropped={"null item": 5}), "in out")
     assert lines[-1] == "warning: every row was left out, for the reasons above, so there are no answers"
     with pytest.warns(UserWarning, match="all 2 rows were left out: null item 2"):

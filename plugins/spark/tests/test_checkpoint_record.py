@@ -21,7 +21,7 @@ def begun(tmp_path):
     (tmp_path / "offsets" / "0").touch()
 
 
-def test_a_stream_that_failed_before_its_first_micro_batch_may_be_mended(tmp_path):
+def test_a_stream_that_failed_before_its_first_micro_batch_can_be_fixed(tmp_path):
     (tmp_path / "offsets" / "0").unlink()
     check_goes_on(evolve(JOB, source=evolve(SOURCE, path="misspelt")), tmp_path)
     check_goes_on(JOB, tmp_path)
@@ -45,7 +45,7 @@ def test_a_stream_that_failed_before_its_first_micro_batch_may_be_mended(tmp_pat
         ("source", {"format": "json"}, "source.format: was 'parquet'"),
     ],
 )
-def test_a_change_that_nobody_would_see_is_refused(tmp_path, table, changes, said):
+def test_a_change_without_visible_effect_is_refused(tmp_path, table, changes, said):
     check_goes_on(JOB, tmp_path)
     before = (tmp_path / RECORD).read_bytes()
     changed = evolve(JOB, **{table: evolve(getattr(JOB, table), **changes)})
@@ -94,7 +94,7 @@ ROWS = {
 }
 
 
-def test_every_key_of_a_source_that_says_which_rows_it_has_is_written_down():
+def test_every_key_that_chooses_a_sources_rows_is_recorded():
     """A key that is new to a source has its place in one of the two."""
     assert {*FREE} | {*ROWS} == {entry.name for entry in attrs.fields(Source)}
     of_table = evolve(SOURCE, path=None, table="db.visits")
@@ -104,7 +104,7 @@ def test_every_key_of_a_source_that_says_which_rows_it_has_is_written_down():
             assert changed == (name in ROWS), name
 
 
-def test_a_record_holds_no_password(tmp_path):
+def test_a_record_contains_no_password(tmp_path):
     check_goes_on(AWAY, tmp_path)
     assert "reader:***@bucket" in (tmp_path / RECORD).read_text()
 

@@ -22,7 +22,7 @@ def no_gateway(monkeypatch):
     monkeypatch.setattr(pyspark.SparkContext, "_gateway", None)
 
 
-def test_what_was_started_is_ended_where_the_start_is_interrupted(no_gateway):
+def test_what_was_started_is_ended_if_the_start_is_interrupted(no_gateway):
     from pyspark import java_gateway
 
     with pytest.raises(KeyboardInterrupt), ended_if_interrupted():
@@ -53,7 +53,7 @@ def test_how_it_ended_is_told(monkeypatch, code, said):
     assert how_java_ended() == said
 
 
-def test_nothing_is_told_of_a_java_that_runs_or_that_another_started(monkeypatch, no_gateway):
+def test_nothing_is_reported_of_a_java_that_runs_or_that_another_started(monkeypatch, no_gateway):
     assert how_java_ended() is None
 
 
@@ -70,7 +70,7 @@ def test_a_spark_that_is_not_here_is_refused_before_java_is_looked_for(monkeypat
         assert value in str(raised.value)
 
 
-def test_a_file_of_the_working_folder_is_not_taken_for_pythons(tmp_path, monkeypatch):
+def test_a_file_in_the_working_folder_is_not_mistaken_for_pythons(tmp_path, monkeypatch):
     (tmp_path / "contextlib.py").write_text("open('ran', 'w')")
     (tmp_path / "importlib").mkdir()
     (tmp_path / "importlib" / "__init__.py").write_text("open('ran', 'w')")

@@ -102,7 +102,7 @@ def snapshot_of(plan, held, monkeypatch):
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_shard_that_goes_from_worker_to_worker_is_answered_as_in_one(name, workers, alone, monkeypatch):
+def test_a_shard_that_moves_between_workers_answers_as_in_one(name, workers, alone, monkeypatch):
     """Tasks fail after all their work, and workers end: no row is lost or there twice, and hardly a state is read."""
     plan, rng, team = plan_of(name), np.random.default_rng(3), [workers(), workers()]
     held, expected_held, borrowed = {}, {}, 0
@@ -135,7 +135,7 @@ def test_what_a_neighbour_does_not_bring_to_its_end_is_done_again_here(fault, wo
     assert first.process.is_alive() == (fault == "raises")
 
 
-def test_where_rows_are_many_more_than_the_state_it_is_loaded(workers):
+def test_a_state_is_loaded_if_rows_far_outnumber_it(workers):
     few = {"every": "10 seconds", "windows": ["10 seconds"]}
     plan, first, second = plan_of("counts", **few), workers(), workers()
     held = first.run(plan, {}, packed(plan, rows(0, 10)))[2]
@@ -144,7 +144,7 @@ def test_where_rows_are_many_more_than_the_state_it_is_loaded(workers):
     assert first.run(plan, held, packed(plan, rows(80, 10)))[-1] == 0
 
 
-def test_a_worker_that_works_lends_nothing_and_the_shard_goes(workers):
+def test_a_busy_worker_lends_nothing_and_the_shard_moves(workers):
     plan, first, second = plan_of("counts"), workers(), workers()
     held = first.run(plan, {}, packed(plan, rows(0, 400)))[2]
     first.ask("work")
@@ -162,7 +162,7 @@ def test_an_operator_is_lent_at_its_token_and_of_its_query_alone(workers):
     assert second.ask("borrow", plan, token)
 
 
-def test_nobody_borrows_of_himself_or_of_another_user(monkeypatch):
+def test_no_worker_borrows_from_itself_or_another_user(monkeypatch):
     plan, mine = plan_of("counts"), Neighbours()
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
     held = run(plan, {}, packed(plan, rows(0, 400)), mine)[2]
@@ -176,7 +176,7 @@ def test_nobody_borrows_of_himself_or_of_another_user(monkeypatch):
     assert mine.borrow(plan, held["head"][2]) is None
 
 
-def test_nobody_listens_for_shards_that_are_not_here_any_more(serving, monkeypatch):
+def test_no_worker_listens_for_shards_that_it_no_longer_has(serving, monkeypatch):
     """Given back, at another token, or put out by others: as many listen as are kept."""
     mine = Neighbours()
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
@@ -197,7 +197,7 @@ def test_nobody_listens_for_shards_that_are_not_here_any_more(serving, monkeypat
     assert not [thread for thread in serving if thread.is_alive()]
 
 
-def test_a_worker_that_says_nothing_is_not_waited_for(monkeypatch):
+def test_a_worker_that_does_not_reply_is_not_waited_for(monkeypatch):
     plan, mine = plan_of("counts"), Neighbours()
     monkeypatch.setattr(lent_operators, "_PATIENCE", 0.01)
     monkeypatch.setattr(lent_operators, "_is_neighbour", lambda other: True)

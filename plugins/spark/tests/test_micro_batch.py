@@ -38,7 +38,7 @@ def answer(row):
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-def test_metrics_are_those_of_a_turn_whatever_became_of_its_rows(shards, monkeypatch):
+def test_metrics_are_those_of_a_turn_whatever_happens_to_its_rows(shards, monkeypatch):
     """Rows that wait, that are late, that say nothing, alone and beside others; after each the worker goes or stays."""
     query = make_query({**QUERY, "delay": "2 seconds"})
     plan = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, shards)
@@ -67,7 +67,7 @@ def test_metrics_are_those_of_a_turn_whatever_became_of_its_rows(shards, monkeyp
 
 
 @pytest.mark.parametrize("keys", [{"delay": "5 seconds"}, {"delay": "9 seconds", "ahead": "20 seconds"}])
-def test_answers_come_once_and_are_those_of_a_run_in_one_process(keys, monkeypatch):
+def test_answers_appear_once_and_equal_those_of_a_run_in_one_process(keys, monkeypatch):
     """Also where a task is done again, or on another worker, that catches up by a log; rows far ahead are in none."""
     query = make_query({**QUERY, **keys})
     plan, run = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, 1), LocalRun.start(query, SCHEMA)
@@ -99,7 +99,7 @@ def test_answers_come_once_and_are_those_of_a_run_in_one_process(keys, monkeypat
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["stream", "table"])
-def test_rules_hold_wherever_a_task_is_done_and_the_first_shard_tells_which_were_refused(whole, monkeypatch):
+def test_rules_apply_wherever_a_task_runs_and_the_first_shard_reports_refused_ones(whole, monkeypatch):
     """They come beside rows, or as a table that each run has; tasks are done again, or on workers that know nothing."""
     query = make_query(
         {

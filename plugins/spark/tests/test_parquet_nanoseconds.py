@@ -34,7 +34,7 @@ def test_what_pandas_writes_is_named_with_the_remedy(tmp_path):
 
 
 @pytest.mark.parametrize("options", [{"use_deprecated_int96_timestamps": True}, {"coerce_timestamps": "us"}])
-def test_what_spark_reads_is_fine(tmp_path, options):
+def test_what_spark_reads_is_accepted(tmp_path, options):
     pq.write_table(table("ns"), tmp_path / "a.parquet", allow_truncated_timestamps=True, **options)
     assert problems(tmp_path) == []
     assert problems(tmp_path / "nowhere") == []

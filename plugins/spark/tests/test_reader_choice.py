@@ -58,7 +58,7 @@ def test_only_columns_that_are_read_count(tmp_path):
         choose_reader(Source(format="parquet", path=str(tmp_path), reader="files"), {}, ["small"])
 
 
-def test_a_map_in_json_is_read_by_spark_where_it_is_needed(tmp_path):
+def test_a_map_in_json_is_read_by_spark_if_needed(tmp_path):
     (tmp_path / "a.json").write_text('{"n": 1, "tags": {"a": "b"}, "in": {"tags": {}}}')
     schema = "n INT, tags MAP<STRING, STRING>, `in` STRUCT<tags: MAP<STRING, INT>>"
     plain = {"format": "json", "path": str(tmp_path), "schema": schema}
@@ -92,7 +92,7 @@ def test_the_last_file_may_be_of_other_types_as_well_as_the_first(tmp_path):
         ([pa.list_(pa.large_string()), pa.large_list(pa.string())], pa.list_(pa.string())),
     ],
 )
-def test_types_that_spark_has_are_its_own(kinds, same):
+def test_types_are_named_as_in_spark(kinds, same):
     for kind in kinds:
         assert as_spark(kind) == (kind if same is None else same)
 
@@ -118,7 +118,7 @@ def test_types_that_spark_has_are_its_own(kinds, same):
     ],
     ids=str,
 )
-def test_types_that_spark_has_in_its_own_way_are_left_to_it(kind):
+def test_types_specific_to_spark_are_left_to_it(kind):
     assert as_spark(kind) is None
 
 

@@ -145,14 +145,14 @@ def sends_one_row(self, frame):
         (micro_batch, "late_rows", loses_one(late_rows), (on_shards,)),
     ],
 )
-def test_one_that_is_lost_or_there_twice_ends_the_run(monkeypatch, owner, name, broken, runs):
+def test_a_lost_or_duplicated_row_ends_the_run(monkeypatch, owner, name, broken, runs):
     monkeypatch.setattr(owner, name, broken)
     for run in runs:
         with pytest.raises(EngineError, match=r"that came in, .* (lost|counted twice): .*; a fault of Skyband or of a"):
             run()
 
 
-def test_a_state_that_comes_back_without_what_waits_is_no_matter_of_the_next_turn():
+def test_a_state_returned_without_waiting_rows_does_not_affect_the_next_turn():
     """Rows that waited are counted from what was restored: its own checks say whether that is whole."""
     run = LocalRun.start(QUERY, SCHEMA)
     run.push(batch(TURNS[0]))

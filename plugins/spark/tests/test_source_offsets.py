@@ -17,13 +17,13 @@ def test_the_first_has_none(offset):
 
 
 @pytest.mark.parametrize("text", [json.dumps, str])
-def test_json_and_what_python_prints_are_one(text):
+def test_json_and_printed_python_are_the_same(text):
     assert log_entry(text({"logOffset": 3})) == 3
     assert parse_offset(text({"visits": {"0": 7, "1": None}})) == {"visits": {"0": 7, "1": None}}
 
 
 def test_what_a_connector_writes_otherwise_is_refused_with_its_words():
-    with pytest.raises(ValueError, match="the offset 'page 7 of 9' is no JSON"):
+    with pytest.raises(ValueError, match="the offset 'page 7 of 9' is not JSON"):
         parse_offset("page 7 of 9")
 
 
@@ -38,7 +38,7 @@ def test_files_that_have_gone_are_named(tmp_path, text):
     assert vanished_files(tmp_path, SimpleNamespace(sources=[source])) == [entry["path"]]
 
 
-def test_files_that_have_gone_are_those_of_their_micro_batch_alone(tmp_path):
+def test_deleted_files_concern_only_their_micro_batch(tmp_path):
     """Entries of several files, each third of which holds all before it as well; those read before may be archived."""
     log, entries = tmp_path / "sources" / "0", []
     log.mkdir(parents=True)

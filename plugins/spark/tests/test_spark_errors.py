@@ -58,7 +58,7 @@ def test_a_table_that_was_dropped_is_told_by_its_key(name, key):
     assert sentence(text.replace(name, "others"), TABLES).startswith("Spark: [TABLE_OR_VIEW_NOT_FOUND]")
 
 
-def test_a_place_that_takes_nothing_is_told_by_its_key():
+def test_a_place_that_cannot_be_written_is_reported_by_its_key():
     job = evolve(JOB, sink=Sink("parquet", "/c/answers", "/c/state"))
     told = "FileNotFoundException: /c/answers (Permission denied)"
     assert sentence(CALL, job) == f"Spark: {told}: check the permissions of sink.path, or choose another place"
@@ -81,7 +81,7 @@ def test_a_file_that_has_gone_is_not_called_damaged(text):
         "java.nio.file.NoSuchFileException: /c/t/_temporary",
     ],
 )
-def test_a_file_that_is_taken_away_while_it_is_written_is_told_with_what_to_do(cause):
+def test_a_file_removed_while_it_is_written_is_reported_with_a_remedy(cause):
     told = sentence(f"{FAILED}Job aborted.\nCaused by: {cause}\n{PLAN}", JOB)
     assert told.endswith(": it disappeared while the job ran, with its folder or table; " + BACK)
 
@@ -98,7 +98,7 @@ def test_a_full_disk_is_told_rather_than_a_damaged_checkpoint():
     "tail",
     ["", "\n\tat org.Foo", "\n\nDriver stacktrace:\n\tat x", PLAN, " SQLSTATE: 38000" + PLAN, "\nCaused by: x"],
 )
-def test_our_own_sentence_comes_alone(tail):
+def test_our_own_message_is_shown_alone(tail):
     assert sentence(f"{FAILED}{WORKER.rstrip()}{tail}", JOB) == "ts, row 3: 4 is out of range"
 
 
@@ -141,7 +141,7 @@ def test_a_damaged_file_of_the_source_is_named_with_the_remedy(name, tmp_path):
     assert told == f"Spark: {cause}: a file of the source is damaged; fix it or move it away, and run again"
 
 
-def test_a_file_that_goes_while_it_is_read_is_not_called_damaged(tmp_path):
+def test_a_file_deleted_while_it_is_read_is_not_called_damaged(tmp_path):
     """Spark has opened it by then, and names no reason."""
     cause = unread(f"file://{tmp_path}/02.parquet")
     told = f"Spark: {cause}: a file of the source is gone, or its table was dropped; {BACK}"
@@ -152,7 +152,7 @@ def test_a_file_that_goes_while_it_is_read_is_not_called_damaged(tmp_path):
     assert "source is gone" in sentence(f"{FAILED}{elsewhere} SQLSTATE: KD001\n\tat x\n\t{lost}{PLAN}", JOB)
 
 
-def test_a_file_of_other_types_is_not_said_to_be_damaged():
+def test_a_file_of_other_types_is_not_called_damaged():
     cause = "[PARQUET_COLUMN_DATA_TYPE_MISMATCH] Expected Spark type int, actual Parquet type INT64."
     text = f"{FAILED}[FAILED_READ_FILE.{cause[1:]}\nEncountered error while reading file file:///c/source/02.parquet. "
     told = sentence(f"{text}\nCaused by: org.apache.spark.SparkException: {cause}{PLAN}", JOB)

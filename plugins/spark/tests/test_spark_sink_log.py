@@ -29,7 +29,7 @@ def leave(home, offsets=(), commits=(), logged=(), parts=0):
         {"offsets": range(8, 10), "commits": range(8, 10), "logged": ["9.compact"]},
     ],
 )
-def test_what_any_stop_or_crash_leaves_goes_on(tmp_path, folders):
+def test_folders_left_by_any_stop_or_crash_are_accepted(tmp_path, folders):
     check_belong(tmp_path / "c", tmp_path / "s")
     leave(tmp_path, **folders)
     check_belong(tmp_path / "c", tmp_path / "s")
@@ -60,7 +60,7 @@ def test_what_would_lose_answers_is_refused(tmp_path, folders, said):
     assert str(tmp_path / "s") in str(caught.value)
 
 
-def test_a_log_is_seeded_that_lists_what_seeding_wrote_and_nothing_else(tmp_path):
+def test_a_log_that_lists_only_what_seeding_wrote_is_seeded(tmp_path):
     log, seeds = tmp_path / "_spark_metadata", range(2)
     assert not is_seeded(tmp_path, seeds), "no log"
     log.mkdir()

@@ -152,7 +152,7 @@ def test_a_turn_costs_its_rows_and_not_the_state():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_log_holds_no_more_work_than_may_be_waited_for(monkeypatch, workers):
+def test_a_log_has_no_more_work_than_a_restart_may_take(monkeypatch, workers):
     """Beside a state of 3 MB each step is small in bytes: its log ends where catching up would take too long."""
     rng = np.random.default_rng(1)
     queries = [QUICK | {"name": str(size), "window": f"{size} seconds"} for size in range(5, 305)]

@@ -161,7 +161,7 @@ def small(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_happens_a_task_begins_with_what_was_committed(seed, monkeypatch):
+def test_whatever_happens_a_task_starts_from_what_was_committed(seed, monkeypatch):
     """Tasks fail and are tried with other rows, move, their workers end; the job changes; a checkpoint is set back or
     copied, and both go on, with the same shard in the same workers."""
     rng = np.random.default_rng(seed)
@@ -189,7 +189,7 @@ def test_whatever_happens_a_task_begins_with_what_was_committed(seed, monkeypatc
 
 
 @pytest.mark.parametrize("size", [1, CHUNK - 1, CHUNK, CHUNK + 1, 5 * CHUNK, 5 * CHUNK + 1])
-def test_a_stream_that_begins_with_a_state_goes_on_from_it(size, monkeypatch):
+def test_a_stream_that_starts_with_a_state_continues_from_it(size, monkeypatch):
     """Of any length about a chunk's, its chunks given in any parts."""
     rng = np.random.default_rng(size)
     for _ in range(5):
@@ -211,7 +211,7 @@ def test_a_stream_that_begins_with_a_state_goes_on_from_it(size, monkeypatch):
             cluster.task(stream, fails=bool(rng.random() < 0.3))
 
 
-def test_streams_are_told_apart_by_more_than_their_steps(monkeypatch):
+def test_streams_are_distinguished_by_more_than_their_steps(monkeypatch):
     """Every state has an id and every step a token of its own: nothing follows from rows or numbers."""
     heads = []
     for _ in range(3):
@@ -223,7 +223,7 @@ def test_streams_are_told_apart_by_more_than_their_steps(monkeypatch):
 
 
 @pytest.mark.parametrize("given", [0, 40, 1000])
-def test_a_log_goes_on_until_it_is_as_long_or_as_large_as_it_may_be_and_no_step_further(given, monkeypatch):
+def test_a_log_grows_to_its_limit_in_length_or_size_and_no_step_further(given, monkeypatch):
     """By steps that bring nothing, a few bytes, or so many that the log outgrows the state first."""
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
     columns, held, heads = pa.schema([("key", pa.string()), ("text", pa.string())]), {}, []
@@ -264,7 +264,7 @@ def test_a_step_is_read_as_it_was_written_whatever_its_bytes(size):
 
 
 @pytest.mark.parametrize("count", [0, 1, 9, 10, 11, 99, 100, 101])
-def test_the_frames_of_a_step_come_back_in_the_order_in_which_they_came(count):
+def test_the_frames_of_a_step_are_returned_in_order_of_arrival(count):
     frames = [pa.RecordBatch.from_pydict({"time": [number], "group": [0]}) for number in range(count)]
     step = LoggedBatch((), 7, [0]).encode([record_batch_bytes.to_bytes(frame) for frame in frames])
     assert [frame["time"][0].as_py() for frame in LoggedBatch.decode(step).frames] == [*range(count)]
@@ -291,7 +291,7 @@ class Asked:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_neighbours_are_asked_where_the_state_and_its_log_weigh_a_fourth_of_the_rows(seed, monkeypatch):
+def test_neighbours_are_asked_if_state_and_log_are_a_quarter_of_the_rows(seed, monkeypatch):
     """To the byte, however much of it is log; and never for what this worker has, or for a shard without a state."""
     cluster, stream = Cluster(np.random.default_rng(seed), monkeypatch, workers=1), Stream()
     logged = 0
@@ -315,7 +315,7 @@ def test_neighbours_are_asked_where_the_state_and_its_log_weigh_a_fourth_of_the_
     assert logged
 
 
-def test_an_operator_is_given_away_at_its_token_once_and_stays_at_any_other(monkeypatch):
+def test_an_operator_is_lent_once_for_its_token_and_stays_for_any_other(monkeypatch):
     cluster, stream = Cluster(np.random.default_rng(7), monkeypatch, workers=1), Stream()
     for _ in range(10):
         before = stream.held.get("head")

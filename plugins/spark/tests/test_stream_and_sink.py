@@ -82,7 +82,7 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, mo
 
 
 @pytest.mark.parametrize("written", range(-1, 4))
-def test_a_micro_batch_that_is_there_or_lies_behind_is_not_written(written):
+def test_a_micro_batch_already_written_is_not_written_again(written):
     """Whichever number Spark gives, as after a checkpoint that was set back while the run was stopped."""
     for given in range(4):
         sink = Table([("mine", number, "before") for number in range(written + 1)] + [("other", 9, "of another")])
@@ -93,7 +93,7 @@ def test_a_micro_batch_that_is_there_or_lies_behind_is_not_written(written):
 
 @pytest.mark.parametrize("begun", [-1, 0, 9])
 @pytest.mark.parametrize("rows", [0, 3])
-def test_a_table_without_numbers_must_be_free_when_a_stream_begins(tmp_path, monkeypatch, begun, rows):
+def test_a_table_without_numbers_must_be_empty_when_a_stream_starts(tmp_path, monkeypatch, begun, rows):
     """What is written by its keys may be written again: of a stream that has begun it may have any rows."""
     monkeypatch.setattr(table_sink_check, "_says_numbers", lambda _: False)
     sink = Table([("another", number, "before") for number in range(rows)])
@@ -127,7 +127,7 @@ def test_a_folder_lists_each_micro_batch_once_or_the_stream_is_refused(tmp_path,
 
 @pytest.mark.parametrize("steps", [[], [0], [0, 0], [2], [0, 2, 0, 3], [2, 0]])
 @pytest.mark.parametrize("replaces", [False, True])
-def test_a_batch_is_one_commit_with_its_columns_though_nothing_is_answered(steps, replaces):
+def test_a_batch_is_one_commit_with_its_columns_even_without_answers(steps, replaces):
     """An empty table is made, or takes the place of what was there: whoever reads it finds its columns."""
     appended = []
     writer = local_sink._Table(SimpleNamespace(append=lambda *given: appended.append(given)), replaces)

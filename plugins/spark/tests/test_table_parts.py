@@ -29,7 +29,7 @@ class Numbers(TablePart):
 
 
 @pytest.mark.parametrize("places", ["aaaa", "abab", "aabb", "abcd"])
-def test_every_part_is_read_once_though_several_are_of_one_file(places):
+def test_every_part_is_read_once_even_if_several_are_of_one_file(places):
     parts = [Numbers(place, 10 * at) for at, place in enumerate(places)]
     table = TableParts(tuple(parts), SCHEMA, Shape(), SCHEMA)
     tasks = tasks_of(parts, cores=2)
@@ -39,7 +39,7 @@ def test_every_part_is_read_once_though_several_are_of_one_file(places):
         assert sorted(read["number"].to_pylist()) == [part.first + more for part in together for more in (0, 1)]
 
 
-def test_a_table_of_whose_files_one_is_not_here_is_not_read_without_it(tmp_path):
+def test_a_table_with_a_missing_file_is_not_read_without_it(tmp_path):
     """By Python, which would give the rows of the others: Spark says of each that it is not there."""
     names = [str(tmp_path / f"{name}.parquet") for name in "ab"]
     for name in names:

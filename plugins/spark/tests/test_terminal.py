@@ -81,7 +81,7 @@ def test_an_error_of_a_command(tmp_path):
     assert r"k\x1b]0;t\x07" in result.output
 
 
-def test_a_module_in_the_working_folder_is_not_taken_for_numpy(tmp_path, monkeypatch):
+def test_a_module_in_the_working_folder_is_not_mistaken_for_numpy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("numpy", "pyarrow", "skyband"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'taken')!r}, 'w').close()\n")
@@ -98,7 +98,7 @@ def job_with(written=None, read=None, **settings):
     return Asked()
 
 
-def test_local_spark_is_nobody_elses_business(tmp_path, monkeypatch):
+def test_local_spark_is_not_reachable_from_outside(tmp_path, monkeypatch):
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
     quiet = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
@@ -144,7 +144,7 @@ def test_java_compiles_once_what_runs_for_seconds(tmp_path, monkeypatch, read, w
     assert not applies()
 
 
-def test_files_that_go_while_they_are_looked_at_are_no_fault_of_the_job(tmp_path, monkeypatch):
+def test_files_deleted_while_they_are_inspected_are_not_the_jobs_fault(tmp_path, monkeypatch):
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(spark_session, "data_files", lambda path: [path / "gone.parquet"])
@@ -152,7 +152,7 @@ def test_files_that_go_while_they_are_looked_at_are_no_fault_of_the_job(tmp_path
     assert not spark_session.COMPILED_ONCE.items() & spark_session.spark_defaults(job).items()
 
 
-def test_small_files_are_renamed_without_processes_where_all_are_on_this_machine(monkeypatch):
+def test_small_files_are_renamed_without_processes_if_all_are_on_this_machine(monkeypatch):
     for name in ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
     fewer = FEWER_FORKS.items()

@@ -88,7 +88,7 @@ def test_a_worker_loads_few_modules_of_ours_and_none_of_jobs():
 
 @pytest.mark.skipif(not hasattr(conversion, "PandasToArrowConversion"), reason="PySpark before 4.2 converts elsewhere")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
-def test_spark_takes_the_rows_of_a_turn_as_they_are(zone):
+def test_spark_accepts_the_rows_of_a_turn_as_they_are(zone):
     instant = dt.datetime(1969, 5, 1, tzinfo=dt.UTC)
     values = {
         "flag": (pa.bool_(), True),

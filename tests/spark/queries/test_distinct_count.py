@@ -76,7 +76,7 @@ def test_stream_equals_local_up_to_its_watermark(stream, files, by, shards, back
     assert wanted
 
 
-def test_a_stopped_stream_goes_on_from_its_checkpoint(stream, files):
+def test_a_stopped_stream_resumes_from_its_checkpoint(stream, files):
     table = visits(3)
     undisturbed, _ = stream(files(table, 4, "whole"), query(by=["place"]), checkpoint="undisturbed")
     folder = files(table.slice(0, 1500), 2, "part")

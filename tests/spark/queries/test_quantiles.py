@@ -68,7 +68,7 @@ def after(table, at):
     return rows_of(kept.to_pylist(), kept.column_names)
 
 
-def test_a_stream_goes_on_with_other_questions_and_shards(session, files, tmp_path):
+def test_a_stream_continues_with_other_questions_and_shards(session, files, tmp_path):
     """Of groups both small and grown."""
     table = events(7, rows=7_200, span=240)
     first, second = table.slice(0, 4_000), table.slice(4_000)
@@ -85,7 +85,7 @@ def test_a_stream_goes_on_with_other_questions_and_shards(session, files, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_stream_begins_with_a_table_of_states_and_other_questions(session, files, tmp_path):
+def test_a_stream_starts_with_a_table_of_states_and_other_questions(session, files, tmp_path):
     table = events(7, rows=7_200, span=240)
     jobs = Jobs(tmp_path, "quantiles", **OTHERWISE)
     states_of = local.apply(table, family("quantiles", by=["place"], emit="state"))

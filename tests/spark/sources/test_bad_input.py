@@ -44,7 +44,7 @@ def test_a_place_that_is_full_ends_a_batch_and_no_answers_are_left(session, visi
 
 
 @MODES
-def test_a_place_that_takes_nothing_ends_the_run_and_it_goes_on_once_it_does(session, visits, stream):
+def test_a_full_place_ends_the_run_which_resumes_once_there_is_space(session, visits, stream):
     (visits.home / "taken").write_text("of others")
     keys = 'bad_rows = { format = "json", path = "taken/bad" }'
     ran = visits.run(keys, *changes(stream))
@@ -81,7 +81,7 @@ def test_a_table_of_other_columns_is_told_before_there_are_answers(session, visi
         ('late_rows = { format = "json", path = "visits/late" }', "is inside the source"),
     ],
 )
-def test_a_place_that_is_none_is_refused_before_the_run(visits, keys, message):
+def test_an_impossible_place_is_refused_before_the_run(visits, keys, message):
     refused = visits.run(keys, *changes(True))
     assert refused.exit_code == 1
     assert message in refused.stderr.replace(f"{visits.home}/", ""), refused.stderr
@@ -89,7 +89,7 @@ def test_a_place_that_is_none_is_refused_before_the_run(visits, keys, message):
 
 
 @pytest.mark.parametrize("name", ["bad", "late"])
-def test_rows_that_another_stream_put_aside_are_not_written_over(visits, name):
+def test_rows_put_aside_by_another_stream_are_not_overwritten(visits, name):
     there = visits.home / name / "micro_batch=0" / "part-0.json"
     there.parent.mkdir(parents=True)
     there.write_text("of others")

@@ -77,7 +77,7 @@ def test_a_batch_from_one_table_into_another(session, shop):
     assert answers(session) == sorted(2 * before)
 
 
-def test_a_stream_goes_on_from_one_table_into_another(session, shop):
+def test_a_stream_continues_from_one_table_into_another(session, shop):
     assert run(shop).exit_code == 0
     batch = answers(session)
     session.sql("CREATE TABLE shop.streamed LIKE shop.counts")
@@ -110,7 +110,7 @@ def test_a_table_keeps_the_order_of_its_columns(session, shop):
         (["source.catalog={uri='x'}"], "source.catalog: belongs in Spark's settings"),
     ],
 )
-def test_what_is_wrong_is_said_before_anything_is_written(session, shop, sets, message):
+def test_problems_are_reported_before_anything_is_written(session, shop, sets, message):
     session.sql("CREATE TABLE shop.other (n BIGINT, count BIGINT) USING parquet")
     ran = run(shop, *sets, "sink.mode=append")
     assert ran.exit_code == 1
@@ -147,7 +147,7 @@ def test_a_table_that_is_dropped_while_a_stream_runs_ends_it_by_its_key(session,
     assert f"{key}: {told}" in again.output
 
 
-def test_a_file_that_goes_with_its_table_while_it_is_written_is_told_though_spark_leaves_it_out(session):
+def test_a_file_deleted_with_its_table_while_it_is_written_is_reported_though_spark_ignores_it(session):
     """Spark's text says that a task failed to write; what it met stands in a cause of Java, as a full disk does."""
     java = session.sparkContext._jvm
     lost = java.java.io.FileNotFoundException("File file:/shop/streamed/part-0.parquet does not exist")

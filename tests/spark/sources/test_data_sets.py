@@ -130,7 +130,7 @@ def answers(folder: Path, engine: str, *sets: str) -> tuple[list[tuple[object, .
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_a_data_set_as_it_lies_there_has_the_same_answers_on_all_engines(session, tmp_path, name):
+def test_a_data_set_has_the_same_answers_on_all_engines(session, tmp_path, name):
     path = Path(os.environ.get("SKYBAND_DATA", "")) / f"{name}.parquet"
     if "SKYBAND_DATA" not in os.environ or not path.exists():
         pytest.skip(f"needs {path.name} in the folder named by SKYBAND_DATA")

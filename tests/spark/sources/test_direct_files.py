@@ -145,7 +145,7 @@ def test_arrow_files_are_read_on_spark(session, folder):
 
 
 @pytest.mark.parametrize("readers", [("spark", "files", "spark"), ("files", "spark", "files")])
-def test_a_checkpoint_of_one_reader_goes_on_with_the_other(session, folder, readers):
+def test_a_checkpoint_of_one_reader_continues_with_the_other(session, folder, readers):
     for place, reader in enumerate(readers):
         if place:
             put(folder, place + 2)

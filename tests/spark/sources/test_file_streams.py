@@ -60,7 +60,7 @@ def both(session, tmp_path, path, name, **options):
     return one
 
 
-def test_the_newest_files_come_first_where_that_is_asked(session, tmp_path):
+def test_the_newest_files_are_read_first_on_request(session, tmp_path):
     for number in range(3):
         put(tmp_path / "in" / f"{number}.parquet", number * 20)
     assert both(session, tmp_path, tmp_path / "in", "oldest", maxFilesPerTrigger=1)[:2] == (60, 0)
@@ -81,7 +81,7 @@ def test_patterns_folders_and_hidden_files_are_spark_s(session, tmp_path):
     assert rows == [20, 40, 60]
 
 
-def test_a_file_that_grew_or_was_written_anew_under_its_name_is_not_read_again(session, tmp_path):
+def test_a_file_that_grew_or_was_rewritten_is_not_read_again(session, tmp_path):
     for reader in ("spark", "python"):
         folder = tmp_path / reader
         put(folder / "0.parquet", 0)

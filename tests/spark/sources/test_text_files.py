@@ -67,7 +67,7 @@ def answers(folder, engine, *sets):
     return sorted((row.get("client") or "", row["count"], "client" in row) for row in map(json.loads, lines))
 
 
-def test_both_engines_read_csv_alike(session, folder):
+def test_both_engines_read_the_same_from_csv(session, folder):
     expected = answers(folder, "local")
     clients = sorted(row[0] for row in expected)
     assert clients == sorted(["", "", 'a "q" b', "x\ny", "\\", "a\\", "long" * 300_000, "zipped"])
@@ -75,7 +75,7 @@ def test_both_engines_read_csv_alike(session, folder):
     assert answers(folder, "spark", *STREAM, "source.options.maxFilesPerTrigger=4")[2:] == expected[2:]
 
 
-def test_both_engines_refuse_a_file_alike(session, folder):
+def test_both_engines_refuse_a_file_in_the_same_way(session, folder):
     (folder / "in" / "bad.csv").write_text("ts,n\n2026-01-01,3\n")
     for engine in ("local", "spark"):
         assert "bad.csv: line 1 does not name the column 'client' (it names ts, n)" in answers(folder, engine)

@@ -96,7 +96,7 @@ def test_texts_near_each_form_in_a_csv_file(session, tmp_path, kind):
     assert differing == {}
 
 
-def test_json_of_any_form_where_text_is_asked_for(session, tmp_path):
+def test_json_of_any_form_for_text_columns(session, tmp_path):
     """Each value is its own text, as it is written: of several types in one column, within lists and structs too."""
     values = [
         '{"a": [1, "x\\\\"],  "b": {}}',

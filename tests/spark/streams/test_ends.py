@@ -25,7 +25,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_stream_that_is_ended_says_by_what(tmp_path, end):
+def test_a_stream_that_is_ended_names_the_cause(tmp_path, end):
     ends, status, said = ENDS[end]
     faults.write_source(tmp_path / "source", 3)
     job = faults.write_job(tmp_path, "counts", "local[1]")

@@ -214,7 +214,7 @@ def uncertain(rows: int, probability: float | None = None) -> pa.Table:
     return pa.table({"ts": times, "v": rng.normal(size=rows), "p": chances})
 
 
-def test_poison_stops_the_stream_before_its_state_and_the_remedy_goes_on(session, files, stream):
+def test_poison_stops_the_stream_before_its_state_and_the_remedy_resumes_it(session, files, stream):
     """A row no window takes, then a file that is none: each is named, mended in place, and nothing was lost."""
     clean = uncertain(400)
     folder = Path(files(clean, 4))

@@ -110,7 +110,7 @@ def test_a_checkpoint_and_a_sink_that_do_not_belong_are_told_before_anything_is_
     assert answers(counts) == answers(tmp_path / "local")
 
 
-def test_a_stream_stopped_before_its_first_micro_batch_begins_anew(session, job, tmp_path):
+def test_a_stream_stopped_before_its_first_micro_batch_starts_over(session, job, tmp_path):
     """Spark has made the folders by then, and nothing is in them."""
     (tmp_path / "counts" / "_spark_metadata").mkdir(parents=True)
     (tmp_path / "checkpoint of counts").mkdir()

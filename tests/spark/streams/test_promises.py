@@ -26,7 +26,7 @@ def test_a_worker_warns_of_rows_that_break_a_promise():
 @pytest.mark.parametrize(
     ("repeats", "dropped"), [("latest", {"null value": 2}), ("never", {}), ("never", {"null value": 1})]
 )
-def test_a_worker_is_quiet_where_none_is_broken(repeats, dropped):
+def test_a_worker_is_quiet_if_nothing_is_broken(repeats, dropped):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_broken_promises(plan(repeats=repeats), dropped)

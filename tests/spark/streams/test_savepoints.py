@@ -81,7 +81,7 @@ def thirds(rows):
     return table, [table.slice(start, rows // 3) for start in range(0, rows, rows // 3)]
 
 
-def test_a_stream_goes_on_from_a_savepoint_with_other_shards(session, files, tmp_path):
+def test_a_stream_resumes_from_a_savepoint_with_other_shards(session, files, tmp_path):
     table, (first, second, third) = thirds(600)
     jobs = Jobs(tmp_path, "distinct-count")
     one, two, saved = jobs.write("one", 2), jobs.write("two", 3), tmp_path / "saved"
@@ -144,7 +144,7 @@ def leave_what_a_killed_start_leaves(folder):
     (log / "0").write_bytes(b"v1")
 
 
-def test_shards_without_groups_are_not_taken_for_one_another(session, files, tmp_path):
+def test_shards_without_groups_are_not_confused(session, files, tmp_path):
     """As many shards as before, and half of them: Spark's keys do not come in the order of the shards' numbers."""
     table, parts = thirds(600)
     jobs, names, saved = Jobs(tmp_path, "heavy-hitters", by=[]), [], None
@@ -161,7 +161,7 @@ def test_shards_without_groups_are_not_taken_for_one_another(session, files, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_every_family_goes_on_from_one_shard_to_four_to_two(session, files, tmp_path, kind):
+def test_every_family_continues_from_one_shard_to_four_to_two(session, files, tmp_path, kind):
     table, parts = thirds(900)
     jobs, names, saved = Jobs(tmp_path, kind), [], None
     for number, (part, shards) in enumerate(zip(parts, (1, 4, 2), strict=True)):
@@ -245,7 +245,7 @@ def check_history(session, jobs, table, history, saved):
     assert jobs.rows(session, "stream") == expected and expected
 
 
-def test_a_stream_begins_with_history(session, files, tmp_path):
+def test_a_stream_starts_with_history(session, files, tmp_path):
     table, _ = thirds(600)
     jobs = Jobs(tmp_path, "top-k-workload", queries=WORKLOAD)
     files(table, 3)
@@ -257,14 +257,14 @@ def test_a_stream_begins_with_history(session, files, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in FAMILIES if kind != "top-k-workload"])
-def test_every_family_begins_with_history(session, files, tmp_path, kind):
+def test_every_family_starts_with_history(session, files, tmp_path, kind):
     table, _ = thirds(600)
     jobs = Jobs(tmp_path, kind)
     files(table, 3)
     check_history(session, jobs, table, jobs.write("history", 2, stream=False), tmp_path / "saved")
 
 
-def test_a_stream_begins_with_a_table_of_states(session, files, tmp_path):
+def test_a_stream_starts_with_a_table_of_states(session, files, tmp_path):
     table = events(9, rows=600, span=240)
     jobs = Jobs(tmp_path, "distinct-count", windows=["30 seconds", "2 minutes"], every="10 seconds")
     saved = tmp_path / "saved"
@@ -288,7 +288,7 @@ def test_a_stream_begins_with_a_table_of_states(session, files, tmp_path):
     assert jobs.rows(session, "one") == rows_of(later.to_pylist(), later.column_names)
 
 
-def test_a_state_that_spark_gives_in_many_batches_comes_whole(session, tmp_path):
+def test_a_state_that_spark_delivers_in_many_batches_is_complete(session, tmp_path):
     items = 60_000
     rows = pa.table({"ts": pa.array(range(items), pa.timestamp("us", "UTC")), "item": range(items)})
     query = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["1 day"], "every": "1 hour"}
