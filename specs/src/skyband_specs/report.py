@@ -60,10 +60,10 @@ class Report:
             lines.append(f"  {group:<{width}}  {', '.join(phrases)}")
         for result in self.results:
             if result.outcome == FAILED:
-                lines += ["", f"FAILED {result.group}: {result.check}", *self._said(result)]
+                lines += ["", f"FAILED {result.group}: {result.check}", *self._problem_lines(result)]
         return "\n".join([*lines, "", self.summary()])
 
-    def _said(self, result: Result) -> list[str]:
+    def _problem_lines(self, result: Result) -> list[str]:
         """Why a check failed; later failures with the same reason name the first."""
         first = next(one for one in self.results if one.outcome == FAILED and one.reason == result.reason)
         if first is not result:

@@ -27,7 +27,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test of each backend and check, and one of each backend's docstring."""
     if metafunc.function not in (test_conformance, test_documentation):
         return
-    entries = _chosen(metafunc.config.getoption("--backend"), getattr(metafunc.module, "DISTRIBUTION", None))
+    entries = _backends_of(metafunc.config.getoption("--backend"), getattr(metafunc.module, "DISTRIBUTION", None))
     if metafunc.function is test_documentation:
         metafunc.parametrize("entry", entries, ids=[entry.info.key for entry in entries])
         return
@@ -58,7 +58,7 @@ def test_documentation(entry: Listed[BackendInfo]) -> None:
         pytest.fail(f"the docstring of {entry.info.factory} {message}", pytrace=False)
 
 
-def _chosen(names: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:
+def _backends_of(names: list[str], distribution: str | None) -> list[Listed[BackendInfo]]:
     """The requested installed backends. Raises UsageError where one is missing."""
     entries = [entry for entry in installed().listing() if distribution in (None, entry.distribution)]
     if distribution is not None and not entries:

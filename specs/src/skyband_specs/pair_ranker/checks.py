@@ -38,7 +38,7 @@ def answer(backend: Any) -> list[tuple[int, int, float]]:
     return list(zip(left.tolist(), right.tolist(), similarity.tolist(), strict=True))
 
 
-def wanted(
+def expected_pairs(
     case: Case, stream: PairStream, stop: int, now: int, parts: Any = None, **overrides: Any
 ) -> list[tuple[int, int, float]]:
     """The same by the definition."""
@@ -145,7 +145,9 @@ def check_ends_of_time(make: Make, case: Case) -> None:
         for row in range(len(stream)):
             case.driver.feed(backend, stream, row, row + 1)
             expect_equal(
-                answer(backend), wanted(case, stream, row + 1, int(times[row]), window=window), f"top at {times[row]}"
+                answer(backend),
+                expected_pairs(case, stream, row + 1, int(times[row]), window=window),
+                f"top at {times[row]}",
             )
 
 
@@ -188,7 +190,7 @@ def check_shared_pairs_equal_the_oracle(make: Make, case: Case) -> None:
             backend.update(*rows(backend, stream, start, stop), parts[start:stop])
             if case.has("snapshot"):
                 backend = case.restore(backend.snapshot())
-            right = wanted(case, stream, stop, backend.now, parts)
+            right = expected_pairs(case, stream, stop, backend.now, parts)
             expect_equal(answer(backend), right, f"top after {stop} sets with parts {parts[:stop].tolist()}")
         expect_equal(backend.seen, len(stream), "sets seen, of whatever part")
 
@@ -202,7 +204,7 @@ def check_an_own_function_equals_the_similarity_it_computes(make: Make, case: Ca
     for function in (squared_cosine, jaccard):
         backend = make(similarity=function)
         case.driver.feed(backend, stream, 0, len(stream))
-        right = wanted(case, stream, len(stream), backend.now, similarity=function)
+        right = expected_pairs(case, stream, len(stream), backend.now, similarity=function)
         expect_equal(answer(backend), right, f"top by {function.__name__}")
 
 

@@ -34,15 +34,15 @@ def faults() -> list[str]:
     registry = installed()
     problems = [f"{plugin.distribution}: {plugin.problem}" for plugin in registry.plugins if plugin.problem]
     for role in registry.role_listing:
-        problems += _told(f"role {role.info.name}", role, role.problem or _fault(interface_of, role.info.name))
+        problems += _problem(f"role {role.info.name}", role, role.problem or _fault(interface_of, role.info.name))
     for entry in registry.listing():
-        problems += _told(entry.info.key, entry, _backend_fault(entry))
+        problems += _problem(entry.info.key, entry, _backend_fault(entry))
     for query in registry.queries.listing:
-        problems += _told(query.info.key, query, query.problem or _query_fault(query.info.kind))
+        problems += _problem(query.info.key, query, query.problem or _query_fault(query.info.kind))
     return problems
 
 
-def _told(name: str, entry: Listed[Any], fault: str | None) -> list[str]:
+def _problem(name: str, entry: Listed[Any], fault: str | None) -> list[str]:
     if fault is None:
         return []
     return [fault if f"of {entry.distribution}: " in fault else f"{name} of {entry.distribution}: {fault}"]

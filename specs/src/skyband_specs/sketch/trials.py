@@ -11,7 +11,7 @@ from skyband_specs.driver import Case, Trial
 from skyband_specs.sketch.streams import SketchStream, spread
 
 ROWS, LONG_ROWS = 70_000, 2_000_000
-ASKED = 40
+QUESTIONS = 40
 
 
 @frozen(eq=False)
@@ -33,7 +33,7 @@ class SketchTrial(Trial):
 
     def answers(self, backend: Any, stop: int) -> Any:
         """`now`, then each count with its bounds."""
-        since_all = self._asked(stop).tolist()
+        since_all = self._moments(stop).tolist()
         return [backend.now, *((since, backend.estimate(since), *backend.bounds(since)) for since in since_all)]
 
     def expected(self, stop: int) -> Any:
@@ -42,13 +42,13 @@ class SketchTrial(Trial):
         order = np.lexsort((times, keys))
         youngest = np.append(keys[order][1:] != keys[order][:-1], True)
         last = np.sort(times[order][youngest])
-        since_all = self._asked(stop)
+        since_all = self._moments(stop)
         counts = (len(last) - np.searchsorted(last, since_all)).tolist()
         answers = ((since, count, count, count) for since, count in zip(since_all.tolist(), counts, strict=True))
         return [int(times.max()), *answers]
 
-    def _asked(self, stop: int) -> Int64:
-        return np.unique(np.quantile(self.stream.times[:stop], np.linspace(0, 1, ASKED), method="nearest"))
+    def _moments(self, stop: int) -> Int64:
+        return np.unique(np.quantile(self.stream.times[:stop], np.linspace(0, 1, QUESTIONS), method="nearest"))
 
 
 def trials(case: Case) -> Iterator[SketchTrial]:

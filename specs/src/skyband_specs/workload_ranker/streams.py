@@ -88,14 +88,14 @@ def thesis_workload(varied: str, queries: int, granularity: int = 1, seed: int =
     rng = np.random.default_rng([13, seed])
     parts = VARIED[varied]
 
-    def drawn(low: int, high: int) -> Int64:
+    def draw(low: int, high: int) -> Int64:
         return rng.integers(low // granularity, high // granularity + 1, queries) * granularity
 
-    window = drawn(100_000, 1_000_000) if "window" in parts else np.full(queries, 1_000_000)
+    window = draw(100_000, 1_000_000) if "window" in parts else np.full(queries, 1_000_000)
     slide = np.full(queries, 100_000)
     if "slide" in parts:
-        slide = drawn(10_000, 100_000)
+        slide = draw(10_000, 100_000)
     if "long slide" in parts:
-        slide = drawn(100_000, 1_000_000)
+        slide = draw(100_000, 1_000_000)
     k = rng.integers(10, 1001, queries) if "k" in parts else np.full(queries, 100 if varied == "win, slide" else 1000)
     return [TopKQuery(*map(int, query)) for query in zip(window, slide, k, strict=True)]

@@ -20,7 +20,7 @@ class WorkloadTrial(Trial):
     label: str
     parameters: Mapping[str, Any]
     stream: WorkloadStream
-    _said: dict[int, Any] = field(factory=dict, init=False)
+    _answers: dict[int, Any] = field(factory=dict, init=False)
     """Each backend's answers to its last update, by the backend."""
     _found: dict[int, Any] = field(factory=dict, init=False)
 
@@ -33,11 +33,11 @@ class WorkloadTrial(Trial):
         """One update, its answers kept for `answers`."""
         part = slice(start, stop)
         answers = backend.update(self.stream.times[part], self.stream.objects[part], self.stream.scores[part])
-        self._said[0] = [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in answers]
+        self._answers[0] = [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in answers]
 
     def answers(self, backend: Any, stop: int) -> Any:  # noqa: ARG002
         """The answers of the last update."""
-        return [backend.now, *self._said.pop(0)]
+        return [backend.now, *self._answers.pop(0)]
 
     def expected(self, stop: int) -> Any:
         """The same, each window sorted."""

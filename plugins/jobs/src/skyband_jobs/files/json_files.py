@@ -87,7 +87,7 @@ _MOST_MIXED = 100
 _LIST = "[]"
 """The name of a list's elements in Arrow's messages."""
 _ROW = re.compile(r"(.*?)(?: in row (\d+))?$")
-_SAID = {
+_PROBLEMS = {
     NO_OBJECT: "is not a JSON object",
     SECOND_VALUE: "has more than one JSON object",
     GOES_ON: "has a JSON object that does not end in it",
@@ -106,7 +106,7 @@ class NoObjectError(ValueError):
     """Text with a line that is not one JSON object; `place` is where that line starts."""
 
     def __init__(self, what: int, place: int) -> None:
-        super().__init__(f"{_SAID[what]}: {_REMEDY}")
+        super().__init__(f"{_PROBLEMS[what]}: {_REMEDY}")
         self.place = place
 
 

@@ -29,8 +29,8 @@ def permission_problems(sink: Sink) -> list[Problem]:
     for key, path in (("sink.path", sink.path), ("sink.checkpoint", sink.checkpoint)):
         place = None if path is None else local_path(path)
         first = next((one for one in (place, *place.parents) if os.path.lexists(one)), None) if place else None
-        wanted = os.W_OK | os.X_OK if first is not None and first.is_dir() else os.W_OK
-        if first is not None and not os.access(first, wanted, effective_ids=os.access in os.supports_effective_ids):
+        access = os.W_OK | os.X_OK if first is not None and first.is_dir() else os.W_OK
+        if first is not None and not os.access(first, access, effective_ids=os.access in os.supports_effective_ids):
             message = f"{path!r} cannot be written: this user has no permission to write to {str(first)!r}"
             problems.append(Problem(key, f"{message}: change its permissions, or name another place"))
     return problems

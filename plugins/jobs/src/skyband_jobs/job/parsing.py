@@ -193,10 +193,10 @@ def _without_misplaced(table: Mapping[str, Any], cls: type, *own: str) -> tuple[
 
     own: keys that it has besides the fields of its class.
     """
-    known = _names(cls) | {*own, *getattr(cls, "renamed", {}), *getattr(cls, "refused_keys", {})}
+    keys = _names(cls) | {*own, *getattr(cls, "renamed", {}), *getattr(cls, "refused_keys", {})}
     problems = []
     for key in table:
-        if key in known:
+        if key in keys:
             continue
         homes = [name for name, other in (("source", Source), ("sink", Sink)) if key in _names(other)]
         if homes:

@@ -30,7 +30,7 @@ def check_steady_stream_holds_steady_memory(make: Make, case: Case) -> None:
     sizes = []
     for start, stop in parts(len(stream)):
         case.driver.feed(backend, stream, start, stop)
-        sizes.append(held(case, backend))
+        sizes.append(retained(case, backend))
     expect_steady(sizes, f"{len(stream)} rows whose valid content stays the same in size")
     expect(sizes[-1][1] > 0, f"nbytes is {sizes[-1][1]} for a backend that has been fed {len(stream)} rows")
 
@@ -40,7 +40,7 @@ def parts(rows: int) -> list[tuple[int, int]]:
     return list(pairwise(np.linspace(0, rows, PARTS + 1).astype(int).tolist()))
 
 
-def held(case: Case, backend: Any) -> tuple[int, ...]:
+def retained(case: Case, backend: Any) -> tuple[int, ...]:
     """What a backend retains, in each of the measures of SLACK."""
     return len(backend), backend.nbytes, len(backend.snapshot()) if case.has("snapshot") else 0, weight(backend)
 

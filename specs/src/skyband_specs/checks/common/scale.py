@@ -40,11 +40,11 @@ def check_large_streams_cut_and_restored(make: Make, case: Case) -> None:
             if number % 2 and case.has("snapshot"):
                 cut = case.restore(cut.snapshot())
         for what in ("len", "snapshot", "answers"):
-            got, expected = (_seen(case, trial, backend, what) for backend in (cut, whole))
+            got, expected = (_visible(case, trial, backend, what) for backend in (cut, whole))
             expect_equal(got, expected, f"{_named(trial)}, cut after rows {places[1:-1]} and restored: {what}")
 
 
-def _seen(case: Case, trial: Trial, backend: Any, what: str) -> Any:
+def _visible(case: Case, trial: Trial, backend: Any, what: str) -> Any:
     if what == "len":
         return len(backend)
     if what == "answers":

@@ -63,11 +63,11 @@ def check_each_key_is_given_by_an_example(cases: tuple[QueryCase, ...]) -> None:
     """Every key is set by an example; for others, an example names the test in `elsewhere`."""
     shared = {key.name for key in parameters_of(Query)}
     keys = [key.name for key in parameters_of(cases[0].factory) if key.name not in shared]
-    given = {key for case in cases for key in case.example.keys}
+    set_keys = {key for case in cases for key in case.example.keys}
     elsewhere = {key: where for case in cases for key, where in case.example.elsewhere.items()}
-    missing = [key for key in keys if key not in given and key not in elsewhere]
+    missing = [key for key in keys if key not in set_keys and key not in elsewhere]
     expect(missing == [], f"no example sets {', '.join(missing)}: add one, or name the test in `elsewhere`")
-    needless = [key for key in elsewhere if key in given or key not in keys or not elsewhere[key]]
+    needless = [key for key in elsewhere if key in set_keys or key not in keys or not elsewhere[key]]
     expect(needless == [], f"`elsewhere` names {', '.join(needless)}, which an example sets, or which needs a reason")
 
 
