@@ -203,4 +203,4 @@ def test_spark_overwrites_answers_and_nothing_else(folder):
     (folder.home / "counts" / "notes.txt").write_text("of a person")
     ran = folder.run("sink.mode=overwrite", engine="spark")
     assert ran.exit_code == 1
-    assert "are no answers, and Spark would delete them (notes.txt): move them away" in ran.stderr
+    assert "are not answers, and Spark would delete them (notes.txt): move them away" in ran.stderr

@@ -198,7 +198,7 @@ def test_refused_rules_are_written_to_the_bad_rows_once(session, tmp_path):
             assert _bad(tmp_path / "bad") == wanted
     assert len(wanted) == 7
     checked = call("check", tmp_path / "job.toml", 'query.bad_rows.path="dbfs:/bad"')
-    assert "query.bad_rows.path: on Spark tasks write bad rows to a folder that all machines reach" in checked.output
+    assert "query.bad_rows.path: must be a folder that all machines reach" in checked.output
     batch = streamed.replace("stream = true\n", "").replace("bad/", "bad-2/").replace("answers/", "answers-2/")
     batch = batch.replace(", options = { maxFilesPerTrigger = 1 }", "")
     batch = re.sub(r"(?m)^(options|checkpoint|trigger) = .*\n", "", batch)

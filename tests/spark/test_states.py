@@ -274,7 +274,7 @@ def test_the_state_of_a_checkpoint_is_that_of_the_local_engine(session, files, t
         return CliRunner().invoke(group, [*arguments, str(job)])
 
     missing = call("state")
-    assert missing.exit_code == 1 and "is not there: run the job first" in missing.stderr
+    assert missing.exit_code == 1 and "does not exist: run the job first" in missing.stderr
     ran = call("run")
     assert ran.exit_code == 0, ran.stderr
     told = json.loads(call("state", "--json", "--largest", "1").stdout)

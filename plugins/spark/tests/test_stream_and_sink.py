@@ -77,7 +77,7 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, mo
     if after.rows == whole:
         table_sink_check.check_goes_on(job, sink)
     else:
-        with pytest.raises(ConfigError, match=r"bring the (newer checkpoint|table) back"):
+        with pytest.raises(ConfigError, match=r"restore the (newer checkpoint|table)"):
             table_sink_check.check_goes_on(job, sink)
 
 

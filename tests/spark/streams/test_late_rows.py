@@ -77,7 +77,7 @@ def test_a_folder_that_takes_nothing_ends_the_stream_and_it_goes_on_once_it_does
 def test_a_place_that_tasks_cannot_reach_is_refused_before_the_run(visits):
     refused = run(visits, 'query.late_rows={ format = "json", path = "dbfs:/late" }')
     assert refused.exit_code == 1
-    assert "query.late_rows.path: on Spark tasks write late rows to a folder that all machines reach" in refused.stderr
+    assert "query.late_rows.path: must be a folder that all machines reach" in refused.stderr
 
 
 def test_late_rows_in_a_table_are_there_once(visits, session):

@@ -86,7 +86,7 @@ def test_a_stream_resumes_from_a_savepoint_with_other_shards(session, files, tmp
     jobs = Jobs(tmp_path, "distinct-count")
     one, two, saved = jobs.write("one", 2), jobs.write("two", 3), tmp_path / "saved"
     files(first, 2)
-    assert "is not there: run the job first" in jobs.refused("savepoint", one, saved)
+    assert "does not exist: run the job first" in jobs.refused("savepoint", one, saved)
     jobs.call("run", one)
     check_refusals(jobs, one, saved)
     assert "saved: 2 shards, " in jobs.call("savepoint", one, saved).stdout
@@ -251,7 +251,7 @@ def test_a_stream_starts_with_history(session, files, tmp_path):
     files(table, 3)
     history, saved = jobs.write("history", 2, stream=False), tmp_path / "saved"
     assert "--until is required for a batch" in jobs.refused("savepoint", history, saved).replace(":", "")
-    assert "holds no row before" in jobs.refused("savepoint", history, saved, "--until", "1969-01-01")
+    assert "has no row before" in jobs.refused("savepoint", history, saved, "--until", "1969-01-01")
     check_history(session, jobs, table, history, saved)
 
 

@@ -1,4 +1,4 @@
-"""Spark as an engine of jobs: any source and sink of Spark, streams that go on from their checkpoint."""
+"""Spark as an engine of jobs: any source and sink of Spark, streams that resume from their checkpoint."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,7 @@ class SparkEngine(JobEngine):
 
     def source_problems(self, source: Source, zone: str | None) -> list[Problem]:  # noqa: ARG002 - Spark knows zones
         if source.format == "arrow" and source.reader == "spark":
-            return [Problem("source.format", 'Spark\'s own reader does not know arrow: use source.reader = "files"')]
+            return [Problem("source.format", 'Spark\'s own reader does not support arrow: use source.reader = "files"')]
         from skyband_spark.reading.parquet_nanoseconds import nanosecond_problems
 
         return nanosecond_problems(source)
@@ -41,9 +41,9 @@ class SparkEngine(JobEngine):
     def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
         problems = []
         if sink.format == "arrow":
-            problems.append(Problem("sink.format", "Spark does not write arrow; use parquet"))
+            problems.append(Problem("sink.format", "Spark does not write arrow: use parquet"))
         if stream and sink.checkpoint is None and sink.format not in _NO_CHECKPOINT:
-            message = "is required for a stream: a folder of its own, from which it goes on after a stop"
+            message = "is required for a stream: its own folder, from which it resumes after a stop"
             problems.append(Problem("sink.checkpoint", message))
         return problems
 
@@ -59,13 +59,13 @@ class SparkEngine(JobEngine):
     def problems_of_tasks(self, sink: Sink, rows: str) -> list[Problem]:
         if not sink.of_files or sink.path is None or file_path(sink.path) is not None:
             return []
-        message = f"on Spark tasks write {rows} to a folder that all machines reach (got {sink.path!r})"
-        return [Problem("sink.path", f"{message}: name a folder of this machine, a mounted one or one in a store")]
+        message = f"must be a folder that all machines reach, as Spark's tasks write {rows} (got {sink.path!r})"
+        return [Problem("sink.path", f"{message}: name a folder on this machine, on a mounted disk or in a store")]
 
     def foreign_files(self, folder: Path, suffix: str) -> tuple[list[Path], str]:  # noqa: ARG002
         visible = (path for path in folder.iterdir() if not path.name.startswith(("_", ".")))
         others = sorted(path for path in visible if path.is_dir() or not path.name.startswith("part-"))
-        return others, "are no answers, and Spark would delete them"
+        return others, "are not answers, and Spark would delete them"
 
     def check_belong(self, checkpoint: Path, folder: Path) -> None:
         from skyband_spark.sink_log import check_belong

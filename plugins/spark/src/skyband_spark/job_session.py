@@ -1,4 +1,4 @@
-"""The Spark session a job runs in, its settings and log, and the plan of the job there."""
+"""The Spark session of a job, with its settings and log, and the job's plan in it."""
 
 import logging
 import os
@@ -26,19 +26,19 @@ from skyband_spark.warming.precompile import Warming
 
 _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}
 LOCAL = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
-"""Where Spark runs in one process on this machine, nobody else has any business with it: it would listen on the
-machine's address, and show a page without a password. A job's `[spark]` may say otherwise."""
+"""If Spark runs in one process on this machine, it should not be reachable from outside: it would listen on the
+machine's address, and show a page without a password. A job's `[spark]` takes precedence."""
 
 COMPILED_ONCE = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""Where a job ends with its files, and these are small. Java compiles what runs often a second time, better:
-a third of the CPU of a run of seconds, and worth it over many rows, of which 500,000 take 30 to 45 % longer without.
+"""For a job that ends with its files, if they are small. Java compiles code that runs often a second time, better:
+this takes a third of the CPU of a short run, but pays off for many rows: 500,000 take 30 to 45 % longer without it.
 """
 SMALL = 32 << 20
-"""Bytes of files, together: the demo has 8 MB for 500,000 rows."""
+"""Bytes of all files together: the demo has 8 MB for 500,000 rows."""
 
 
 def require_spark() -> Any:
-    """PySpark's SparkSession. Raises EngineError where PySpark or Java is missing, saying how to get it."""
+    """PySpark's SparkSession. Raises EngineError if PySpark or Java is missing, with how to get it."""
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -52,8 +52,8 @@ def require_spark() -> Any:
 
 
 def spark_defaults(job: Job) -> dict[str, str | None]:
-    """The settings of a session of our own, which the job's replace; None: as Spark has it."""
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark, where and as it was told
+    """The settings of our own session, which the job's settings override; None: Spark's default."""
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark
     master = job.spark.get("spark.master", "" if _is_configured() else "local")
     alone = master.startswith("local") and not submitted
     defaults: dict[str, str | None] = {**_DEFAULTS, **LOCAL} if alone else {**_DEFAULTS}
@@ -69,17 +69,17 @@ def _keeps_files_here(job: Job) -> bool:
 
 
 def _is_short(job: Job) -> bool:
-    """Whether the job ends when it has read its files, which are on this machine and small."""
+    """Whether the job ends after its files, which are small and on this machine."""
     source, ends = job.source, not job.source.stream or job.sink.trigger == AVAILABLE_NOW
     path = local_path(source.path) if ends and source.of_files and source.path is not None else None
     try:
         return path is not None and sum(file.stat().st_size for file in data_files(path)) <= SMALL
-    except OSError:  # files come and go, or may not be looked at: what is read says so itself
+    except OSError:  # files come and go, or are not accessible: their reader reports it
         return False
 
 
 def _is_configured() -> bool:
-    """Whether Spark's own file of settings is there, which may name a cluster."""
+    """Whether Spark's own settings file exists, which may name a cluster."""
     home = os.environ.get("SPARK_HOME")
     folder = os.environ.get("SPARK_CONF_DIR") or (None if home is None else str(Path(home, "conf")))
     return folder is not None and Path(folder, "spark-defaults.conf").exists()
@@ -87,9 +87,9 @@ def _is_configured() -> bool:
 
 @contextmanager
 def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
-    """The active session, or one of our own whose log goes to a file that is kept for a week where the run fails.
+    """The active session, or our own, whose log goes to a file that is kept for a week if the run fails.
 
-    warming: what is to go on while our own starts.
+    warming: work to do while our own starts.
     """
     active = require_spark().getActiveSession()
     if active is not None:
@@ -128,7 +128,7 @@ def spark_session(job: Job, progress: Progress, warming: Warming | None = None) 
 
 
 def _stop(session: Any) -> None:
-    """End a session; that it has ended already is told by what failed for it, if anything did."""
+    """End a session; if it has ended already, whatever failed because of that reports it."""
     try:
         session.stop()
     except Exception as error:
@@ -141,8 +141,8 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _say_nothing_of_its_end(session: Any) -> None:
-    """Spark's server for accumulators, and its client, write tracebacks where Java ends before they do, which the run's
-    own error tells."""
+    """Spark's server for accumulators and its client write tracebacks if Java ends before they do, which the run's
+    own error reports."""
     logging.getLogger().addFilter(_is_not_of_py4j)
     server = getattr(session.sparkContext, "_accumulatorServer", None)
     if server is not None:
@@ -151,9 +151,9 @@ def _say_nothing_of_its_end(session: Any) -> None:
 
 @contextmanager
 def _not_interrupted() -> Iterator[None]:
-    """Ctrl-C changes nothing while a session ends, which takes a second: Spark's own handler would cancel jobs then.
+    """Ignore Ctrl-C while a session ends, which takes a second: Spark's own handler would cancel jobs then.
 
-    Only the main thread may say so; SIGTERM ends the process as ever.
+    Only the main thread can do that; SIGTERM ends the process as usual.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -167,7 +167,7 @@ def _not_interrupted() -> Iterator[None]:
 
 @contextmanager
 def _output_to(log: Any) -> Iterator[None]:
-    """What is started meanwhile (Java, and the workers it starts) writes to `log` for as long as it runs."""
+    """Processes started meanwhile (Java, and its workers) write to `log` as long as they run."""
     sys.stderr.flush()
     sys.stdout.flush()
     originals = os.dup(1), os.dup(2)
@@ -183,5 +183,5 @@ def _output_to(log: Any) -> Iterator[None]:
 
 
 def plan_for(job: CheckedJob, source: Any, shards: int | None) -> ShardedPlan:
-    """What is to be done with the DataFrame of a job's source, on as many shards."""
+    """The plan for the DataFrame of a job's source, on this many shards."""
     return spark.plan_of(source, job.query, job.backends, shards, bindings=job.bindings)

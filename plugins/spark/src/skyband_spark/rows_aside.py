@@ -1,4 +1,4 @@
-"""Bad rows of a batch on Spark, written before its answers, and the check of every place for rows put aside."""
+"""Bad rows of a batch on Spark, written before its answers, and the check of every place of rows put aside."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,11 +26,11 @@ from skyband_spark.reading.plain_files_of_tables import is_ours
 from skyband_spark.sink_log import latest
 
 MICRO_BATCH = "micro_batch"
-"""Each micro-batch with bad rows has a folder, which readers take for a column of this name."""
+"""Each micro-batch with bad rows has a folder, which readers read as a column of this name."""
 
 
 def check_place(job: Job, engine: JobEngine) -> None:
-    """Raise ConfigError where rows are there already that a run would mix with its own, or write over."""
+    """Raise ConfigError if there are already rows that a run would mix with its own, or overwrite."""
     for name in PLACES:
         if getattr(job, name) is None:
             continue
@@ -50,24 +50,24 @@ def _check_of_stream(sink: Sink, checkpoint: str | None) -> None:
         check_reach(folder)
     elif folder is None:
         waiting = "rows for a table wait in sink.checkpoint until their micro-batch is committed"
-        remedy = "name a folder of this machine, a mounted one or one in a store, or write them to files"
+        remedy = "name a folder on this machine, on a mounted disk or in a store, or write them to files"
         raise ConfigError(Problem("format", f"{waiting}, so tasks must reach it (got {path!r}): {remedy}"))
 
 
 def _check_goes_on(sink: Sink, checkpoint: str | None) -> None:
-    """A stream that begins has the numbers of its micro-batches from the first, as that had which was there before."""
+    """A new stream numbers its micro-batches from the first, like the stream that was there before."""
     folder = None if sink.path is None else local_path(sink.path)
     progress = None if checkpoint is None else local_path(checkpoint)
     if folder is None or progress is None or latest(progress / "offsets") >= 0 or not folder.is_dir():
         return
     others = sorted(path.name for path in folder.glob(f"{MICRO_BATCH}=*"))
     if others:
-        message = f"{str(folder)!r} holds rows of another stream ({others[0]}), which this one would write over"
+        message = f"{str(folder)!r} has rows of another stream ({others[0]}), which this one would overwrite"
         raise ConfigError(Problem("path", f"{message}: choose another folder, or move them away"))
 
 
 def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> int | None:
-    """Write the bad rows of a batch, if there are any, and tell how many; None where the job has no place for them."""
+    """Write the bad rows of a batch, if any, and return their number; None if the job has no place for them."""
     if job.bad_rows is None:
         return None
     sink = as_job(job).sink
@@ -83,7 +83,7 @@ def write_batch(job: Job, session: Any, source: Any, plan: ShardedPlan) -> int |
 
 
 def _with_refused(session: Any, rows: Any, plan: ShardedPlan) -> Any:
-    """Bad rows of a batch and those of its second table, which every shard refuses alike."""
+    """Bad rows of a batch and those of its second table, which every shard refuses in the same way."""
     if plan.broadcast is None:
         return rows
     refused = check_broadcast(plan.query, plan.broadcast.without(np.empty(0, np.uint64)), plan.schema)
@@ -94,7 +94,7 @@ def _with_refused(session: Any, rows: Any, plan: ShardedPlan) -> Any:
 
 
 def check_batch(aside: int | None, counted: int) -> None:
-    """Raise EngineError unless as many rows were put aside as the answers are without: each read the source."""
+    """Raise EngineError unless as many rows were put aside as the answers lack: both read the source."""
     if aside is not None:
         check_sum(counted, aside, f"the source was read again for {key_of(BAD)}, and may have changed")
 
@@ -113,7 +113,7 @@ def _save_batch(job: Job, session: Any, rows: Any) -> None:
 
 @contextmanager
 def _told_of_place(sink: Sink) -> Iterator[None]:
-    """What goes wrong while bad rows are written, by the key of their place."""
+    """Report errors while bad rows are written by the key of their place."""
     with told_of():
         try:
             yield
@@ -122,5 +122,5 @@ def _told_of_place(sink: Sink) -> Iterator[None]:
                 raise
             place = f"{key_of(BAD)}{'' if sink.path is None else '.path'}: {place_of(sink)!r} cannot be written"
             raise EngineError(
-                f"{place}: {cause_of(error).rstrip('.')}: make room there or choose another place"
+                f"{place}: {cause_of(error).rstrip('.')}: free some space or choose another place"
             ) from error

@@ -40,17 +40,17 @@ from skyband_spark.warming.precompile import Warming
 
 _POLL = 0.3
 _STARTS = 3
-"""How often a stream is started whose first Python Spark gives up waiting for: nothing has been written by then."""
+"""How often a stream is started if Spark gives up waiting for its first Python: nothing is written before that."""
 _FINISHING = 3
-"""Runs that try to find the input complete, where rows come in between."""
+"""Runs that try to find the input complete, if rows arrive in between."""
 
 
 class Sources(NamedTuple):
-    """What a stream reads, as DataFrames."""
+    """The inputs of a stream, as DataFrames."""
 
     rows: Any
     rules: Any
-    """The query's second table where it is a stream; None where it is none, or there is none."""
+    """The query's second table if it is a stream, else None."""
 
 
 def run(
@@ -62,10 +62,10 @@ def run(
 ) -> Totals:
     """Run a job on Spark: a batch to its end, a stream until it ends, fails or is interrupted.
 
-    savepoint: what a stream that has no checkpoint yet begins from.
+    savepoint: where a stream without a checkpoint starts.
 
-    Ctrl-C (and SIGTERM) stop a stream; its checkpoint goes on where the last micro-batch ended. Raises EngineError
-    where Java is missing or Spark fails, ConfigError where the job does not fit its source or sink.
+    Ctrl-C (and SIGTERM) stop a stream; its checkpoint resumes after the last micro-batch. Raises EngineError
+    if Java is missing or Spark fails, ConfigError if the job does not fit its source or sink.
     """
     require_spark()
     if savepoint is None:
@@ -74,7 +74,7 @@ def run(
     with plain_errors(job), spark_session(job, progress, warming) as session:
         source, reader = open_source(session, job)
         if savepoint is not None and not job.source.stream:
-            raise ConfigError(Problem("source.stream", "must be true: only a stream goes on from a savepoint"))
+            raise ConfigError(Problem("source.stream", "must be true: only a stream resumes from a savepoint"))
         plan = evolve(
             plan_for(job, source, job.shards), late_rows=rows_of_tasks(job, LATE), bad_rows=rows_of_tasks(job, BAD_ROWS)
         )
@@ -95,7 +95,7 @@ def run(
 
 
 def _with_rules(job: CheckedJob, session: Any, plan: ShardedPlan) -> tuple[ShardedPlan, Any]:
-    """The plan with the second table of a job's query, or with it the stream that this is."""
+    """The plan with the second table of a job's query, and that table if it is a stream."""
     rules = second_table(session, job)
     if rules is None:
         return plan, None
@@ -106,7 +106,7 @@ def _with_rules(job: CheckedJob, session: Any, plan: ShardedPlan) -> tuple[Shard
 
 
 def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
-    """Keep a stream's checkpoint from other runs, where it is on this machine."""
+    """Keep a stream's checkpoint from other runs, if it is on this machine."""
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is None:
         return nullcontext()
@@ -133,7 +133,7 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
     if write is None:
         return _nothing_done(job, progress, totals)
     with _watched(session, progress):
-        aside = rows_aside.write_batch(job, session, source, plan)  # first: no answers are there without them
+        aside = rows_aside.write_batch(job, session, source, plan)  # first: there are no answers without them
         write()
     if job.sink.mode != "ignore":
         _add(totals, observed.get, counted.get["answers"])
@@ -142,9 +142,9 @@ def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Pro
 
 
 def _batch_writer(job: Job, session: Any, answers: Any, progress: Progress) -> Callable[[], None] | None:
-    """What writes a batch's answers, once the sink has been looked at; None where there are answers that stay.
+    """A function that writes a batch's answers, after the sink was checked; None if existing answers stay.
 
-    Raises ConfigError where the sink is not free, or has other columns.
+    Raises ConfigError if the sink is not free, or has other columns.
     """
     if job.sink.format == "console":
         return lambda: Console(job.query, progress, together=True).write(in_order(job.query, answers.toArrow()))
@@ -156,13 +156,13 @@ def _batch_writer(job: Job, session: Any, answers: Any, progress: Progress) -> C
 
 
 def _check_names(job: Job, answers: Any) -> None:
-    """Also where only Spark knows the source's columns."""
+    """Check the answers' names, even if only Spark knows the source's columns."""
     if not tells_case(job.spark):
         check_names(job.sink, answers.columns)
 
 
 def _table_writer(job: Job, answers: Any) -> Callable[[], None] | None:
-    """Of answers that this process writes."""
+    """The same for answers that this process writes."""
     with told_of_sink():
         sink = sink_of(job.sink)
         check_columns(job.sink, dataframe_writer.arrow_schema(answers))
@@ -177,7 +177,7 @@ def _table_writer(job: Job, answers: Any) -> Callable[[], None] | None:
 
 
 def _nothing_done(job: Job, progress: Progress, totals: Totals) -> Totals:
-    progress.note(f'{place_of(job.sink)} holds rows already and sink.mode is "ignore": nothing is written there')
+    progress.note(f'{place_of(job.sink)} already has rows and sink.mode is "ignore": nothing is written')
     return totals
 
 
@@ -185,19 +185,19 @@ def _stream(
     job: Job, source: Sources, plan: ShardedPlan, progress: Progress, tables: Sequence[RowsForTable], reader: str | None
 ) -> Totals:
     totals = Totals.of(job, micro_batches=0, may_be_empty=_goes_on(job), reader=reader)
-    _write(tables)  # what a run left there that was killed
+    _write(tables)  # rows left by a killed run
     _run_to_its_end(job, source, plan, progress, totals, tables, last=False)
     for _ in range(_FINISHING if job.source.finish else 0):
         before = totals.rows_in
         if not totals.stopped:
             _run_to_its_end(job, source, plan, progress, totals, tables, last=True)
         if totals.rows_in == before:
-            break  # else rows came meanwhile, and the last windows wait for a run without any
+            break  # else rows arrived, and the last windows wait for a run without any
     return totals
 
 
 def _goes_on(job: Job) -> bool:
-    """Whether a stream had a checkpoint before; one that is not on this machine may have been."""
+    """Whether a stream had a checkpoint before, or may have had one on another machine."""
     if job.sink.checkpoint is None:
         return False
     checkpoint = local_path(job.sink.checkpoint)
@@ -213,7 +213,7 @@ def _run_to_its_end(
     tables: Sequence[RowsForTable],
     last: bool,
 ) -> None:
-    """Start the stream and follow it, anew where Spark gave up on its first Python before the first micro-batch."""
+    """Start the stream and follow it, again if Spark gave up on its first Python before the first micro-batch."""
     before = totals.micro_batches
     for starts in range(1, _STARTS + 1):
         try:
@@ -226,7 +226,7 @@ def _run_to_its_end(
 
 
 def _start(job: Job, sources: Sources, plan: ShardedPlan, progress: Progress, last: bool) -> Any:
-    """Start the stream; `last`: the run in which it is taken as complete."""
+    """Start the stream; `last`: the run that treats the input as complete."""
     from pyspark.sql import functions as sql
 
     ticking = spark.ticking_of(job.source.idle_after, last if job.source.finish else None)
@@ -257,7 +257,7 @@ def _start(job: Job, sources: Sources, plan: ShardedPlan, progress: Progress, la
 
 
 def _follow(job: Job, started: Any, totals: Totals, progress: Progress, tables: Sequence[RowsForTable]) -> None:
-    """Watch a streaming query until it ends or a signal stops it; what fails ends it as well."""
+    """Watch a streaming query until it ends or a signal stops it; any failure stops it too."""
     stop = threading.Event()
     last = -1
     with _signals(stop), _stopped_on_failure(started):
@@ -294,7 +294,7 @@ def _stopped_on_failure(started: Any) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(Exception):  # Java may have ended, and what is raised says so
+        with suppress(Exception):  # Java may have ended, which the raised error says
             started.stop()
         raise
 
@@ -303,7 +303,7 @@ def _tell_of_vanished(job: Job, update: Any, totals: Totals, progress: Progress)
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None and totals.reader is not None and totals.reader.startswith(BY_PYTHON):
         for name in vanished_files(checkpoint, update):
-            progress.note(f"warning: {name} was gone before its micro-batch: its rows are in no answer")
+            progress.note(f"warning: {name} was deleted before its micro-batch: its rows are in no answer")
 
 
 def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
@@ -320,7 +320,7 @@ def _add(totals: Totals, metrics: dict[str, Any], answers: int) -> None:
 
 
 def _rate(update: Any, rows: int) -> float:
-    """Rows a second of a micro-batch: Spark counts files where Python reads them."""
+    """Rows per second of a micro-batch: Spark counts files if Python reads them."""
     return rows * 1000 / max(update["durationMs"].get("triggerExecution", 0), 1)
 
 
@@ -335,10 +335,10 @@ def _answers(update: Any) -> int:
 
 @contextmanager
 def _signals(stop: threading.Event) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM ask for a stop; a second one is not held back. Only the main thread may listen.
+    """Let Ctrl-C and SIGTERM request a stop; a second one ends it at once. Only the main thread may listen.
 
-    py4j makes an error of its own of an interruption that meets it while it listens to Java. What fails once a stop
-    was asked for is left to the next run, which does it again.
+    py4j turns an interruption while it listens to Java into its own error. Whatever fails after a stop
+    was requested is repeated by the next run.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -347,7 +347,7 @@ def _signals(stop: threading.Event) -> Iterator[None]:
     def ask(*_: Any) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
-        logging.getLogger().addHandler(logging.NullHandler())  # else py4j tells of calls cut short, with tracebacks
+        logging.getLogger().addHandler(logging.NullHandler())  # else py4j logs interrupted calls, with tracebacks
         stop.set()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -364,7 +364,7 @@ def _signals(stop: threading.Event) -> Iterator[None]:
 
 @contextmanager
 def _watched(session: Any, progress: Progress) -> Iterator[None]:
-    """Say how many tasks are done while Spark works on a batch."""
+    """Show how many tasks are done while Spark works on a batch."""
     finished = threading.Event()
 
     def watch() -> None:
@@ -372,7 +372,7 @@ def _watched(session: Any, progress: Progress) -> Iterator[None]:
         while not finished.wait(_POLL):
             try:
                 stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            except Exception:  # Java has ended, of which the run itself tells
+            except Exception:  # Java has ended, which the run itself reports
                 return
             counts = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
             if counts and not finished.is_set():

@@ -1,8 +1,8 @@
-"""Bad and late rows of a stream on Spark, written by the tasks that have them: a file for a micro-batch and shard.
+"""Bad and late rows of a stream on Spark, written by the tasks that have them: a file per micro-batch and shard.
 
-A micro-batch that is given again has the same rows, the same watermark and the same state, so it writes the same files
-again: each row is there once. Rows for a table wait in the checkpoint as such files. Once Spark has committed their
-micro-batch, the driver writes them to the table with its number, and passes over a number that the table has.
+A repeated micro-batch has the same rows, the same watermark and the same state, so it writes the same files
+again: each row appears once. Rows for a table wait in the checkpoint as such files. Once Spark has committed their
+micro-batch, the driver writes them to the table with its number, and skips a number that the table has.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,29 +28,29 @@ from skyband_spark.rows_aside import MICRO_BATCH
 from skyband_spark.table_sink_check import stream_of
 
 _BATCH_ID = "streaming.sql.batchId"
-"""What Spark calls the number of a micro-batch among the properties of its tasks."""
+"""Spark's name for the number of a micro-batch in the properties of its tasks."""
 
 
 @frozen
 class RowsOfTasks:
-    """Writes rows of a shard in the micro-batch whose task this is, to a folder that all tasks reach."""
+    """Writes rows of a shard in the current task's micro-batch, to a folder that all tasks reach."""
 
     folder: Path
     sink: Sink
     key: str
-    """Of the place in the job."""
+    """The key of the place in the job."""
 
     def __call__(self, shard: int, rows: pa.RecordBatch | None) -> None:
         number = _micro_batch(self.key)
         path = self.folder / f"{MICRO_BATCH}={number}" / f"shard-{shard:05}.{self.sink.format}"
         try:
             if rows is None:
-                path.unlink(missing_ok=True)  # of the same micro-batch, begun before with another delay or other rules
+                path.unlink(missing_ok=True)  # of the same micro-batch, tried before with other rules or another delay
             else:
                 self._write(pa.Table.from_batches([rows]), path)
         except OSError as error:
             message = f"{str(self.folder)!r} cannot be written: {error.strerror or error}"
-            remedy = "make room there or choose another place"
+            remedy = "free some space or choose another place"
             raise ConfigError(Problem(f"{self.key}.path", f"{message}: {remedy}")) from error
 
     def _write(self, rows: pa.Table, path: Path) -> None:
@@ -74,7 +74,7 @@ class RowsForTable:
     table: BatchSink
 
     def write(self) -> None:
-        """Write those of the micro-batches that Spark has committed, each once, and remove their files."""
+        """Write the rows of the micro-batches that Spark has committed, each once, and remove their files."""
         committed = max(_numbers(path.name for path in _files(self.checkpoint / "commits")), default=-1)
         waiting = dict[int, list[Path]]()
         for path in _files(self.folder):
@@ -97,7 +97,7 @@ class RowsForTable:
 
 
 def rows_of_tasks(job: Job, name: str) -> RowsOfTasks | None:
-    """What writes the bad or the late rows of a job's stream; None where they have no place, or the job is a batch."""
+    """The writer of the bad or late rows of a job's stream; None if they have no place, or the job is a batch."""
     if getattr(job, name) is None or not job.source.stream:
         return None
     sink = as_job(job, name).sink
@@ -107,7 +107,7 @@ def rows_of_tasks(job: Job, name: str) -> RowsOfTasks | None:
 
 
 def rows_for_tables(job: Job, plan: ShardedPlan) -> list[RowsForTable]:
-    """The bad and late rows of a job's stream that go to tables. Raises ConfigError where a table has other columns."""
+    """The bad and late rows of a job's stream that go to tables. Raises ConfigError if a table has other columns."""
     tables = []
     for name in PLACES:
         if getattr(job, name) is None or getattr(job, name).of_files:
@@ -142,5 +142,5 @@ def _micro_batch(key: str) -> int:
     task = TaskContext.get()
     number = None if task is None else task.getLocalProperty(_BATCH_ID)
     if number is None:
-        raise EngineError(f"Spark names no micro-batch to this task, by whose number rows of {key} are written once")
+        raise EngineError(f"Spark gives this task no micro-batch number, which is needed to write rows of {key} once")
     return int(number)

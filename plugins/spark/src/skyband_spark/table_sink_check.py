@@ -1,4 +1,4 @@
-"""Whether a stream's checkpoint and the table it writes belong together: if not, answers are lost or there twice."""
+"""Whether a stream's checkpoint and the table it writes belong together: if not, answers are lost or duplicated."""
 
 import json
 from pathlib import Path
@@ -15,8 +15,8 @@ from skyband_spark.sink_log import latest
 
 
 def check_goes_on(job: Job, sink: BatchSink) -> None:
-    """Raise ConfigError where a stream's checkpoint and its table do not belong together: answers would be lost, or
-    there twice. What says no number is only looked at before the first micro-batch: it may have the answers of any."""
+    """Raise ConfigError if a stream's checkpoint and its table do not belong together: answers would be lost or
+    duplicated. A table without numbers is only checked before the first micro-batch: its answers may be of any."""
     checkpoint = local_path(job.sink.checkpoint or "") if job.sink.checkpoint else None
     if checkpoint is None:
         return
@@ -31,14 +31,14 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
         is_free(job, sink)
         return
     key, place = place_key(job.sink), place_of(job.sink)
-    anew = f"or begin anew with another {key} and checkpoint"
+    anew = f"or start over with another {key} and checkpoint"
     where = f"{place!r} has the answers of this stream up to micro-batch {last_number}"
     if last_number is not None and last_number > begun:
-        message = f"and the checkpoint {str(checkpoint)!r} is only at {begun}: bring the newer checkpoint back"
+        message = f"but the checkpoint {str(checkpoint)!r} is only at {begun}: restore the newer checkpoint"
         raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
     if last_number is None or last_number < committed:
         where = where if last_number is not None else f"{place!r} has no answers of this stream"
-        message = f"and the checkpoint {str(checkpoint)!r} has written up to {committed}: bring the table back"
+        message = f"but the checkpoint {str(checkpoint)!r} has written up to {committed}: restore the table"
         raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
 
 
@@ -48,13 +48,13 @@ def _says_numbers(sink: Sink) -> bool:
 
 
 def _before_the_first(checkpoint: Path) -> int:
-    """The last micro-batch of a checkpoint without answers to write: a savepoint was put in by the first ones."""
+    """The last micro-batch of a checkpoint without answers to write: the first ones may load a savepoint."""
     return max(SEEDS) if (checkpoint / MARK).is_file() else -1
 
 
 def stream_of(checkpoint: Path) -> str | None:
-    """The id that Spark gave to the stream of a checkpoint; None where it has not begun."""
+    """The id that Spark gave to the stream of a checkpoint; None if it has not started."""
     try:
         return str(json.loads((checkpoint / "metadata").read_bytes())["id"])
-    except (OSError, ValueError, KeyError, TypeError):  # Spark says itself what is wrong with it
+    except (OSError, ValueError, KeyError, TypeError):  # Spark itself reports what is wrong with it
         return None

@@ -1,4 +1,4 @@
-"""skyband formats: the formats of sources and sinks that plugins bring, and what is missing for one."""
+"""skyband formats: the formats of sources and sinks that plugins bring, and what a missing one needs."""
 
 from operator import itemgetter
 from typing import Any
@@ -10,7 +10,7 @@ from skyband.cli import listing
 @click.command(short_help="List the formats of sources and sinks that are installed.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(as_json: bool) -> None:
-    """List the formats that plugins bring: what a job can do with each, who brings it and what it lacks here.
+    """List the formats of plugins: what a job can do with each, its distribution, and what it lacks here.
 
     Files in parquet, csv, json and arrow need no plugin, and Spark has further formats of its own.
     """

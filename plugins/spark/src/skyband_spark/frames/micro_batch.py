@@ -24,7 +24,7 @@ from skyband_spark.frames.worker import load_and_freeze, warn_of_broken_promises
 def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Add the packed rows of the shard of this key to its operator, answer the moments they passed, and keep its state.
 
-    Returns the rows of a shard's answers and of its metrics: they are few, and another Python to unpack them would cost
+    Returns the rows of the shard's answers and metrics: they are few, and another Python to unpack them would cost
     each trigger more.
     """
     load_and_freeze(plan)
@@ -43,7 +43,7 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     alone = plan.late_rows is not None or plan.broadcast is not None or bool(second)
     remote = None if alone else store.borrow(plan, sum(map(len, frames)))
     if remote is not None:
-        with suppress(NeighbourGoneError):  # then it is done again, here
+        with suppress(NeighbourGoneError):  # then it is repeated here
             _put_bad_aside(plan, shard, bad, end)
             remote.add(frames)
             return _finished(plan, store, remote, frames, end)
@@ -76,14 +76,14 @@ def _finished(
     late: Sequence[pa.RecordBatch] = (),
     whole: bool = False,
 ) -> pd.DataFrame:
-    """Answers and metrics of an operator that has its rows; its state is written."""
+    """Answers and metrics of an operator that has its rows; writes its state."""
     answers = operator.step(end.progress, plan.ticking)
     operator.count_dropped(end.dropped)
     watermark, metrics = operator.watermark, operator.take_metrics()
     end.check(metrics.rows_in)
-    size = store.commit(operator, frames, whole)  # the last of all: until then it can be done again here
+    size = store.commit(operator, frames, whole)  # comes last: until then it can be repeated here
     if plan.late_rows is not None:
-        check_sum(metrics.rows_late, sum(map(len, late)), "late rows were written to their place")
+        check_sum(metrics.rows_late, sum(map(len, late)), "late rows were written")
     warn_of_broken_promises(plan, metrics.dropped)
     row = results_and_metrics.metrics_row(plan, results_and_metrics.with_metrics(plan, metrics, size, watermark))
     both = [results_and_metrics.answer_rows(plan, answers), row]
@@ -91,14 +91,14 @@ def _finished(
 
 
 def _put_bad_aside(plan: ShardedPlan, shard: int, bad: Sequence[pa.RecordBatch], end: TaskEnds) -> None:
-    """Write the bad rows of a micro-batch to their place. Raises EngineError where they are not those counted."""
+    """Write the bad rows of a micro-batch. Raises EngineError if their number is not the counted one."""
     if plan.bad_rows is not None and shard == 0:
         check_sum(end.dropped.get(BAD, 0), sum(map(len, bad)), "bad rows were sent to the task that writes them")
         plan.bad_rows(shard, pa.concat_batches(bad) if bad else None)
 
 
 def late_rows_of(operator: Operator, frame: pa.RecordBatch, source: bytes | None) -> list[pa.RecordBatch]:
-    """The rows of a frame that come late, as they came, where these came with it; none is an empty list."""
+    """The late rows of a frame, unchanged, if they came with it; else an empty list."""
     late = None if source is None else operator.late_rows(frame)
     if source is None or late is None:
         return []
@@ -106,7 +106,7 @@ def late_rows_of(operator: Operator, frame: pa.RecordBatch, source: bytes | None
 
 
 def in_pandas(rows: pa.RecordBatch) -> pd.DataFrame:
-    """Rows whose columns stay Arrow's: pandas' own would lose integers beside nulls, and instants far away.
+    """Rows whose columns stay Arrow's: pandas' own would lose integers next to nulls, and distant instants.
 
     Nested ones are objects, because Spark walks through them itself.
     """

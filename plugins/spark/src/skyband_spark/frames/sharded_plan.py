@@ -1,4 +1,4 @@
-"""What travels from the driver to the executors: a query with its backends resolved, and who made it."""
+"""What travels from the driver to the executors: a query with its backends resolved, and its origin."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
 
 _FEW_SHARDS = 8
-"""Shards of which it takes less to look at all rows for each than to sort the rows."""
+"""Up to this number of shards, looking at all rows for each is cheaper than sorting the rows."""
 
 SHUFFLE_SCHEMA = pa.schema(
     [
@@ -38,16 +38,16 @@ SHUFFLE_SCHEMA = pa.schema(
         pa.field("broadcast", pa.binary(), nullable=True),
     ]
 )
-"""A frame as one row: its shard and earliest time; where late rows have a place, also its rows as they came.
+"""A frame as one row: its shard and earliest time; if late rows have a place, also its unchanged rows.
 
-Every task ends by sending each shard a row without a frame that says how far time has come in the task (a packed
-EventTimeProgress) and how many rows it gave the shard, and one shard how many rows were left out, by reason. A tick of
-the clock is such a row too, and so are rows of the query's second table, as each shard is given them. Bad rows that
-have a place travel to the first shard, which is also sent their number.
+Every task ends by sending each shard a row without a frame, with the task's progress in time (a packed
+EventTimeProgress) and its number of rows for the shard, and one shard the rows left out, by reason. A tick of
+the clock is also such a row, and so are rows of the query's second table, which every shard gets. Bad rows that
+have a place go to the first shard, which also gets their number.
 """
 
 RowsAside = Callable[[int, pa.RecordBatch | None], None]
-"""Takes rows that a shard puts aside in a micro-batch, None where there are none; it runs in a worker of Spark."""
+"""Takes rows that a shard puts aside in a micro-batch, None if there are none; it runs in a Spark worker."""
 
 
 @frozen
@@ -61,38 +61,38 @@ class ShardedPlan:
     ticking: Ticking | None = None
     late_rows: RowsAside | None = None
     bad_rows: RowsAside | None = None
-    """Takes the bad rows of a micro-batch in its first shard, refused rows of the second table among them."""
+    """Takes the bad rows of a micro-batch in its first shard, including refused rows of the second table."""
     broadcast: WholeTable | None = None
-    """The query's second table, where it is no stream."""
+    """The query's second table, if it is not a stream."""
 
     @property
     def merges(self) -> bool:
-        """Whether the answers of the shards make one, which is when they do not have groups of their own."""
+        """Whether the answers of the shards are merged: if they do not have their own groups."""
         return self.shards > 1 and not self.query.by
 
     @property
     def answers(self) -> pa.Schema:
-        """Schema of what an operator answers."""
+        """Schema of an operator's answers."""
         if self.merges:
             return pa.schema(execution_of(self.query).shard_fields(self.schema))
         return self.query.result_schema(self.schema)
 
     def operator(self, number: int | None = None) -> Operator:
-        """A fresh operator for the shard of this number; None where it is no matter, as its state is never kept."""
+        """A new operator for the shard of this number; None if it does not matter, as its state is never kept."""
         shard = None if number is None else Shard(number, self.shards)
         return Operator(self.query, self.bindings, self.schema, self.merges, shard)
 
     def made(self, operator: Operator) -> bool:
-        """Whether `operator` runs just this: the query with its evolvable keys, the backends, the source's schema."""
+        """Whether `operator` runs exactly this: query with evolvable keys, backends, schema of the source."""
         return (operator.query, operator.bindings, operator.schema) == (self.query, self.bindings, self.schema)
 
     def to_shuffle_rows(
         self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Source batches as packed frames, each batch cut by shard and sorted by time. Runs where the rows are.
+        """Source batches as packed frames, each batch cut by shard and sorted by time. It runs where the rows are.
 
-        Their columns are those the query reads, in its order, whatever they are called. unreadable: what the source
-        could not read, once the last batch is there; each is counted as a bad row.
+        Their columns are those that the query reads, in its order, with any names. unreadable: what the source
+        could not read, complete after the last batch; each is counted as a bad row.
         """
         progress = EventTimeProgress.nowhere(self.query.source_count)
         dropped: Counter[str] = Counter()
@@ -118,13 +118,13 @@ class ShardedPlan:
         yield self.end_rows(progress, [dropped[reason] for reason in self.query.all_drop_reasons], rows)
 
     def to_bad_rows(self, batches: Iterator[pa.RecordBatch], unreadable: Unreadable = ()) -> Iterator[pa.RecordBatch]:
-        """Of source batches as `to_shuffle_rows` takes them, the rows that the query refuses and counts as bad."""
+        """The rows of source batches, as for `to_shuffle_rows`, that the query refuses and counts as bad."""
         yield from (encoded.bad for encoded in map(self._encode, batches) if encoded.bad is not None)
         if unreadable:
             yield unreadable_rows(self.query, self.schema, unreadable)
 
     def _bad_to_first_shard(self, bad: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Bad rows as one packed row, where they have a place."""
+        """Bad rows as one packed row, if they have a place."""
         if self.bad_rows is not None:
             rows = pa.RecordBatch.from_arrays(bad.columns, schema=bad_rows_schema(self.query, self.schema))
             packed = {"shard": 0, "first": TIME_MIN, "rows": 0, "bad": record_batch_bytes.to_bytes(rows)}
@@ -137,8 +137,8 @@ class ShardedPlan:
     def end_rows(
         self, progress: EventTimeProgress, dropped: list[int] | None = None, counts: Mapping[int, int] | None = None
     ) -> pa.RecordBatch:
-        """What a task ends with: a packed row for each shard, without a frame. counts: the rows it gave each shard."""
-        first = TIME_MAX if self.query.ahead is None else TIME_MIN  # what is ahead of all is known before the rows
+        """The end of a task: a packed row for each shard, without a frame. counts: its rows for each shard."""
+        first = TIME_MAX if self.query.ahead is None else TIME_MIN  # rows ahead of all others come first
         row = {"first": first, "progress": progress.to_list_with_spans(), "dropped": None, "frame": None}
         counts = counts or {}
         rows: list[dict[str, Any]] = [
@@ -148,9 +148,9 @@ class ShardedPlan:
         return pa.RecordBatch.from_pylist(rows, schema=SHUFFLE_SCHEMA)
 
     def _cut(self, frame: pa.RecordBatch, source: pa.RecordBatch | None) -> tuple[list[dict[str, Any]], dict[int, int]]:
-        """The rows of a frame by shard, each shard's as one packed row, and how many are its own.
+        """The rows of a frame by shard, one packed row each, and how many are the shard's own.
 
-        source: the same rows as they came.
+        source: the same rows, unchanged.
         """
         if self.shards == 1:
             whole = None if source is None else record_batch_bytes.to_bytes(source)
@@ -176,7 +176,7 @@ class ShardedPlan:
 
 
 def _first(frame: pa.RecordBatch) -> int:
-    """The earliest time in a frame of one row at least."""
+    """The earliest time in a frame of at least one row."""
     return int(frame.column(keyed_frames.TIME).to_numpy().min())
 
 
@@ -192,14 +192,14 @@ def _by_shard(shards: Array, count: int) -> Iterator[tuple[int, Array]]:
             if len(members):
                 yield shard, members
         return
-    order = np.argsort(shards.astype(np.uint16), kind="stable")  # of few bits by their digits
+    order = np.argsort(shards.astype(np.uint16), kind="stable")  # few bits make it a radix sort
     cuts = np.append(0, np.cumsum(np.bincount(shards, minlength=count)))
     for shard in np.flatnonzero(cuts[1:] > cuts[:-1]).tolist():
         yield shard, order[cuts[shard] : cuts[shard + 1]]
 
 
 class TaskEnds:
-    """What the closing rows of all tasks say: how far time has come, a shard's rows, and those left out by reason."""
+    """The sum of the last rows of all tasks: progress in time, a shard's rows, and those left out, by reason."""
 
     def __init__(self, query: Query) -> None:
         self.progress = EventTimeProgress.nowhere(query.source_count)
@@ -207,7 +207,7 @@ class TaskEnds:
         self.rows = 0
 
     def add(self, progress: Sequence[int] | None, dropped: Sequence[int] | None, rows: int = 0) -> None:
-        """Take in one packed row."""
+        """Add one packed row."""
         self.rows += int(rows)
         if progress is not None:
             self.progress.add(EventTimeProgress.from_list(progress, len(self.progress.latest)))
@@ -216,10 +216,10 @@ class TaskEnds:
                 self.dropped[reason] += int(count)
 
     def drop(self, counts: Mapping[str, int]) -> None:
-        """Count further rows that were left out, by reason."""
+        """Count additional rows that were left out, by reason."""
         for reason, count in counts.items():
             self.dropped[reason] += count
 
     def check(self, rows_in: int) -> None:
-        """Raise EngineError unless the rows that came, those left out among them, are those that the tasks gave."""
-        check_sum(self.rows + sum(self.dropped.values()), rows_in, "Spark brought them from the tasks to a shard")
+        """Raise EngineError unless the rows that arrived, including those left out, are as many as the tasks sent."""
+        check_sum(self.rows + sum(self.dropped.values()), rows_in, "Spark moved them from the tasks to a shard")

@@ -22,14 +22,14 @@ def source_frame(session: Any, job: CheckedJob) -> Any:
 
 
 def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
-    """The DataFrame of a job's source, and who reads its files, where there is a choice."""
+    """The DataFrame of a job's source, and the reader of its files, if there is a choice."""
     return _open(session, job.source, job.query.columns, job.rows)
 
 
 def second_table(session: Any, job: CheckedJob) -> Any:
-    """The second table of a job's query: a streaming DataFrame of it, or all its rows; None where there is none.
+    """The second table of a job's query: a streaming DataFrame, or all its rows; None if there is none.
 
-    Raises ConfigError where it cannot be read.
+    Raises ConfigError if it cannot be read.
     """
     from skyband_jobs.running.broadcast import all_columns, of_second, read_broadcast
 
@@ -44,7 +44,7 @@ def second_table(session: Any, job: CheckedJob) -> Any:
 
 
 def _is_read_here(source: Source) -> bool:
-    """Whether this process can read all of a source, its `where` and `select` too."""
+    """Whether this process can read all of a source, including its `where` and `select`."""
     try:
         return open_files(source) is not None
     except OnlySparkError:
@@ -68,14 +68,14 @@ def _open(
 
 
 def read_by_spark(session: Any, source: Source) -> Any:
-    """The rows of a source as Spark's own reader gives them, before `explode`, `where` and `select`."""
+    """The rows of a source from Spark's own reader, before `explode`, `where` and `select`."""
     defaults = spark_defaults(source)
     reader = session.read.format(source.format).options(**defaults, **text_options(source.options))
     path = [] if source.path is None else [loaded_path(source)]
     if source.stream:
         schema = source.schema
         if schema is None and source.of_files:
-            schema = reader.load(*path).schema  # as a batch, because streams of files do not look for themselves
+            schema = reader.load(*path).schema  # as a batch, because streams of files do not infer it
         reader = session.readStream.format(source.format).options(**defaults, **text_options(source.options))
         reader = reader.schema(schema) if schema is not None else reader
     elif source.schema is not None:
@@ -84,7 +84,7 @@ def read_by_spark(session: Any, source: Source) -> Any:
 
 
 def shaped(rows: Any, source: Source) -> Any:
-    """The rows of `explode`, those that `where` leaves, with the columns of `select`."""
+    """The rows of `explode`, filtered by `where`, with the columns of `select`."""
     if source.explode is not None:
         with sql_of("source.explode"):
             rows = rows.selectExpr(f"inline(`{source.explode.replace('`', '``')}`)")
@@ -100,5 +100,5 @@ def shaped(rows: Any, source: Source) -> Any:
 
 
 def text_options(options: Any) -> dict[str, str]:
-    """Options as Spark takes them."""
+    """Options as text, for Spark."""
     return {name: option_text(value) for name, value in options.items()}

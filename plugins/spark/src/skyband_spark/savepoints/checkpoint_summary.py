@@ -1,4 +1,4 @@
-"""What the checkpoint of a job's stream holds: how far it has come, how large it is, and its largest groups."""
+"""A summary of the checkpoint of a job's stream: its progress, its size, and its largest groups."""
 
 from typing import Any
 
@@ -30,10 +30,10 @@ class CheckpointState:
     made_by: str
     """The version of Skyband that wrote it."""
     backends: dict[str, str]
-    """By role, the backend with its parameters."""
+    """The backend of each role, with its parameters."""
     shards: int
     steps: int
-    """Micro-batches that were taken in."""
+    """The micro-batches so far."""
     groups: int
     retained: int
     nbytes: int
@@ -47,9 +47,9 @@ class CheckpointState:
 
 @secrets_hidden()
 def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = None) -> CheckpointState:
-    """Reads the checkpoint of a stream, which may run meanwhile: the state is that of its last micro-batch.
+    """Reads the checkpoint of a stream, which may be running: the state is that of its last micro-batch.
 
-    Raises ConfigError where the job has none, EngineError where it is not there, SnapshotError where it is damaged or
+    Raises ConfigError if the job has none, EngineError if it does not exist, SnapshotError if it is damaged or
     of another job.
     """
     if job.sink.checkpoint is None:
@@ -58,7 +58,7 @@ def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = 
     if where is None:
         raise ConfigError(Problem("sink.checkpoint", f"must be on this machine (got {job.sink.checkpoint!r})"))
     if not where.is_dir():
-        raise EngineError(f"the checkpoint {str(where)!r} is not there: run the job first")
+        raise EngineError(f"the checkpoint {str(where)!r} does not exist: run the job first")
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband_spark.frames.checkpoint import read_shards
         from skyband_spark.job_session import plan_for
@@ -66,7 +66,7 @@ def checkpoint_state(job: CheckedJob, largest: int, progress: Progress | None = 
 
         shards = read_shards(session, str(where))
         if not shards:
-            raise EngineError(f"the checkpoint {str(where)!r} holds no state yet: run the job first")
+            raise EngineError(f"the checkpoint {str(where)!r} has no state yet: run the job first")
         plan = plan_for(job, source_frame(session, job), shards[0].head.shards)
         operators = [shard.restore(plan) for shard in shards]
     event_time = EventTimeProgress.nowhere(job.query.source_count)

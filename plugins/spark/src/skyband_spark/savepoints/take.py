@@ -26,13 +26,13 @@ from skyband_spark.savepoints.stream_lock import in_use
 def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None) -> Savepoint:
     """The savepoint of a stream that was stopped after a micro-batch.
 
-    Raises EngineError where it runs, was stopped within a micro-batch, or has no checkpoint here, and SnapshotError
-    where that is damaged or of another job.
+    Raises EngineError if it runs, was stopped within a micro-batch, or has no checkpoint here, and SnapshotError
+    if that is damaged or of another job.
     """
     savepoint.check_free(folder)
     checkpoint = checkpoint_of(job)
     if not checkpoint.is_dir():
-        raise EngineError(f"the checkpoint {str(checkpoint)!r} is not there: run the job first")
+        raise EngineError(f"the checkpoint {str(checkpoint)!r} does not exist: run the job first")
     with in_use(checkpoint), plain_errors(job), spark_session(job, progress or Progress()) as session:
         from skyband_spark.frames.checkpoint import read_shards
         from skyband_spark.frames.checkpoint_from_states import offset_of
@@ -46,7 +46,7 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
         checkpoint_record.check_goes_on(job, checkpoint)
         plan = plan_for(job, source_frame(session, job), len(shards))
         snapshots, watermarks = [], []
-        while shards:  # one after the other is in memory as an operator
+        while shards:  # one at a time is in memory as an operator
             operator = shards.pop(0).restore(plan)
             snapshots.append(operator.snapshot())
             watermarks.append(operator.watermark)
@@ -65,7 +65,7 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
 def save_history(job: CheckedJob, folder: Path, until: str, progress: Progress | None = None) -> Savepoint:
     """The savepoint of a batch: the state of a stream that has had all its rows before the moment `until`.
 
-    Raises InputError where that is no moment, and EngineError where no row is before it.
+    Raises InputError if that is not a moment, and EngineError if no row is before it.
     """
     savepoint.check_free(folder)
     with plain_errors(job), spark_session(job, progress or Progress()) as session:
@@ -78,7 +78,7 @@ def save_history(job: CheckedJob, folder: Path, until: str, progress: Progress |
         moment = _moment(until, plan)
         snapshots = states_before(numbered(source, plan.query.columns), plan, moment)
         if len(snapshots) != plan.shards:
-            raise EngineError(f"the source holds no row before {until}")
+            raise EngineError(f"the source has no row before {until}")
         return savepoint.write(folder, job.query, snapshots, moment, _versions(session, plan), None)
 
 
@@ -88,8 +88,8 @@ def save_states(
 ) -> Savepoint:
     """The savepoint of a table of states: the state of a stream that has had all their rows, up to one moment.
 
-    at: a moment of the table, the newest where it is None. Raises ConfigError with everything in which the job does not
-    fit the states, InputError where they are no table of states or have none of the moment.
+    at: a moment of the table; None: the newest. Raises ConfigError with everything in which the job does not
+    fit the states, InputError if they are not a table of states or have none of the moment.
     """
     savepoint.check_free(folder)
     table = StatesTable(str(states))
@@ -112,15 +112,15 @@ def _log(checkpoint: Path, number: int) -> Path | None:
 
 
 def _ended(checkpoint: Path) -> int:
-    """The last micro-batch, which is committed. Raises EngineError where one was begun since, or none ever."""
+    """The last micro-batch, which is committed. Raises EngineError if one was started since, or there is none."""
     begun, committed = (spark_sink_log.latest(checkpoint / name) for name in ("offsets", "commits"))
     if committed < 0:
-        raise EngineError(f"the checkpoint {str(checkpoint)!r} holds no state yet: run the job first")
+        raise EngineError(f"the checkpoint {str(checkpoint)!r} has no state yet: run the job first")
     if begun != committed:
         remedy = 'stop it, then let it end: run it once more with --set sink.trigger="available-now"'
         raise EngineError(
-            f"micro-batch {begun} of the checkpoint {str(checkpoint)!r} was begun and not ended: the stream runs, or "
-            f"was stopped within it; {remedy}"
+            f"micro-batch {begun} of the checkpoint {str(checkpoint)!r} was started but did not end: the stream "
+            f"runs, or was stopped within it; {remedy}"
         )
     return committed
 
