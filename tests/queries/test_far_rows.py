@@ -10,6 +10,7 @@ from skyband import EngineError
 from skyband.cli.commands import group
 from skyband.engines import local
 from skyband.engines.local import LocalRun
+from small_group_queries import at_most
 
 FAR = dt.datetime(9999, 1, 1, tzinfo=dt.UTC)
 ROWS = pa.table(
@@ -57,6 +58,29 @@ def test_a_row_of_the_year_9999_is_named_with_the_remedy_and_takes_no_memory(kin
         assert run.operator.take_metrics().dropped == {"ahead": 1}
 
 
+RULED = {
+    "distinct-count": {"item": "who", "windows": [], "every": "1 minute"},
+    "heavy-hitters": {"object": "who", "k": 2, "windows": [], "every": "1 microsecond"},
+    "quantiles": {"value": "amount", "at": [0.5], "windows": [], "every": "1 minute"},
+}
+
+
+@pytest.mark.parametrize("most", [0, 512], ids=["processors", "small groups"])
+@pytest.mark.parametrize("by", [[], ["place"]], ids=["all", "by"])
+@pytest.mark.parametrize("kind", RULED)
+def test_a_rule_that_answers_each_microsecond_is_refused_and_takes_no_memory(kind, by, most, monkeypatch):
+    at_most(most, monkeypatch)
+    query = {"kind": kind, "time": "ts", "by": by, "longest": "1 hour", **RULED[kind]}
+    rules = {slide: pa.table({"name": ["r"], "window": ["1 hour"], "slide": [slide]}) for slide in SLIDES}
+    near = ROWS.slice(0, 1)
+    assert len(local.apply(near, query, rules=rules["1 minute"]))  # compiled, and so in memory
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(EngineError, match=r"moments are due from 2026-01-01 00:00:00 .*slide of a rule; the latest"):
+        local.apply(ROWS, query, rules=rules["1 microsecond"])
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000, "kilobytes"
+
+
+SLIDES = ("1 minute", "1 microsecond")
 JOB = """
 [source]
 format = "csv"

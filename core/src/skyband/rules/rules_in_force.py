@@ -21,6 +21,7 @@ from skyband.rules.rule_groups import GROUP_TYPE, group_keys, group_problem
 from skyband.rules.rule_moments import NO_MOMENTS, InForce, Moments
 from skyband.rules.rule_rows import Limits, Version, read_rules, row_schema
 from skyband.state_validation import StateReader
+from skyband.windows.schedule import check_count
 
 _NUMBERS = ("window", "slide", "k", "phase", "after", "until")
 _SCHEMA = pa.schema([pa.field("name", pa.string()), *(pa.field(name, pa.int64()) for name in _NUMBERS)])
@@ -168,6 +169,13 @@ class Rules(BroadcastState):
         """Moments of a group in a unit of time, at most."""
         return self._active.of_group(group).rate
 
+    def check_answers(self, times: Int64, until: int, group: int | None = None) -> None:
+        """Raise TooManyMomentsError where one rule has too many answers, up to `until`, to the first of these rows."""
+        if len(times):
+            rules, first = self._active.of_group(group), int(times.min())
+            last = np.minimum(np.minimum(rules.end, until), first + rules.window)
+            check_count(int(((last - np.maximum(rules.begin, first)) // rules.slide).max(initial=0)), first, until)
+
     @property
     def next_at(self) -> int:
         if self._next is None:
@@ -206,9 +214,7 @@ class Rules(BroadcastState):
         return refused
 
     def moments(self, begin: int, end: int, group: int | None = None) -> Moments:
-        """The answers due later than `begin`, up to `end`, of a group; those for all groups of the last span stay at
-        hand.
-        """
+        """The answers of a group due later than `begin`, up to `end`; those for all groups are kept for the next."""
         rules = self._active.of_group(group)
         if rules is not self._active.common:
             return rules.moments(begin, end)
@@ -234,9 +240,7 @@ class Rules(BroadcastState):
         return self._active.common.rule
 
     def own_of(self, groups: UInt64) -> tuple[Int64, Int64]:
-        """int64[n] each: the places of groups that have rules of their own, and the places in `names` of these rules,
-        one for each of both. O((r + g) log r).
-        """
+        """int64[n] each: places of groups with rules of their own, and of these rules in `names`. O((r + g) log r)."""
         table = self._active
         own = np.flatnonzero(table.own)
         own = own[np.argsort(table.group[own], kind="stable")]
@@ -246,9 +250,7 @@ class Rules(BroadcastState):
         return group, own[np.arange(len(group)) + np.repeat(start - np.cumsum(counts) + counts, counts)]
 
     def each(self, rules: Int64, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:
-        """Of each of the rules at these places in `names` the answers due later than its `begin`, up to its `end`, and
-        int64[m], the number of the rule among these that each is of. By that, then time.
-        """
+        """The answers of rules (places in `names`) due in (begin, end], by rule and time, and the rule's number."""
         picked = self._active.every.pick(rules)
         at, number = picked.due(begins, ends)
         return Moments(at, rules[number], at - picked.window[number], picked.k[number]), number

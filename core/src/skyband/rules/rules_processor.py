@@ -16,8 +16,6 @@ from skyband.rules.rule_moments import Moments
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules
 
-_NO_LIMITS = Limits(0)
-
 _MOST_MOMENTS = 1 << 18
 """Asked in one call, about."""
 
@@ -29,7 +27,7 @@ class AnsweringRules(ScheduledProcessor):
     longest may need.
     """
 
-    _rules = Rules((), _NO_LIMITS)
+    _rules = Rules((), Limits(0))
     _group: int | None = None
     _latest: int | None = None
     """The last time of any group, where the input has ended."""
@@ -72,7 +70,9 @@ class AnsweringRules(ScheduledProcessor):
         begin = max(self._rules.answered, self._passed)
         if self._last is None and len(times):  # windows of before its first row are empty
             begin = max(begin, int(times[0]))
-        start, span = 0, self._span()
+        self._rules.check_answers(times, until, self._group)
+        rate = self._rules.rate(self._group)
+        start, span = 0, max(int(min(_MOST_MOMENTS / rate, 2.0**62)), 1) if rate else 2**62
         while begin < until:
             end = min(begin + span, until)
             stop = len(times) if end == until else int(np.searchsorted(times, end))
@@ -99,11 +99,6 @@ class AnsweringRules(ScheduledProcessor):
             raise SnapshotError(
                 f"contradicts itself: a group's last row is at {self._last}, the watermark at {answered}"
             )
-
-    def _span(self) -> int:
-        """Time in which there are about as many moments as are asked at once."""
-        rate = self._rules.rate(self._group)
-        return max(int(min(_MOST_MOMENTS / rate, 2.0**62)), 1) if rate else 2**62
 
     def _ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
         if self._latest is not None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from skyband.arrays import Int64, UInt64
+from skyband.arrays import TIME_MIN, Int64, UInt64
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.small_groups.passes import DueMoments, PassInput
 from skyband.groups.small_groups.sessions import Sessions
@@ -55,6 +55,7 @@ class SmallGroupsWithRules(SmallGroupTable):
         """Those for all groups stand once. Sessions of groups that have rules of their own have a copy, with theirs."""
         begins = np.maximum(sessions.begin, self._rules.answered)
         ends = np.maximum(sessions.end, begins)
+        self._rules.check_answers(times, int(ends.max(initial=TIME_MIN)))
         rows = np.sort(np.concatenate([lasts, times]))
         common = _common_moments(self._rules, begins, ends, rows)
         own, session = _own_moments(self._rules, sessions.key, begins, ends, rows)
@@ -99,11 +100,9 @@ def _own_moments(rules: Rules, groups: UInt64, begins: Int64, ends: Int64, rows:
 
 
 def _due(rules: Rules, each: Int64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
-    """The moments of each of these rules in a span of its own whose window holds one of the rows, and the number of the
-    rule among these.
+    """The moments of each of these rules in its span whose window holds a row, and the number of the rule among these.
 
-    rows: int64[n], ascending: times of rows, one of which is before any moment. Not more than some are looked at at
-    once, however long a silence is.
+    rows: int64[n], ascending: times of rows, one of which is before any moment. Some moments are looked at at once.
     """
     slides = rules.slides[each]
     most = np.maximum((ends - begins) // slides + 1, 0)
@@ -114,10 +113,11 @@ def _due(rules: Rules, each: Int64, begins: Int64, ends: Int64, rows: Int64) -> 
     begin = begins[number] + piece * step
     end = np.where(piece + 1 < pieces[number], begin + step, ends[number])
     part = np.cumsum(np.minimum(most[number], _AT_ONCE)) // _AT_ONCE
-    parts, numbers = [_NOTHING], [_NONE]
+    parts, numbers, count = [_NOTHING], [_NONE], 0
     for places in np.split(np.arange(len(number)), np.flatnonzero(np.diff(part)) + 1):
         moments, own = rules.each(each[number[places]], begin[places], end[places])
         inside = np.flatnonzero(moments.since <= rows[np.searchsorted(rows, moments.at) - 1]) if len(own) else own
+        schedule.check_count(count := count + len(inside), begins, ends)
         parts.append(_pick(moments, inside))
         numbers.append(number[places][own[inside]])
     return _joined(*parts), np.concatenate(numbers)

@@ -33,7 +33,7 @@ class TooManyMomentsError(EngineError):
         super().__init__(
             f"{count:,} moments are due from {begin} to {end}, but one step answers at most {MOST_MOMENTS:,}: "
             'set query.ahead, such as ahead = "1 day", to drop and count rows that are further ahead of all '
-            "others; or answer less often, by a longer `every`"
+            "others; or answer less often, by a longer `every` or slide of a rule"
         )
 
 
