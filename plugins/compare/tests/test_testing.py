@@ -94,7 +94,7 @@ def test_a_difference_names_rows_and_columns_in_the_order_of_the_job(folder):
 
 def test_rows_may_be_those_that_select_leaves(folder):
     beyond = ["source.select=[\"from_json(value, 'x') AS client\"]"]
-    with pytest.raises(ConfigError, match=r"source\.select\[0\]: the function from_json is not known here"):
+    with pytest.raises(ConfigError, match=r"source\.select\[0\]: the function from_json is not supported"):
         assert_answers("job.toml", "rows.csv", "counts.csv", beyond)
     (folder / "left.csv").write_text(ROWS.replace("2026-01-01 10:03,home,robot\n", ""))
     assert_answers("job.toml", "left.csv", "counts.csv", beyond, after_select=True)

@@ -1,4 +1,4 @@
-"""Expressions of much, on much: their memory is that of some rows, and their depth that of what is written."""
+"""Large expressions on large data: their memory is that of some rows, and their depth that of their text."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from skyband_jobs.files.file_parts import FilePart
 from skyband_jobs.files.row_location import PlacedBatches
 
 
-def test_a_lambda_within_another_is_that_of_each_element():
+def test_a_nested_lambda_is_evaluated_for_each_element():
     lists = [[(row * 7 + place * 31) % 97 for place in range(100)] for row in range(1_500)]
     rows = pa.record_batch({"l": pa.array([*lists, None, []], pa.list_(pa.int64()))})
     expression, _ = parse_column("transform(l, x -> size(filter(l, y -> y > x))) AS v")
@@ -21,8 +21,8 @@ def test_a_lambda_within_another_is_that_of_each_element():
     assert expression.evaluate(rows).to_pylist() == [*expected, None, []]
 
 
-def test_a_lambda_within_another_has_some_lists_at_a_time():
-    """The elements of 2,000 lists of 100, each with the 100 of its list, are 160 MB at once."""
+def test_a_nested_lambda_takes_some_lists_at_a_time():
+    """The elements of 2,000 lists of 100, each with the 100 of its list, would be 160 MB at once."""
     code = """
 import pyarrow as pa
 from skyband_expressions.expression import parse_column
@@ -43,18 +43,18 @@ def test_a_function_of_thousands_of_values(name):
     assert value == {"greatest": "2", "least": "1", "coalesce": "1", "concat": "12" * 2_000}[name]
 
 
-def test_a_value_of_more_than_2_gb_is_told_with_its_expression():
+def test_a_value_over_2_gb_is_reported_with_its_expression():
     text = f"concat({', '.join(['t'] * 2_000)})"
     expression, _ = parse_column(f"{text} AS v")
-    with pytest.raises(InputError, match=r"concat.*, row 0: gives more than the 2 GB that a value may have"):
+    with pytest.raises(InputError, match=r"concat.*, row 0: is larger than 2 GB, the limit of a value"):
         expression.evaluate(pa.record_batch({"t": ["x" * 1_100_000]}))
     with pytest.raises(pa.ArrowCapacityError):
         expression.evaluate(pa.record_batch({"t": ["x" * 600_000] * 2}))
 
 
 @pytest.mark.parametrize("most", [1, 3, 10])
-def test_rows_whose_values_do_not_fit_into_an_array_come_in_halves(tmp_path, most):
-    """Here of some rows at most, as 2 GB would take a test too long."""
+def test_rows_whose_values_do_not_fit_into_an_array_are_halved(tmp_path, most):
+    """With a small limit, as 2 GB would take too long."""
     pq.write_table(pa.table({"n": range(10)}), tmp_path / "a.parquet")
 
     def shape(batch):

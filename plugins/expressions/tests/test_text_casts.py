@@ -1,4 +1,4 @@
-"""Casts of text: what only Spark knows how to read is an error, and never null or another value."""
+"""Casts of text: formats that only Spark reads are an error, and never null or another value."""
 
 import datetime as dt
 import re
@@ -32,8 +32,8 @@ def value_of(text, cast):
         ("-0X1.8p1", "FLOAT"),
     ],
 )
-def test_what_spark_alone_reads_is_an_error(text, kind, function):
-    with pytest.raises(InputError, match="known to Spark only"):
+def test_formats_that_only_spark_reads_are_an_error(text, kind, function):
+    with pytest.raises(InputError, match="supported by Spark only"):
         value_of(text, f"{function}(text AS {kind})")
 
 
@@ -57,9 +57,9 @@ def test_what_spark_alone_reads_is_an_error(text, kind, function):
         ("x10", "DOUBLE"),
     ],
 )
-def test_what_nobody_reads_is_null_where_tried_and_an_error_else(text, kind):
+def test_invalid_text_is_null_for_try_cast_and_an_error_for_cast(text, kind):
     assert value_of(text, f"TRY_CAST(text AS {kind})") == [None, None]
-    with pytest.raises(InputError, match=re.escape(f"{text!r} is no ")):
+    with pytest.raises(InputError, match=re.escape(f"{text!r} is not a valid ")):
         value_of(text, f"CAST(text AS {kind})")
 
 
@@ -83,8 +83,8 @@ def test_what_nobody_reads_is_null_where_tried_and_an_error_else(text, kind):
         ("GMT-1:30", -5400),
     ],
 )
-def test_zones_that_are_known(zone, seconds):
-    """As java.time.ZoneId reads them, after spaces or none."""
+def test_supported_zones(zone, seconds):
+    """As in java.time.ZoneId, with or without spaces before them."""
     expected = dt.datetime(2026, 1, 31, 10, 20, 30, tzinfo=dt.UTC) - dt.timedelta(seconds=seconds)
     for beside in ("", ".", ".0"):
         assert value_of(f"2026-01-31 10:20:30{beside}{zone}", "TRY_CAST(text AS TIMESTAMP)")[0] == expected
@@ -104,12 +104,12 @@ def test_zones_that_are_known(zone, seconds):
         ("1970-01-01 00:00:00.1234567890123", 123_456),
     ],
 )
-def test_times_of_any_year_and_with_their_end_left_out(text, micros):
+def test_times_of_any_year_and_with_missing_parts(text, micros):
     assert value_of(text, "unix_micros(TRY_CAST(text AS TIMESTAMP))") == [micros, None]
 
 
 @pytest.mark.parametrize("sign", "+-")
-def test_zones_are_known_up_to_18_hours(sign):
+def test_zones_are_supported_up_to_18_hours(sign):
     for zone, there in (("17:59", True), ("18:00", True), ("18", True), ("18:01", False), ("19:00", False)):
         (value, _) = value_of(f"2026-01-31 10:20:30{sign}{zone}", "TRY_CAST(text AS TIMESTAMP)")
         assert (value is not None) == there, zone
@@ -129,10 +129,10 @@ def test_zones_are_known_up_to_18_hours(sign):
         ("2026-01-01", "2026-01-00"),
     ],
 )
-def test_each_part_of_a_time_is_known_up_to_its_last_value(last, beyond):
+def test_each_part_of_a_time_is_valid_up_to_its_last_value(last, beyond):
     assert value_of(last, "CAST(text AS TIMESTAMP)")[0] is not None
     assert value_of(beyond, "TRY_CAST(text AS TIMESTAMP)") == [None, None]
-    with pytest.raises(InputError, match=re.escape(f"{beyond!r} is no ")):
+    with pytest.raises(InputError, match=re.escape(f"{beyond!r} is not a valid ")):
         value_of(beyond, "CAST(text AS TIMESTAMP)")
 
 
@@ -143,7 +143,7 @@ def test_half_a_day_has_the_hours_from_1_to_12(half):
         if 1 <= hour <= 12:
             assert value_of(text, read) == [hour % 12 + 12 * (half == "PM"), None]
         else:
-            with pytest.raises(InputError, match="is no time of the format"):
+            with pytest.raises(InputError, match="is not a time in the format"):
                 value_of(text, read)
 
 

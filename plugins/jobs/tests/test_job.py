@@ -249,7 +249,7 @@ def test_a_stream_with_all_it_needs_has_no_problem(job):
         ("source.path=dbfs:/bucket/x", "source.path: the local engine reads only local files"),
         (
             "source.select=CAST(value AS BINARY) AS client",
-            "source.select[0]: a cast to `BINARY` is not known here",
+            "source.select[0]: a cast to `BINARY` is not supported",
         ),
         (
             "sink.format=jdbc",

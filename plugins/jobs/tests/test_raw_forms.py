@@ -49,7 +49,7 @@ def test_and_so_it_is_in_small_blocks_and_among_small_files(tmp_path, monkeypatc
         (
             "ts,n\n1/2/2026,1\n2026-01-02,1\n",
             {"schema": "ts DATE, n INT", "dateFormat": "M/d/yyyy"},
-            "ts, row 1: cannot be read as date32.day.: '2026-01-02' is no time of the format 'M/d/yyyy'",
+            "ts, row 1: cannot be read as date32.day.: '2026-01-02' is not a time in the format 'M/d/yyyy'",
         ),
         (
             "ts,n\n1/2/2026,1\n",

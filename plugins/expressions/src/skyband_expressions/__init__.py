@@ -1,5 +1,5 @@
-"""Expressions on the columns of a row, in Spark's SQL, with Spark's own answers and without Spark.
+"""Evaluates Spark SQL expressions on the columns of a row, with Spark's results but without Spark.
 
-`expression` is what others import; `sql_parser` reads text, `functions` lists what is known, and the modules of each
-kind of value say what comes of it. What is not on the list is refused by its name.
+Import `expression`. `sql_parser` parses text, `functions` lists the supported functions, and a module per kind of value
+implements them. Functions that are not listed are refused by name.
 """

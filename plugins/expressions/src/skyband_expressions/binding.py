@@ -1,4 +1,4 @@
-"""Trees to expressions with the types of a schema's columns."""
+"""Binds expression trees to the types of a schema's columns."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -20,7 +20,7 @@ from skyband_expressions.syntax import Call, Cast, Lambda, Literal, Name, Tree, 
 
 @lru_cache(maxsize=256)
 def bind(tree: Tree, schema: pa.Schema) -> Bound:
-    """A tree with the types of a schema. Raises UnknownExpressionError saying what does not fit."""
+    """Bind a tree to a schema. Raises UnknownExpressionError, naming what does not fit."""
     kinds = dict(zip(schema.names, schema.types, strict=True))
     try:
         bound = _Binder(kinds).bind(tree)
@@ -31,7 +31,7 @@ def bind(tree: Tree, schema: pa.Schema) -> Bound:
 
 
 def rows_of(batch: pa.RecordBatch) -> Rows:
-    """The rows of a batch, with columns in Spark's types."""
+    """The rows of a batch, with columns of Spark's types."""
     columns: dict[str, pa.Array] = {}
 
     def column_of(name: str, places: Places) -> pa.Array:
@@ -52,19 +52,19 @@ def _in_spark(column: Any) -> pa.Array:
 
 
 class _Binder:
-    """Binds trees in which these names stand for columns."""
+    """Binds trees whose names are these columns."""
 
     def __init__(self, kinds: dict[str, pa.DataType]) -> None:
         self._kinds = kinds
 
     def bind(self, tree: Tree) -> Bound:
-        """One tree."""
+        """Bind one tree."""
         if isinstance(tree, Name):
             return self._name(tree)
         if isinstance(tree, Literal):
             return _literal(tree.value)
         if isinstance(tree, Lambda):
-            raise UnknownExpressionError("a lambda stands only in filter and transform")
+            raise UnknownExpressionError("a lambda is allowed only in filter and transform")
         bound = self._cast(tree) if isinstance(tree, Cast) else self._call(tree)
         return literal(None, bound.type) if null_in_all(bound) else bound
 
@@ -76,7 +76,7 @@ class _Binder:
         if name in HIGHER_ORDER:
             return HIGHER_ORDER[name](tree.arguments, self.bind, lambda more: _Binder({**self._kinds, **more}).bind)
         if name in GENERATORS:
-            raise UnknownExpressionError(f"{name} stands alone in an entry of select")
+            raise UnknownExpressionError(f"{name} must be a whole entry of select")
         arguments = [self.bind(argument) for argument in _without_inner_case(tree)]
         if name == "field":
             return field_of(arguments[0], arguments[1].literal)
@@ -93,7 +93,7 @@ class _Binder:
             raise UnknownExpressionError(no_column(first, pa.schema(list(self._kinds.items()))))
         kind = spark_type(self._kinds[first])
         if kind is None:
-            raise UnknownExpressionError(f"column {first!r} is {self._kinds[first]}, which Spark has in its own way")
+            raise UnknownExpressionError(f"column {first!r} is {self._kinds[first]}, which Spark stores in its own way")
         bound = Bound(kind, lambda rows: rows.column(first))
         for field in fields:
             bound = field_of(bound, field)
@@ -104,7 +104,7 @@ _CASES = ("lower", "lcase", "upper", "ucase")
 
 
 def _without_inner_case(tree: Call) -> Sequence[Tree]:
-    """The arguments of a call; `upper(lower(text))` is `upper(text)` on Spark, which some letters tell apart."""
+    """The arguments of a call; on Spark `upper(lower(text))` is `upper(text)`, which differs for some letters."""
     inner = tree.arguments
     if tree.function in _CASES:
         while len(inner) == 1 and isinstance(inner[0], Call) and inner[0].function in _CASES:

@@ -1,4 +1,4 @@
-"""Casts as Spark's ANSI mode makes them: what is no value of the other type is an error, or null for `try_cast`."""
+"""Casts in Spark's ANSI mode: a value that the other type does not have is an error, or null for `try_cast`."""
 
 from collections.abc import Callable
 
@@ -21,21 +21,21 @@ from skyband_expressions.spark_types import (
 from skyband_expressions.syntax import UnknownExpressionError
 
 Kernel = Callable[[pa.Array], tuple[pa.Array, pa.Array | None]]
-"""Of a column: the values of the other type, and bool[n], which of them are right where others are not."""
+"""Returns the values of the other type, and bool[n], which of them are valid, if any are not."""
 
 _SECOND = 1_000_000
 _DAY = 86_400 * _SECOND
 _FAR = 106_751_991
-"""Days from 1970 to the last whole one of 64 bits of microseconds."""
+"""Days from 1970 to the last whole day within 64 bits of microseconds."""
 
 
 def cast_to(argument: Bound, kind: pa.DataType, safe: bool = False) -> Bound:
-    """A value as another type. Raises UnknownExpressionError where that cast is not known here."""
+    """Cast a value to another type. Raises UnknownExpressionError if that cast is not supported."""
     if argument.type == kind:
         return argument
     kernel = _kernel(argument.type, kind)
     if kernel is None:
-        raise UnknownExpressionError(f"a cast of {name_of(argument.type)} to {name_of(kind)} is not known here")
+        raise UnknownExpressionError(f"a cast of {name_of(argument.type)} to {name_of(kind)} is not supported")
     of_text = argument.type == pa.string() and is_time(kind)
     always = _never_fails(argument.type, kind) or (safe and not of_text)
 
@@ -62,7 +62,7 @@ def _checked(kernel: Kernel, column: pa.Array, kind: pa.DataType, safe: bool) ->
     if not safe:
         first = column[pc.index(wrong, True).as_py()]
         value_text = first.cast(pa.string()).as_py() if is_time(first.type) else first.as_py()
-        raise EvaluationError(f"{value_text!r} is no {name_of(kind)}")
+        raise EvaluationError(f"{value_text!r} is not a valid {name_of(kind)}")
     return pc.if_else(wrong, pa.scalar(None, kind), values)
 
 
@@ -129,7 +129,7 @@ def _whole_part(column: pa.Array) -> pa.Array:
 
 
 def _narrowed(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array | None]:
-    """Whole numbers, in fewer bits."""
+    """Whole numbers in fewer bits."""
     if column.type == kind:
         return column, None
     if is_integer(column.type) and INTEGERS.index(column.type) <= INTEGERS.index(kind):
@@ -142,7 +142,7 @@ def _narrowed(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array |
 
 
 def _truncated(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array | None]:
-    """Fractions without what is behind the point; 2^63 is the largest number of 64 bits, as in Java."""
+    """Numbers without their fractions; 2^63 becomes the largest 64-bit number, as in Java."""
     info = np.iinfo(kind.to_pandas_dtype())
     values = pc.fill_null(column.cast(pa.float64()), 0.0).to_numpy()
     right = (np.floor(values) <= float(info.max)) & (np.ceil(values) >= float(info.min))
@@ -210,7 +210,7 @@ def _multiplied(column: pa.Array, by: int, most: int, kind: pa.DataType) -> tupl
 
 
 def _saturated(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array | None]:
-    """Seconds as times: those too far from 1970 are the first or last of 64 bits, as Spark's cast has it."""
+    """Seconds as times, clamped to the first and last 64-bit time, as in Spark's cast."""
     low, high = -(2**63) // _SECOND, (2**63 - 1) // _SECOND
     inside = pc.multiply(pc.min_element_wise(pc.max_element_wise(column, low + 1, skip_nulls=False), high,
                                              skip_nulls=False), pa.scalar(_SECOND, pa.int64()))  # fmt: skip

@@ -1,4 +1,4 @@
-"""An expression in Spark's SQL: what it reads, of what type it is, and its value in each row of a batch."""
+"""An expression in Spark SQL: the columns that it reads, its type, and its value in each row of a batch."""
 
 from functools import lru_cache
 
@@ -13,35 +13,35 @@ from skyband_expressions.spark_types import is_number, is_time
 from skyband_expressions.syntax import Call, Name, Tree, UnknownExpressionError, names_in
 
 _OVERFLOW = "offset overflow"
-"""What Arrow says where texts or lists that it joins are more than 32 bits count."""
+"""Arrow's message if joined texts or lists exceed 32-bit offsets."""
 
 
 @frozen
 class Expression:
-    """One that has been read; what its columns are is said by a schema or a batch, later."""
+    """A parsed expression; a schema or a batch later provides its columns."""
 
     text: str
     tree: Tree = field(repr=False)
 
     @property
     def columns(self) -> list[str]:
-        """The columns of the source that it reads, each once."""
+        """The distinct columns of the source that it reads."""
         return list(dict.fromkeys(name.parts[0] for name in names_in(self.tree)))
 
     @property
     def column(self) -> str | None:
-        """The column that it is, as it stands; None where it is anything else."""
+        """The column, if the expression is just a column, else None."""
         return self.tree.parts[0] if isinstance(self.tree, Name) and len(self.tree.parts) == 1 else None
 
     @property
     def generator(self) -> str | None:
-        """The function that makes several rows of one, where it is such."""
+        """The function, if it is one that makes several rows of one."""
         from skyband_expressions.functions import GENERATORS
 
         return self.tree.function if isinstance(self.tree, Call) and self.tree.function in GENERATORS else None
 
     def problem(self, schema: pa.Schema) -> str | None:
-        """Why it is not known for rows of this schema, which has its `columns`."""
+        """Why it is not supported for rows of this schema, which has its `columns`."""
         try:
             self.type_in(schema)
         except UnknownExpressionError as error:
@@ -49,22 +49,22 @@ class Expression:
         return None
 
     def condition_problem(self, schema: pa.Schema) -> str | None:
-        """As `problem`, also where it is neither true nor false."""
+        """Like `problem`, but also requires a boolean."""
         try:
             kind = self.type_in(schema)
         except UnknownExpressionError as error:
             return str(error)
-        return None if kind == pa.bool_() else f"`{self.text}` is {kind} and no condition: compare it with a value"
+        return None if kind == pa.bool_() else f"`{self.text}` is {kind}, not a condition: compare it with a value"
 
     def is_no_condition(self, schema: pa.Schema) -> bool:
-        """Whether it is a number, text or a time, which Spark takes for no condition either."""
+        """Whether it is a number, text or a time, which Spark does not accept as a condition either."""
         if self.problem(schema) is not None:
             return False
         kind = self.type_in(schema)
         return is_number(kind) or is_time(kind) or kind == pa.string()
 
     def type_in(self, schema: pa.Schema) -> pa.DataType:
-        """Arrow's type for Spark's. Raises UnknownExpressionError; of `explode` it is that of an element."""
+        """The Arrow type of Spark's; for `explode`, that of an element. Raises UnknownExpressionError."""
         from skyband_expressions.binding import bind
 
         if self.column is not None and self.column in schema.names:
@@ -73,13 +73,13 @@ class Expression:
             return bind(self.tree, schema).type
         kind = bind(_argument(self.tree), schema).type
         if not pa.types.is_list(kind):
-            raise UnknownExpressionError(f"{self.generator} is of arrays here, not of {kind}")
+            raise UnknownExpressionError(f"{self.generator} takes arrays, not {kind}")
         return kind.value_type
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
-        """Its value in each row; of a generator, the list. Raises InputError naming the first row that has none.
+        """Its value in each row; for a generator, the list. Raises InputError naming the first row that fails.
 
-        Raises ArrowCapacityError where the values of several rows do not fit into one array: these come in fewer.
+        Raises ArrowCapacityError if the values of several rows do not fit into one array: try fewer rows.
         """
         if self.column is not None:
             return batch.column(self.column)
@@ -89,7 +89,7 @@ class Expression:
         except pa.ArrowCapacityError as error:
             if len(batch) > 1:
                 raise
-            raise InputError(self.text, "gives more than the 2 GB that a value may have", 0) from error
+            raise InputError(self.text, "is larger than 2 GB, the limit of a value", 0) from error
         except (ValueError, pa.ArrowInvalid) as error:
             if _OVERFLOW in str(error) and len(batch) > 1:
                 raise pa.ArrowCapacityError(str(error)) from error
@@ -97,7 +97,7 @@ class Expression:
             raise InputError(self.text, _message(error, tree, batch.slice(row, 1)), row) from error
 
     def failing(self, batch: pa.RecordBatch) -> list[InputError]:
-        """What is wrong with each row that has no value, ascending."""
+        """The error of each row that fails, ascending."""
         if self.column is not None:
             return []
         tree = _argument(self.tree) if self.generator is not None else self.tree
@@ -127,7 +127,7 @@ def _evaluated(tree: Tree, batch: pa.RecordBatch) -> pa.Array:
 
 
 def _first_failing(tree: Tree, batch: pa.RecordBatch) -> int:
-    """The row for which it cannot be evaluated, of a batch that has one. O(log rows) evaluations."""
+    """The first row that cannot be evaluated, in a batch that has one. O(log rows) evaluations."""
     fine, failing = 0, len(batch)
     while failing - fine > 1:
         middle = (fine + failing) // 2
@@ -140,7 +140,7 @@ def _first_failing(tree: Tree, batch: pa.RecordBatch) -> int:
 
 
 def _message(error: Exception, tree: Tree, row: pa.RecordBatch) -> str:
-    """What is wrong with the first row that cannot be evaluated, which may not be what was wrong first."""
+    """The error of the first row that fails, which may differ from the first error raised."""
     try:
         _evaluated(tree, row)
     except (ValueError, pa.ArrowInvalid) as own:
@@ -155,22 +155,22 @@ def _as_sentence(error: Exception) -> str:
 
 @lru_cache(maxsize=256)
 def parse_condition(text: str) -> Expression:
-    """A condition on a row. Raises UnknownExpressionError saying what is not known."""
+    """Parse a condition on a row. Raises UnknownExpressionError, naming what is not supported."""
     expression, alias = _parsed(text)
     if alias is not None:
-        raise UnknownExpressionError(f"has a name, {alias}, where a condition has none")
+        raise UnknownExpressionError(f"has a name, {alias}, but a condition takes none")
     if expression is None:
-        raise UnknownExpressionError("* is no condition")
+        raise UnknownExpressionError("* is not a condition")
     if expression.generator is not None:
-        raise UnknownExpressionError(f"{expression.generator} stands in select only")
+        raise UnknownExpressionError(f"{expression.generator} is allowed only in select")
     return expression
 
 
 @lru_cache(maxsize=256)
 def parse_column(text: str) -> tuple[Expression | None, str]:
-    """An expression of a column and the column's name; None and "*" of all columns.
+    """Parse a column: its expression and its name; None and "*" for all columns.
 
-    Raises UnknownExpressionError saying what is not known, or that it has no name.
+    Raises UnknownExpressionError, naming what is not supported, or if it has no name.
     """
     expression, alias = _parsed(text)
     if expression is None:
@@ -190,7 +190,7 @@ def _parsed(text: str) -> tuple[Expression | None, str | None]:
 
 
 def exploded(lists: pa.Array, outer: bool) -> tuple[pa.Array, np.ndarray[tuple[int], np.dtype[np.int64]]]:
-    """The elements of lists, and int64[m], the row each is of; `outer`: null for a list without any."""
+    """The elements of lists, and int64[m], the row of each; `outer`: null for an empty list."""
     from skyband_expressions.nested import flat
 
     parents, elements = flat(lists)

@@ -1,4 +1,4 @@
-"""Which rows an expression or a cast fails for, each with its own error."""
+"""Finds the rows for which an expression or a cast fails, each with its own error."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 FAULTS = (ValueError, pa.ArrowInvalid)
-"""What evaluating raises where a value is at fault."""
+"""Errors of evaluation that are caused by a value."""
 
 
 def failing_rows(count: int, evaluate: Callable[[int, int], Any]) -> list[tuple[int, Exception]]:
-    """The rows, ascending, for which `evaluate` raises alone, and what; it is called with where rows begin and end.
+    """The rows, ascending, for which `evaluate(start, stop)` raises, and the errors.
 
-    Found by halving: O(log rows) evaluations of fewer and fewer rows for each.
+    Searches by bisection: O(log rows) evaluations of ever fewer rows for each.
     """
     failing = list[tuple[int, Exception]]()
     waiting = [(0, count)] if count else []
@@ -32,7 +32,7 @@ def failing_rows(count: int, evaluate: Callable[[int, int], Any]) -> list[tuple[
 
 
 def failing_values(column: pa.Array, evaluate: Callable[[pa.Array], Any]) -> list[tuple[int, Exception]]:
-    """The same for a column: each distinct value is evaluated once, and together with those that look like it."""
+    """`failing_rows` for a column: evaluates each distinct value once, together with similar-looking ones."""
     if not (pa.types.is_string(column.type) or pa.types.is_integer(column.type)):
         return failing_rows(len(column), lambda begin, end: evaluate(column.slice(begin, end - begin)))
     distinct = pc.dictionary_encode(column, null_encoding="encode")
@@ -46,7 +46,7 @@ def failing_values(column: pa.Array, evaluate: Callable[[pa.Array], Any]) -> lis
 
 
 def _by_looks(values: pa.Array) -> Any:
-    """An order of values in which texts with digits and letters at the same places are together."""
+    """An order in which texts with digits and letters at the same places are adjacent."""
     if not pa.types.is_string(values.type):
         return np.arange(len(values))
     looks = pc.replace_substring_regex(pc.replace_substring_regex(values, r"\d", "0"), r"[a-zA-Z]", "a")

@@ -1,4 +1,4 @@
-"""The functions and operators that are known: each with what makes a typed expression of its arguments."""
+"""The supported functions and operators: each with the function that binds its arguments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -28,15 +28,15 @@ OPERATORS: Mapping[str, Function] = {
     "||": texts.concat,
     "[]": nested.item,
 }
-"""By the names that the parser gives them; `field` is known where trees are bound."""
+"""Operators, by the parser's names; `field` is bound by `binding`."""
 
 HIGHER_ORDER: Mapping[str, Callable[[Sequence[Tree], Bind, Callable[[dict[str, pa.DataType]], Bind]], Bound]] = {
     name: nested.each(name) for name in ("filter", "transform")
 }
-"""Those that take a lambda."""
+"""Functions that take a lambda."""
 
 GENERATORS = ("explode", "explode_outer")
-"""Those that make several rows of one, in `source.select` only."""
+"""Functions that make several rows of one, only in `source.select`."""
 
 FUNCTIONS: Mapping[str, Function | None] = {
     "abs": arithmetic.positive_size,
@@ -92,11 +92,11 @@ FUNCTIONS: Mapping[str, Function | None] = {
     **dict.fromkeys(HIGHER_ORDER),
     **dict.fromkeys(GENERATORS),
 }
-"""By their names in lower case; None of those that are bound in a way of their own."""
+"""Functions, by their names in lower case; None for those that are bound specially."""
 
 SYNTAX = (
     "columns", "numbers", "text in quotes", "`TRUE`, `FALSE`, `NULL`", "`DATE '…'`, `TIMESTAMP '…'`", "`+ - * / DIV %`",
     "`= == <> != < <= > >= <=>`", "`AND OR NOT`", "`IN BETWEEN LIKE RLIKE`", "`IS NULL`, `IS TRUE`", "`CASE WHEN`",
     "`CAST`, `TRY_CAST`, `::`", "`||`", "`struct.field`, `list[0]`, `map['key']`",
 )  # fmt: skip
-"""What is written otherwise than as a function, for people."""
+"""Syntax other than functions, for documentation."""

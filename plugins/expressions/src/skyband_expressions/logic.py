@@ -1,4 +1,4 @@
-"""AND, OR, NOT, CASE and their kin: a branch is asked only of the rows that come to it, and fails in no others."""
+"""AND, OR, NOT, CASE and related functions: a branch is evaluated, and can fail, only for the rows that reach it."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ from skyband_expressions.syntax import UnknownExpressionError
 
 
 def boolean(argument: Bound, name: str) -> Bound:
-    """A value that is true, false or null. Raises UnknownExpressionError where it is of another type."""
+    """A boolean argument. Raises UnknownExpressionError if it has another type."""
     if argument.type == pa.null():
         return cast_to(argument, pa.bool_())
     if argument.type != pa.bool_():
-        raise UnknownExpressionError(f"{name} is of true and false, not of {name_of(argument.type)}: compare it")
+        raise UnknownExpressionError(f"{name} takes true or false, not {name_of(argument.type)}: compare it")
     return argument
 
 
@@ -33,8 +33,8 @@ def join(name: str, arguments: Sequence[Bound]) -> Bound:
         for condition in conditions[1:]:
             if condition.can_fail:
                 undecided = _where(pc.fill_null(pc.not_equal(mask, decides), True))
-                there = condition.evaluate(rows.take(undecided))
-                further = placed([there], [undecided], rows.length, pa.bool_())
+                reached = condition.evaluate(rows.take(undecided))
+                further = placed([reached], [undecided], rows.length, pa.bool_())
             else:
                 further = condition.evaluate(rows)
             mask = kernel(mask, further)
@@ -50,7 +50,7 @@ def negate(arguments: Sequence[Bound]) -> Bound:
 
 
 def case(arguments: Sequence[Bound]) -> Bound:
-    """Conditions and values in turns, and the value where none is true."""
+    """Alternating conditions and values, then the value if none is true."""
     *pairs, default = arguments
     conditions = [boolean(condition, "WHEN") for condition in pairs[::2]]
     kind = common_type([*(value.type for value in pairs[1::2]), default.type], "CASE")
@@ -60,8 +60,8 @@ def case(arguments: Sequence[Bound]) -> Bound:
         rest = np.arange(rows.length)
         parts, places = [], []
         for condition, value in zip(conditions, values, strict=False):
-            there = rows if len(rest) == rows.length else rows.take(rest)
-            mask = _mask(condition.evaluate(there))
+            reached = rows if len(rest) == rows.length else rows.take(rest)
+            mask = _mask(condition.evaluate(reached))
             matching, rest = rest[mask], rest[~mask]
             if len(matching):
                 parts.append(value.evaluate(rows if len(matching) == rows.length else rows.take(matching)))
@@ -81,7 +81,7 @@ def if_else(arguments: Sequence[Bound]) -> Bound:
 
 
 def coalesce(arguments: Sequence[Bound]) -> Bound:
-    """The first value that is no null."""
+    """The first value that is not null."""
     kind = common_type([argument.type for argument in arguments], "coalesce")
     values = [cast_to(argument, kind) for argument in arguments]
 
@@ -100,14 +100,14 @@ def coalesce(arguments: Sequence[Bound]) -> Bound:
 
 
 def null_if(arguments: Sequence[Bound]) -> Bound:
-    """`nullif(value, other)`: null where they are equal."""
+    """`nullif(value, other)`: null if they are equal."""
     expect(range(2, 3), arguments, "nullif")
-    one, other = alike(arguments, "nullif")
-    return case([call(pa.bool_(), equal, one, other), literal(None, arguments[0].type), arguments[0]])
+    first, second = alike(arguments, "nullif")
+    return case([call(pa.bool_(), equal, first, second), literal(None, arguments[0].type), arguments[0]])
 
 
 def among(arguments: Sequence[Bound]) -> Bound:
-    """`value IN (…)`: null where it is in none and one is null; none is asked for after one that it is."""
+    """`value IN (…)`: null if none matches and one is null; values after a match are not evaluated."""
     value, *others = alike(arguments, "in")
     literals = [other for other in others if other.is_literal and other.literal is not None]
     rest = [other for other in others if other not in literals]
@@ -125,7 +125,7 @@ def _is_in(column: pa.Array, values: pa.Array) -> pa.Array:
 
 
 def is_null(arguments: Sequence[Bound]) -> Bound:
-    """IS NULL; NaN is none."""
+    """IS NULL; NaN is not null."""
     expect(range(1, 2), arguments, "isnull")
     return call(pa.bool_(), pc.is_null, arguments[0])
 

@@ -1,4 +1,4 @@
-"""Lists, structs and maps: their elements and fields, and what is made of each element."""
+"""Lists, structs and maps: their elements and fields, and functions of each element."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -14,23 +14,23 @@ from skyband_expressions.spark_types import common_type, is_float, name_of
 from skyband_expressions.syntax import Lambda, Tree, UnknownExpressionError
 
 _FIRST_ROWS, _ELEMENTS = 256, 1 << 16
-"""Rows, and elements of lists, that a lambda is evaluated for at once."""
+"""Rows, and elements of lists, for which a lambda is evaluated at once."""
 
 
 def array_of(argument: Bound, name: str) -> Bound:
-    """A value that is a list. Raises UnknownExpressionError where it is none."""
+    """A list argument. Raises UnknownExpressionError if it is not one."""
     if not pa.types.is_list(argument.type):
-        raise UnknownExpressionError(f"{name} is of arrays, not of {name_of(argument.type)}")
+        raise UnknownExpressionError(f"{name} takes arrays, not {name_of(argument.type)}")
     return argument
 
 
 def field_of(argument: Bound, name: str) -> Bound:
     """A field of structs."""
     if not pa.types.is_struct(argument.type):
-        raise UnknownExpressionError(f"{name!r} is a field of a struct, and it stands behind {name_of(argument.type)}")
+        raise UnknownExpressionError(f"{name!r} is a field of a struct, but it follows {name_of(argument.type)}")
     if argument.type.get_field_index(name) < 0:
         names = ", ".join(field.name for field in argument.type)
-        raise UnknownExpressionError(f"has no field {name!r}, but {names}")
+        raise UnknownExpressionError(f"has no field {name!r}; its fields are {names}")
     kind = argument.type.field(name).type
     return call(kind, lambda column: pc.struct_field(column, name), argument)
 
@@ -48,7 +48,7 @@ def item(arguments: Sequence[Bound]) -> Bound:
 
 
 def element_at(arguments: Sequence[Bound]) -> Bound:
-    """`element_at(list, place)` from 1, or from the end where it is below 0; `element_at(map, key)`."""
+    """`element_at(list, place)`, from 1, or from the end if below 0; `element_at(map, key)`."""
     expect(range(2, 3), arguments, "element_at")
     container, place = arguments
     if pa.types.is_map(container.type):
@@ -56,27 +56,27 @@ def element_at(arguments: Sequence[Bound]) -> Bound:
     array_of(container, "element_at")
     index = integer_of(place, "element_at", "a place")
     if index == 0:
-        raise UnknownExpressionError("element_at counts from 1, or from -1 at the end")
+        raise UnknownExpressionError("element_at counts from 1, or from -1 for the end")
     offset = index - 1 if index > 0 else index
     return call(container.type.value_type, lambda column: _elements(column, offset, index), container, can_fail=True)
 
 
 def _elements(column: pa.Array, offset: int, number: int) -> pa.Array:
-    """The elements at a place of lists, from their end where it is below 0."""
+    """The elements at a place of lists, from their end if it is below 0."""
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
-    there = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    valid = pc.is_valid(column).to_numpy(zero_copy_only=False)
     inside = (offset < lengths) & (lengths + offset >= 0 if offset < 0 else number >= 0)
-    if (there & ~inside).any():
-        length = int(lengths[there & ~inside][0])
-        raise EvaluationError(f"a list of {length} elements has none at {number}")
+    if (valid & ~inside).any():
+        length = int(lengths[valid & ~inside][0])
+        raise EvaluationError(f"a list of {length} elements has no element {number}")
     begins = np.concatenate([[0], np.cumsum(lengths)])[:-1]
-    places = np.where(there, begins + (offset if offset >= 0 else lengths + offset), 0)
-    return pc.list_flatten(column).take(pa.array(places, mask=~there))
+    places = np.where(valid, begins + (offset if offset >= 0 else lengths + offset), 0)
+    return pc.list_flatten(column).take(pa.array(places, mask=~valid))
 
 
 def _map_item(container: Bound, place: Bound) -> Bound:
     if container.type.key_type != pa.string():
-        raise UnknownExpressionError("maps are known here where their keys are text")
+        raise UnknownExpressionError("maps are supported only with keys of text")
     key = text_of(place, "a map", "its key")
 
     def kernel(column: pa.Array) -> pa.Array:
@@ -87,18 +87,18 @@ def _map_item(container: Bound, place: Bound) -> Bound:
 
 
 def size(arguments: Sequence[Bound]) -> Bound:
-    """`size`: null of null."""
+    """`size`: null for null."""
     expect(range(1, 2), arguments, "size")
     return call(pa.int32(), pc.list_value_length, array_of(arguments[0], "size"))
 
 
 def contains(arguments: Sequence[Bound]) -> Bound:
-    """`array_contains(list, value)`: null where it is not there and an element is null."""
+    """`array_contains(list, value)`: null if it is not found and an element is null."""
     expect(range(2, 3), arguments, "array_contains")
     array = array_of(arguments[0], "array_contains")
     kind = array.type.value_type
     if common_type([kind, arguments[1].type], "array_contains") != kind or pa.types.is_nested(kind):
-        raise UnknownExpressionError("array_contains is of values of the list's own type here")
+        raise UnknownExpressionError("array_contains takes a value of the list's own type")
 
     def kernel(column: pa.Array, values: pa.Array) -> pa.Array:
         parents, elements = flat(column)
@@ -113,11 +113,11 @@ def contains(arguments: Sequence[Bound]) -> Bound:
 
 
 def distinct(arguments: Sequence[Bound]) -> Bound:
-    """`array_distinct`: each element where it first stands."""
+    """`array_distinct`: each element at its first place."""
     expect(range(1, 2), arguments, "array_distinct")
     array = array_of(arguments[0], "array_distinct")
     if pa.types.is_nested(array.type.value_type) or is_float(array.type.value_type):
-        raise UnknownExpressionError(f"array_distinct is not known here of {name_of(array.type.value_type)}")
+        raise UnknownExpressionError(f"array_distinct is not supported for {name_of(array.type.value_type)}")
 
     def kernel(column: pa.Array) -> pa.Array:
         parents, elements = flat(column)
@@ -130,16 +130,16 @@ def distinct(arguments: Sequence[Bound]) -> Bound:
 
 
 def flat(column: pa.Array) -> tuple[npt.NDArray[np.int64], pa.Array]:
-    """The row that each element of lists is of, and the elements.
+    """The row of each element of lists, and the elements.
 
-    Arrow's own parent indices count from the beginning of what a slice is of.
+    Arrow's own parent indices count from the start of the array behind a slice.
     """
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
     return np.repeat(np.arange(len(column)), lengths), pc.list_flatten(column)
 
 
 def _lists(column: pa.Array, parents: npt.NDArray[np.int64], elements: pa.Array) -> pa.Array:
-    """Lists of elements that are sorted by their rows, null where those of a column are."""
+    """Build lists from elements sorted by row, null where the column's lists are."""
     offsets = np.concatenate([[0], np.cumsum(np.bincount(parents, minlength=len(column)))]).astype(np.int32)
     kind = pa.list_(elements.type)
     mask = pc.is_null(column)
@@ -157,7 +157,7 @@ def each(name: str) -> Callable[[Sequence[Tree], Bind, Callable[[dict[str, pa.Da
         (variable,) = function.parameters
         body = within({variable: array.type.value_type})(function.body)
         if name == "filter" and body.type != pa.bool_():
-            raise UnknownExpressionError(f"the lambda of filter is of true and false, not of {name_of(body.type)}")
+            raise UnknownExpressionError(f"the lambda of filter must return true or false, not {name_of(body.type)}")
 
         def evaluate(rows: Rows) -> pa.Array:
             parts = [_of_each(name, lists, some, variable, body) for some, lists in _in_pieces(rows, array)]
@@ -170,11 +170,11 @@ def each(name: str) -> Callable[[Sequence[Tree], Bind, Callable[[dict[str, pa.Da
 
 
 def _of_each(name: str, lists: pa.Array, rows: Rows, variable: str, body: Bound) -> pa.Array:
-    """`filter` or `transform` of lists, by the body of a lambda of an element."""
+    """`filter` or `transform` lists by the body of a lambda."""
     parents, elements = flat(lists)
     pieces = [slice(start, start + _ELEMENTS) for start in range(0, max(len(parents), 1), _ELEMENTS)]
     values = pa.concat_arrays(
-        [body.evaluate(rows.take(parents[one]).extended({variable: elements[one]})) for one in pieces]
+        [body.evaluate(rows.take(parents[piece]).extended({variable: elements[piece]})) for piece in pieces]
     )
     if name == "transform":
         return _lists(lists, parents, values)
@@ -183,9 +183,9 @@ def _of_each(name: str, lists: pa.Array, rows: Rows, variable: str, body: Bound)
 
 
 def _in_pieces(rows: Rows, array: Bound) -> Iterator[tuple[Rows, pa.Array]]:
-    """Some rows after the other, and their lists, which together have about `_ELEMENTS`.
+    """Split rows and their lists into pieces of about `_ELEMENTS` elements.
 
-    Within a lambda each element has the lists of its row: those of all rows at once may not fit into memory.
+    In a lambda each element has the lists of its row: all rows at once might not fit in memory.
     """
     start, count, elements = 0, _FIRST_ROWS, 0
     while start < rows.length:

@@ -1,6 +1,6 @@
-"""Regular expressions: those of Java's that RE2, which Arrow has, reads the same; others are refused.
+"""Java regular expressions that RE2, Arrow's engine, interprets in the same way; others are refused.
 
-They are rewritten where both know a mark and mean different characters by it.
+Tokens that both know but that match different characters are rewritten.
 """
 
 import re
@@ -19,7 +19,7 @@ _PROPERTY = (
     r"\\[pP](?:\{(?:L[ulmot]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?)\}|[LMNPSZ])"
     r"|\\p\{(?:Alpha|Digit|Alnum|Upper|Lower|Punct|XDigit|Blank|Space)\}"
 )
-"""General categories of Unicode, and Java's names for those of ASCII."""
+"""General categories of Unicode, and Java's names for ASCII classes."""
 _TOKEN = re.compile(
     rf"(?P<property>{_PROPERTY})|(?P<boundary>\\b)|"
     r"(?P<escape>\\[dDwWsS])|(?P<mark>\\[tnrf\\.^$|?*+()\[\]{}/\"'&~#@%_=:;,<>! -])|"
@@ -40,49 +40,49 @@ _ASCII = {
 _BOUNDARY = r"(?:\b)"
 _ANY_CASE = "(?i)"
 _CASED = ("Lu", "Ll", "Lt", "Upper", "Lower")
-"""What Java means by these where the case does not matter differs by its version."""
+"""Their meaning in case-insensitive patterns differs between Java versions."""
 _MOST_CHARACTERS, _MOST_GROUPS = 10_000, 100
-"""Of a pattern, and within each other."""
+"""The most groups nested in a pattern."""
 _LINE_END = r"[\n\r\x{85}\x{2028}\x{2029}]\z"
 
 
 @frozen
 class Pattern:
-    """A regular expression as RE2 reads it."""
+    """A regular expression for RE2."""
 
     re2: str
     groups: int
     has_end: bool
-    """Whether it has a `$`, which Java also sees before a line break that ends a text."""
+    """Whether it has a `$`, which in Java also matches before a final line break."""
     has_boundary: bool = False
-    """Whether it has a `\\b`, which some of Java's versions see beside letters and digits that are not of ASCII too."""
+    """Whether it has a `\\b`, which in some Java versions also matches next to letters and digits beyond ASCII."""
 
     @property
     def can_fail(self) -> bool:
-        """Whether there are texts that `check` refuses."""
+        """Whether `check` refuses some texts."""
         return self.has_end or self.has_boundary
 
     def check(self, column: pa.Array) -> pa.Array:
-        """The column. Raises EvaluationError where one of its texts is read otherwise by Java."""
+        """The column. Raises EvaluationError if Java would match one of its texts differently."""
         if self.has_end and pc.any(pc.match_substring_regex(column, _LINE_END)).as_py():
-            raise EvaluationError("text that ends in a line break, and a pattern with $, are known to Spark only")
+            raise EvaluationError("text that ends in a line break, with $ in the pattern, is supported by Spark only")
         if self.has_boundary and pc.any(pc.match_substring_regex(column, r"[^\x00-\x7F]")).as_py():
             others = pc.replace_substring_regex(column, r"[\x00-\x7F]+", "")
             if pc.any(pc.match_substring_regex(others, r"[\pL\pN\pM]")).as_py():
                 message = (
-                    r"text with letters or digits that are not of ASCII, and a pattern with \b, are known to Spark only"
+                    r"text with letters or digits beyond ASCII, with \b in the pattern, is supported by Spark only"
                 )
                 raise EvaluationError(message)
         return column
 
     @property
     def matches_nothing(self) -> bool:
-        """Whether it matches a text of no characters."""
+        """Whether it matches the empty text."""
         return bool(pc.match_substring_regex(pa.array([""]), self.re2.replace(_BOUNDARY, "(?:)"))[0].as_py())
 
 
 def java_pattern(pattern: str, name: str) -> Pattern:
-    """A pattern of Java's. Raises UnknownExpressionError naming what RE2 does not read the same."""
+    """Translate a Java pattern. Raises UnknownExpressionError, naming what RE2 interprets differently."""
     if len(pattern) > _MOST_CHARACTERS:
         raise UnknownExpressionError(f"{name}: the pattern has more than {_MOST_CHARACTERS:,} characters")
     any_case = pattern.startswith(_ANY_CASE)
@@ -100,21 +100,21 @@ def java_pattern(pattern: str, name: str) -> Pattern:
 
 @define
 class _Reading:
-    """A pattern as far as it has been read."""
+    """A pattern while it is parsed."""
 
     pattern: str
     name: str
     any_case: bool
     parts: list[str] = field(factory=list, init=False)
-    """As RE2 has them."""
+    """The parts translated for RE2."""
     kinds: set[str] = field(factory=set, init=False)
     groups: int = field(default=0, init=False)
     _opened: list[int] = field(factory=list, init=False)
-    """Of the groups that are open, where their parts begin."""
+    """The first part of each open group."""
     _repeatable: bool = field(default=False, init=False)
 
     def step(self, place: int) -> int:
-        """Read the token that begins there; returns where it ends."""
+        """Parse the token that starts at `place`; returns its end."""
         match = _TOKEN.match(self.pattern, place)
         kind = None if match is None else match.lastgroup
         if match is None or kind is None or (kind == "repeat" and not self._repeatable):
@@ -125,7 +125,7 @@ class _Reading:
         if kind == "open":
             self._opened.append(len(self.parts))
             if len(self._opened) > _MOST_GROUPS:
-                message = f"{self.name}: the pattern has more than {_MOST_GROUPS} groups within each other"
+                message = f"{self.name}: the pattern has more than {_MOST_GROUPS} nested groups"
                 raise UnknownExpressionError(message)
         self.parts.append(self._rewritten(kind, token))
         self._repeatable = kind in ("escape", "property", "mark", "set", "close", "dot", "plain")
@@ -135,7 +135,7 @@ class _Reading:
 
     def _close(self, end: int) -> None:
         if not self._opened:
-            message = f"{self.name}: the pattern {self.pattern!r} closes a bracket that is not open"
+            message = f"{self.name}: the pattern {self.pattern!r} closes a bracket that was not opened"
             raise UnknownExpressionError(message)
         begin = self._opened.pop()
         following = _TOKEN.match(self.pattern, end)
@@ -145,7 +145,7 @@ class _Reading:
             raise UnknownExpressionError(f"{self.name}: {self.pattern!r} repeats a group that may be empty")
 
     def _refused(self, token: str) -> UnknownExpressionError:
-        return UnknownExpressionError(f"{self.name}: {token!r} in the pattern {self.pattern!r} is not known here")
+        return UnknownExpressionError(f"{self.name}: {token!r} in the pattern {self.pattern!r} is not supported")
 
     def _rewritten(self, kind: str, token: str) -> str:
         plain = {"dot": _DOT, "end": r"\z", "start": r"\A", "boundary": _BOUNDARY}.get(kind)
@@ -163,7 +163,7 @@ class _Reading:
         return self._set(token) if kind == "set" else token
 
     def _property(self, token: str) -> str:
-        """A property of characters as it stands within a set."""
+        """A character property for use in a set."""
         name = token[2:].strip("{}")
         if self.any_case and name in _CASED:
             raise self._refused(token)
@@ -195,16 +195,16 @@ class _Reading:
 
 
 def _other_cases(inside: str) -> list[str]:
-    """The letters of ASCII that a set has in the other case only: Java takes no others for the same."""
+    """The ASCII letters that a set has in the other case only: Java treats no other letters as equal."""
     try:
-        there = pc.match_substring_regex(pa.array(list(ascii_letters)), f"[{inside}]")
-    except pa.ArrowInvalid:  # which is said of the whole pattern
+        in_set = pc.match_substring_regex(pa.array(list(ascii_letters)), f"[{inside}]")
+    except pa.ArrowInvalid:  # reported for the whole pattern
         return []
-    return [letter.swapcase() for letter, is_in in zip(ascii_letters, there.to_pylist(), strict=True) if is_in]
+    return [letter.swapcase() for letter, is_in in zip(ascii_letters, in_set.to_pylist(), strict=True) if is_in]
 
 
 def matches(arguments: Sequence[Bound]) -> Bound:
-    """RLIKE: whether a pattern is found in a text."""
+    """RLIKE: whether a text contains a match of a pattern."""
     expect(range(2, 3), arguments, "rlike")
     pattern = java_pattern(text_of(arguments[1], "rlike", "a pattern"), "rlike")
     return call(
@@ -216,12 +216,12 @@ def matches(arguments: Sequence[Bound]) -> Bound:
 
 
 def extract(arguments: Sequence[Bound]) -> Bound:
-    """`regexp_extract(text, pattern, group)`: empty where it is not found."""
+    """`regexp_extract(text, pattern, group)`: empty if there is no match."""
     expect(range(2, 4), arguments, "regexp_extract")
     pattern = java_pattern(text_of(arguments[1], "regexp_extract", "a pattern"), "regexp_extract")
     group = integer_of(arguments[2], "regexp_extract", "the group") if len(arguments) == 3 else 1
     if not 0 <= group <= pattern.groups:
-        raise UnknownExpressionError(f"regexp_extract: the pattern has no group {group}, but {pattern.groups}")
+        raise UnknownExpressionError(f"regexp_extract: the pattern has no group {group}, only {pattern.groups}")
     named = f"(?P<g0>{_named(pattern.re2)})"
 
     def kernel(column: pa.Array) -> pa.Array:
@@ -233,7 +233,7 @@ def extract(arguments: Sequence[Bound]) -> Bound:
 
 
 def _named(pattern: str) -> str:
-    """With names for its groups, g1 and so on, as Arrow asks."""
+    """The pattern with its groups named g1 and so on, as Arrow requires."""
     count, parts, place = 0, [], 0
     for match in re.finditer(r"\\.|\[(?:\\.|[^\]])*\]|\((?!\?)", pattern, re.DOTALL):
         if match.group() == "(":
@@ -244,16 +244,16 @@ def _named(pattern: str) -> str:
 
 
 def substitute(arguments: Sequence[Bound]) -> Bound:
-    """`regexp_replace(text, pattern, replacement)`: all that match."""
+    """`regexp_replace(text, pattern, replacement)`: replaces all matches."""
     expect(range(3, 4), arguments, "regexp_replace")
     pattern = java_pattern(text_of(arguments[1], "regexp_replace", "a pattern"), "regexp_replace")
     _not_empty(pattern, "regexp_replace")
     template = text_of(arguments[2], "regexp_replace", "the replacement")
     parts = re.findall(r"\$\d|\\.|[^\\$]|.", template, re.DOTALL)
     if any(part in ("$", "\\") or (part[0] == "$" and int(part[1]) > pattern.groups) for part in parts):
-        raise UnknownExpressionError(f"regexp_replace: the replacement {template!r} is not known here")
+        raise UnknownExpressionError(f"regexp_replace: the replacement {template!r} is not supported")
     if re.search(r"\$\d\d", template):
-        raise UnknownExpressionError("regexp_replace: groups above $9 are not known here")
+        raise UnknownExpressionError("regexp_replace: groups above $9 are not supported")
     instead = "".join(f"\\{part[1]}" if part[0] == "$" else part[-1].replace("\\", "\\\\") for part in parts)
     return call(
         pa.string(),
@@ -264,7 +264,7 @@ def substitute(arguments: Sequence[Bound]) -> Bound:
 
 
 def split(arguments: Sequence[Bound]) -> Bound:
-    """`split(text, pattern)`: all parts, also empty ones."""
+    """`split(text, pattern)`: all parts, including empty ones."""
     expect(range(2, 3), arguments, "split")
     pattern = java_pattern(text_of(arguments[1], "split", "a pattern"), "split")
     _not_empty(pattern, "split")
@@ -278,4 +278,4 @@ def split(arguments: Sequence[Bound]) -> Bound:
 
 def _not_empty(pattern: Pattern, name: str) -> None:
     if pattern.matches_nothing:
-        raise UnknownExpressionError(f"{name} with a pattern that matches nothing at all is not known here")
+        raise UnknownExpressionError(f"{name} with a pattern that matches the empty text is not supported")

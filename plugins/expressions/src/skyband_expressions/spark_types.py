@@ -1,4 +1,4 @@
-"""Spark's types as Arrow's, and the type in which values of several are put together, as its ANSI mode has it."""
+"""Spark's types as Arrow types, and the common type of several, as in Spark's ANSI mode."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ WALL_CLOCK = pa.timestamp("us")
 """Spark's TIMESTAMP_NTZ."""
 MOST_DIGITS = 38
 DIGITS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
-"""Of a decimal that holds every number of a type."""
+"""Digits of the decimal that holds every value of a type."""
 
 
 def spark_type(kind: pa.DataType) -> pa.DataType | None:
-    """The type that Spark has for a column of Arrow's; None where it has none, or other values."""
+    """Spark's type for an Arrow column; None if it has none, or stores other values."""
     kind = plain_type(kind)
     wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.large_string(): pa.string()}
     if kind in wider:
@@ -39,12 +39,12 @@ def spark_type(kind: pa.DataType) -> pa.DataType | None:
 
 
 def is_decimal(kind: pa.DataType) -> bool:
-    """Whether it is Spark's DECIMAL."""
+    """Whether it is DECIMAL."""
     return bool(pa.types.is_decimal128(kind) and kind.scale >= 0)
 
 
 def is_integer(kind: pa.DataType) -> bool:
-    """Whether it holds whole numbers of some bits."""
+    """Whether it is an integer type."""
     return kind in INTEGERS
 
 
@@ -54,7 +54,7 @@ def is_float(kind: pa.DataType) -> bool:
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Whether it holds numbers."""
+    """Whether it is a numeric type."""
     return is_integer(kind) or is_float(kind) or is_decimal(kind)
 
 
@@ -64,19 +64,19 @@ def is_time(kind: pa.DataType) -> bool:
 
 
 def decimal(precision: int, scale: int) -> pa.DataType:
-    """DECIMAL(precision, scale). Raises UnknownExpressionError where Spark would round it to fit."""
+    """DECIMAL(precision, scale). Raises UnknownExpressionError if Spark would round it to fit."""
     if precision > MOST_DIGITS:
-        raise UnknownExpressionError(f"decimals of more than {MOST_DIGITS} digits are not known here")
+        raise UnknownExpressionError(f"decimals of more than {MOST_DIGITS} digits are not supported")
     return pa.decimal128(precision, scale)
 
 
 def as_decimal(kind: pa.DataType) -> pa.DataType:
-    """The DECIMAL that holds every value of a type of whole numbers; a DECIMAL as it is."""
+    """The DECIMAL that holds every value of an integer type; a DECIMAL stays the same."""
     return kind if is_decimal(kind) else pa.decimal128(DIGITS[kind], 0)
 
 
 def name_of(kind: pa.DataType) -> str:
-    """A type as Spark writes it."""
+    """Spark's name of a type."""
     names = {
         pa.int8(): "tinyint", pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float",
         pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string", pa.date32(): "date", INSTANT: "timestamp",
@@ -88,41 +88,41 @@ def name_of(kind: pa.DataType) -> str:
 
 
 def common_type(kinds: Sequence[pa.DataType], what: str) -> pa.DataType:
-    """The type in which values of several types are compared or put together.
+    """The common type in which values of several types are compared or combined.
 
-    Raises UnknownExpressionError where there is none here; `what` names the expression.
+    Raises UnknownExpressionError if there is none; `what` names the expression.
     """
     common = kinds[0]
     for kind in kinds[1:]:
         wider = _wider(common, kind)
         if wider is None:
-            message = f"{what} is of one type, and {name_of(common)} and {name_of(kind)} are not: cast one"
+            message = f"{what} takes values of one type, not {name_of(common)} and {name_of(kind)}: cast one"
             raise UnknownExpressionError(message)
         common = wider
     return common
 
 
-def _wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    if one == other or other == pa.null():
-        return one
-    if one == pa.null():
-        return other
-    if is_number(one) and is_number(other):
-        return _wider_number(one, other)
-    if is_time(one) and is_time(other):
-        return INSTANT if INSTANT in (one, other) else WALL_CLOCK
-    for text, kind in ((one, other), (other, one)):
+def _wider(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
+    if first == second or second == pa.null():
+        return first
+    if first == pa.null():
+        return second
+    if is_number(first) and is_number(second):
+        return _wider_number(first, second)
+    if is_time(first) and is_time(second):
+        return INSTANT if INSTANT in (first, second) else WALL_CLOCK
+    for text, kind in ((first, second), (second, first)):
         if text == pa.string():
             number = pa.int64() if is_integer(kind) else pa.float64() if is_number(kind) else None
             return number or (kind if is_time(kind) or kind == pa.bool_() else None)
     return None
 
 
-def _wider_number(one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    if is_float(one) or is_float(other):
+def _wider_number(first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    if is_float(first) or is_float(second):
         return pa.float64()
-    if is_integer(one) and is_integer(other):
-        return max(one, other, key=INTEGERS.index)
-    one, other = as_decimal(one), as_decimal(other)
-    scale = max(one.scale, other.scale)
-    return decimal(max(one.precision - one.scale, other.precision - other.scale) + scale, scale)
+    if is_integer(first) and is_integer(second):
+        return max(first, second, key=INTEGERS.index)
+    first, second = as_decimal(first), as_decimal(second)
+    scale = max(first.scale, second.scale)
+    return decimal(max(first.precision - first.scale, second.precision - second.scale) + scale, scale)

@@ -1,4 +1,4 @@
-"""Text to the tree of an expression: Spark's grammar by sqlglot, which is imported when there is something to read."""
+"""Parses text into an expression tree with sqlglot's Spark grammar; sqlglot is imported on first use."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -12,9 +12,9 @@ from skyband.config.literals import MOST_DIGITS
 from skyband_expressions.syntax import Call, Cast, Lambda, Literal, Name, Tree, UnknownExpressionError
 
 MOST_DEPTH = 100
-"""Of expressions within each other; `a AND b AND c`, `OR`, `||` and the list of IN are one each."""
+"""The most nested expressions; `a AND b AND c`, `OR`, `||` and the list of IN count as one each."""
 MOST_TERMS = 5_000
-"""Names, literals and functions of an expression, beside the literals of IN."""
+"""The most names, literals and functions of an expression, apart from the literals of IN."""
 MOST_CHARACTERS = 1_000_000
 
 _OPERATORS = {
@@ -41,13 +41,13 @@ _ARGUMENTS = {
         ("DPipe", "safe"), ("Identifier", "quoted"), ("Literal", "is_string"),
     )
 }  # fmt: skip
-"""What is read of sqlglot's nodes: one that says anything else is refused, as it would mean something else here."""
+"""The attributes read from sqlglot's nodes: a node with others is refused, as it means something else."""
 
 
 def parse(text: str) -> tuple[Tree | None, str | None]:
-    """The tree of an expression and its `AS name`, None where it has none; no tree of `*`, all columns.
+    """The tree of an expression and its `AS name`, None if it has none; the tree is None for `*`, all columns.
 
-    Raises UnknownExpressionError saying what is not known.
+    Raises UnknownExpressionError, naming what is not supported.
     """
     node = _parsed(text)
     alias = node.args["alias"].name if type(node).__name__ == "Alias" else None
@@ -61,11 +61,11 @@ def parse(text: str) -> tuple[Tree | None, str | None]:
         raise UnknownExpressionError(_TOO_DEEP) from error
 
 
-_TOO_DEEP = f"has more than {MOST_DEPTH} expressions within each other"
+_TOO_DEEP = f"has more than {MOST_DEPTH} nested expressions"
 
 
 def _parsed(text: str) -> Any:
-    """sqlglot's node of the one expression that a text is."""
+    """sqlglot's node of the single expression in a text."""
     from sqlglot.errors import SqlglotError
 
     if len(text) > MOST_CHARACTERS:
@@ -79,16 +79,16 @@ def _parsed(text: str) -> Any:
     except SqlglotError as error:
         raise UnknownExpressionError(f"cannot be read{_place(error, text)}{_backquotes(text)}") from error
     parts = {name for node in statements if node is not None for name, value in node.args.items() if value}
-    one = len(statements) == 1 and parts == {"expressions"} and len(statements[0].expressions) == 1
-    if not one:
+    single = len(statements) == 1 and parts == {"expressions"} and len(statements[0].expressions) == 1
+    if not single:
         raise UnknownExpressionError("is not one expression")
     return statements[0].expressions[0]
 
 
 def _check_tokens(tokens: Sequence[Any]) -> None:
-    """Raise UnknownExpressionError where sqlglot would take long to read it, or past an AS without a name."""
+    """Raise UnknownExpressionError for text that sqlglot would parse slowly, or an AS without a name."""
     if tokens and tokens[-1].token_type.name == "ALIAS":
-        raise UnknownExpressionError("has no name behind AS")
+        raise UnknownExpressionError("has no name after AS")
     depth = 0
     for token in tokens:
         depth += token.token_type.name in ("L_PAREN", "L_BRACKET", "CASE")
@@ -105,11 +105,11 @@ def _place(error: Any, text: str) -> str:
 
 
 _SHORT = 500
-"""Characters of a text that is read some more times to say what is wrong with it."""
+"""The most characters of a text that is parsed again to explain an error."""
 
 
 def _backquotes(text: str) -> str:
-    """What to write where a column is called like a word of SQL, such as `values`."""
+    """The remedy for a column named like an SQL keyword, such as `values`."""
     from sqlglot.errors import SqlglotError
 
     words = re.findall(r"\b[A-Za-z_]+\b(?!\s*[('`])", text[:_SHORT]) if len(text) <= _SHORT else []
@@ -119,13 +119,13 @@ def _backquotes(text: str) -> str:
             _dialect().parse(f"SELECT {quoted}")
         except (SqlglotError, RecursionError):
             continue
-        return f"; of a column {word}, write `{word}` in backquotes"
+        return f"; for a column {word}, write `{word}` in backquotes"
     return ""
 
 
 @cache
 def _dialect() -> Any:
-    """Spark's grammar, in which functions keep their names."""
+    """Spark's grammar, with function names kept."""
     from sqlglot.dialects.spark import Spark
 
     known = Spark.Parser
@@ -139,13 +139,13 @@ def _dialect() -> Any:
 
 
 class _Reader:
-    """Makes trees of sqlglot's nodes, and counts their terms."""
+    """Converts sqlglot's nodes to trees, and counts their terms."""
 
     def __init__(self) -> None:
         self._terms = 0
 
     def tree(self, node: Any, depth: int) -> Tree:
-        """The tree of a node that stands `depth` deep."""
+        """The tree of a node at this depth."""
         self._terms += 1
         if depth > MOST_DEPTH:
             raise UnknownExpressionError(_TOO_DEEP)
@@ -153,7 +153,7 @@ class _Reader:
             raise UnknownExpressionError(f"has more than {MOST_TERMS:,} terms")
         kind = type(node).__name__
         if {name for name, value in node.args.items() if value} - _ARGUMENTS.get(kind, _OPERANDS):
-            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not supported")
         reader: Callable[[Any, int], Tree] | None = getattr(self, f"_{kind.lower()}", None)
         if reader is not None:
             return reader(node, depth)
@@ -165,7 +165,7 @@ class _Reader:
         if kind in _OPERATORS:
             _check_brackets(node)
             return Call(_OPERATORS[kind], self._trees([node.this, node.args.get("expression")], depth))
-        raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
+        raise UnknownExpressionError(f"`{_sql_of(node)}` is not supported")
 
     def _trees(self, nodes: Iterable[Any], depth: int) -> tuple[Tree, ...]:
         return tuple(self.tree(node, depth + 1) for node in nodes if node is not None)
@@ -197,18 +197,18 @@ class _Reader:
 
     def _column(self, node: Any, _depth: int) -> Tree:
         if type(node.this).__name__ != "Identifier":
-            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not supported")
         parts = [node.args.get(name) for name in ("catalog", "db", "table", "this")]
         return Name(tuple(str(part.this) for part in parts if part is not None))
 
     def _dot(self, node: Any, depth: int) -> Tree:
         if type(node.expression).__name__ != "Identifier":
-            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not supported")
         return Call("field", (self.tree(node.this, depth + 1), Literal(str(node.expression.this))))
 
     def _bracket(self, node: Any, depth: int) -> Tree:
         if len(node.expressions) != 1:
-            raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not supported")
         return Call("[]", self._trees([node.this, node.expressions[0]], depth))
 
     def _cast(self, node: Any, depth: int) -> Tree:
@@ -227,11 +227,11 @@ class _Reader:
 
         name = str(node.this).lower()
         if name not in FUNCTIONS:
-            raise UnknownExpressionError(f"the function {name} is not known here")
+            raise UnknownExpressionError(f"the function {name} is not supported")
         return Call(name, self._trees(node.expressions, depth))
 
     def _lambda(self, node: Any, depth: int) -> Tree:
-        return Lambda(tuple(str(one.this) for one in node.expressions), self.tree(node.this, depth + 1))
+        return Lambda(tuple(str(argument.this) for argument in node.expressions), self.tree(node.this, depth + 1))
 
     def _case(self, node: Any, depth: int) -> Tree:
         arguments: list[Tree] = []
@@ -251,7 +251,7 @@ class _Reader:
             return _negated(node, Call("isnull", (inner,)))
         if what == "Boolean":
             return _negated(node, Call("<=>", (inner, Literal(bool(node.expression.this)))))
-        raise UnknownExpressionError(f"`{_sql_of(node)}` is not known here")
+        raise UnknownExpressionError(f"`{_sql_of(node)}` is not supported")
 
     def _in(self, node: Any, depth: int) -> Tree:
         if not node.expressions:
@@ -277,20 +277,20 @@ class _Reader:
         return Call("rlike", (self._predicate_of(node, depth), self.tree(node.expression, depth + 1)))
 
     def _predicate_of(self, node: Any, depth: int) -> Tree:
-        """What IS, IN, BETWEEN, LIKE and RLIKE are about: in Spark's grammar, none of these without brackets."""
+        """The operand of IS, IN, BETWEEN, LIKE and RLIKE: in Spark's grammar, not one of these itself."""
         if type(node.this).__name__ in _PREDICATES:
             raise UnknownExpressionError(f"`{_sql_of(node)}` needs brackets around `{_sql_of(node.this)}`")
         return self.tree(node.this, depth + 1)
 
 
 def _negated(node: Any, tree: Tree) -> Tree:
-    """NOT LIKE and IS NOT, which sqlglot writes in two ways."""
+    """NOT LIKE and IS NOT, which sqlglot represents in two ways."""
     return Call("not", (tree,)) if node.args.get("negate") else tree
 
 
 _COMPARISONS = ("EQ", "NEQ", "LT", "LTE", "GT", "GTE", "NullSafeEQ")
 _LOOSE = {**dict.fromkeys(_COMPARISONS, (*_PREDICATES, "Not")), **dict.fromkeys(("Add", "Sub"), ("DPipe",))}
-"""What sqlglot joins to an operator's operands otherwise than Spark, where there are no brackets."""
+"""Operators whose precedence in sqlglot differs from Spark's, without brackets."""
 
 
 def _check_brackets(node: Any) -> None:
@@ -300,7 +300,7 @@ def _check_brackets(node: Any) -> None:
 
 
 def _chain(node: Any) -> Sequence[Any]:
-    """What an operator joins that is written several times on end, from left to right."""
+    """The operands of a chain of the same operator, from left to right."""
     kind, parts = type(node), []
     while type(node) is kind:
         parts.append(node.expression)
@@ -319,18 +319,18 @@ def _number(text: str) -> int | float | Decimal:
 def _type(node: Any) -> pa.DataType:
     name = getattr(node.this, "name", None)
     if name == "DECIMAL":
-        digits = [int(str(one.this.this)) for one in node.expressions] or [10]
+        digits = [int(str(parameter.this.this)) for parameter in node.expressions] or [10]
         precision, scale = [*digits, 0][:2]
         if not 0 < precision <= 38 or not 0 <= scale <= precision:
-            raise UnknownExpressionError(f"`{_sql_of(node)}` is no type")
+            raise UnknownExpressionError(f"`{_sql_of(node)}` is not a type")
         return pa.decimal128(precision, scale)
     if name not in _TYPES:
-        raise UnknownExpressionError(f"a cast to `{_sql_of(node)}` is not known here")
+        raise UnknownExpressionError(f"a cast to `{_sql_of(node)}` is not supported")
     return _TYPES[name]
 
 
 def _sql_of(node: Any) -> str:
-    """A node as SQL, cut short."""
+    """A node as SQL, shortened."""
     try:
         text = " ".join(str(node.sql(dialect="spark")).split())
     except RecursionError:

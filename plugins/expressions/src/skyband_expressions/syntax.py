@@ -1,4 +1,4 @@
-"""What an expression consists of: names, literals, and functions of others. Operators are functions, too."""
+"""The nodes of an expression tree: names, literals and function calls. Operators are functions, too."""
 
 from decimal import Decimal
 from typing import TypeAlias
@@ -8,26 +8,26 @@ from attrs import field, frozen
 
 
 class UnknownExpressionError(ValueError):
-    """An expression beyond those that are known here; Spark may know it."""
+    """An expression that is not supported here, though Spark may support it."""
 
 
 @frozen
 class Name:
-    """A column, or a variable of a lambda, and the fields within it."""
+    """A column or a lambda variable, and the path of fields in it."""
 
     parts: tuple[str, ...]
 
 
 @frozen
 class Literal:
-    """A value in every row: None, bool, int, Decimal, float or text."""
+    """A constant: None, bool, int, Decimal, float or text."""
 
-    value: bool | int | Decimal | float | str | None = field(eq=repr)  # 1 is not True, nor 1.0, nor is 0.0 -0.0
+    value: bool | int | Decimal | float | str | None = field(eq=repr)  # 1 differs from True and 1.0, and 0.0 from -0.0
 
 
 @frozen
 class Call:
-    """A function or operator, by its name in `functions`."""
+    """A call of a function or operator, by its name in `functions`."""
 
     function: str
     arguments: tuple["Tree", ...]
@@ -35,7 +35,7 @@ class Call:
 
 @frozen
 class Cast:
-    """A value as another type; `safe`: null where it is none, as `try_cast` has it."""
+    """A cast to another type; `safe`: null for invalid values, as in `try_cast`."""
 
     argument: "Tree"
     type: pa.DataType
@@ -44,7 +44,7 @@ class Cast:
 
 @frozen
 class Lambda:
-    """What `filter` and `transform` make of each element."""
+    """The function that `filter` and `transform` apply to each element."""
 
     parameters: tuple[str, ...]
     body: "Tree"

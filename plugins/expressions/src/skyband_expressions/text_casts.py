@@ -1,4 +1,4 @@
-"""Text as values of other types, in the ways of writing them that Spark knows, and times as text."""
+"""Casts text to other types, in the formats that Spark reads, and times to text."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,18 +11,18 @@ from skyband_expressions.spark_types import INSTANT, is_decimal, is_float, is_in
 from skyband_expressions.time_texts import days, instants
 
 _AROUND = "".join(map(chr, [*range(0x21), 0x7F]))
-"""What Spark leaves out around a number or a time."""
+"""The characters that Spark trims around a number or a time."""
 _INTEGER = r"^[+-]?[0-9]+$"
 _FLOAT = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?[fd]?$"
 _SPECIAL = r"^((?i:[+-]?(inf|infinity)|nan)|[+-]NaN)$"
 _DECIMAL = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$"
 _FAR_FROM_ONE = 80
-"""A power of ten that no digit of a decimal has."""
+"""A power of ten beyond every digit of a decimal."""
 _TRUE, _FALSE = pa.array(["t", "true", "y", "yes", "1"]), pa.array(["f", "false", "n", "no", "0"])
 
 
 def from_text(kind: pa.DataType) -> Callable[[pa.Array], tuple[pa.Array, pa.Array]] | None:
-    """The kernel of a cast of text to a type; None where there is none. See `casts.Kernel`."""
+    """The kernel that casts text to a type, or None. See `casts.Kernel`."""
     if is_integer(kind):
         return lambda column: _integers(column, kind)
     if is_float(kind):
@@ -43,7 +43,7 @@ def _trimmed(column: pa.Array) -> pa.Array:
 
 
 def _where(right: pa.Array, column: pa.Array, otherwise: str | pa.Scalar) -> pa.Array:
-    """The values that are right, another in the place of those that are not."""
+    """The valid values, and `otherwise` in place of the others."""
     return pc.if_else(right, column, otherwise)
 
 
@@ -61,9 +61,9 @@ def _integers(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def floats(column: pa.Array, kind: pa.DataType, specials: str = _SPECIAL) -> tuple[pa.Array, pa.Array]:
-    """Text as floats, and bool[n], which are such; `specials`: a pattern of what is infinite, or no number.
+    """Text as floats, and bool[n], which are valid; `specials`: a pattern for infinities and NaN.
 
-    Raises EvaluationError where one is in base 16.
+    Raises EvaluationError if one is in base 16.
     """
     texts = _trimmed(column)
     special = pc.match_substring_regex(texts, specials)
@@ -75,7 +75,7 @@ def floats(column: pa.Array, kind: pa.DataType, specials: str = _SPECIAL) -> tup
 
 
 def _decimals(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    """Rounded to the digits of the type, half of the last away from zero."""
+    """Rounded to the digits of the type, halves away from zero."""
     texts, whole = _trimmed(column), kind.precision - kind.scale
     fraction = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale else ""
     plain = rf"^-?{f'[0-9]{{1,{whole}}}' if whole else '0'}{fraction}$"
@@ -95,13 +95,13 @@ def _decimals(column: pa.Array, kind: pa.DataType) -> tuple[pa.Array, pa.Array]:
 
 
 def _without_exponents(texts: pa.Array) -> pa.Array:
-    """Numbers written out: such as are written otherwise are each looked at once."""
+    """Numbers written out without exponents; each distinct text with one is converted once."""
     has_one = pc.match_substring_regex(texts, r"[eE]")
     if not pc.any(has_one).as_py():
         return texts
     coded = pc.if_else(has_one, texts, "").dictionary_encode()
-    written = pa.array([_written_out(text) if text else text for text in coded.dictionary.to_pylist()], pa.string())
-    return pc.if_else(has_one, written.take(coded.indices), texts)
+    plain_texts = pa.array([_written_out(text) if text else text for text in coded.dictionary.to_pylist()], pa.string())
+    return pc.if_else(has_one, plain_texts.take(coded.indices), texts)
 
 
 def _written_out(number: str) -> str:
@@ -120,26 +120,26 @@ def _booleans(column: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 _HEXADECIMAL = r"(?i)^[+-]?0x"
 _ENDS = pa.array([-62_135_596_800_000_000, 253_402_300_799_999_999]).cast(INSTANT)
-"""The first and last instant of the years 1 to 9999."""
+"""The first and the last instant of the years 1 to 9999."""
 
 
 def _check_known(texts: pa.Array, right: pa.Array, other: str, what: str) -> None:
-    """Raise EvaluationError where a text that is not known here may be one that Spark knows: null would be wrong."""
+    """Raise EvaluationError for a text that Spark might read and we cannot: null would be wrong."""
     unsure = pc.and_kleene(pc.invert(right), pc.match_substring_regex(texts, other))
     if pc.any(unsure).as_py():
         text = texts[pc.index(unsure, True).as_py()].as_py()
-        raise EvaluationError(f"{text!r}: {what} are known to Spark only")
+        raise EvaluationError(f"{text!r}: {what} are supported by Spark only")
 
 
 def time_to_text(column: pa.Array) -> pa.Array:
-    """Days and times as Spark writes them: no zone, and of a second's fraction no zeros at its end.
+    """Days and times as Spark writes them: without zone, and without trailing zeros of a fraction.
 
-    Raises EvaluationError where one is not in the years 1 to 9999.
+    Raises EvaluationError if one is not in the years 1 to 9999.
     """
     moments = column.cast(pa.int64() if pa.types.is_timestamp(column.type) else pa.int32())
     first, last = (end.cast(column.type).cast(moments.type) for end in _ENDS)
     if pc.any(pc.or_(pc.less(moments, first), pc.greater(moments, last))).as_py():
-        raise EvaluationError("times that are not in the years 1 to 9999 are text on Spark only")
+        raise EvaluationError("times outside the years 1 to 9999 become text on Spark only")
     if pa.types.is_date32(column.type):
         return column.cast(pa.string())
     texts = moments.cast(pa.timestamp("us")).cast(pa.string())

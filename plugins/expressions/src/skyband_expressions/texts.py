@@ -1,4 +1,4 @@
-"""Functions of text, counted in characters as Spark counts them."""
+"""Functions of text, counted in characters as in Spark."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,9 +12,9 @@ from skyband_expressions.syntax import UnknownExpressionError
 
 
 def text(argument: Bound, name: str) -> Bound:
-    """A value that is text. Raises UnknownExpressionError where it is not."""
+    """A text argument. Raises UnknownExpressionError if it is not text."""
     if argument.type not in (pa.string(), pa.null()):
-        message = f"{name} is of text here, not of {name_of(argument.type)}: write cast(… AS string)"
+        message = f"{name} takes text, not {name_of(argument.type)}: write cast(… AS string)"
         raise UnknownExpressionError(message)
     return cast_to(argument, pa.string())
 
@@ -30,7 +30,7 @@ def of_one(name: str, kernel: Callable[[pa.Array], pa.Array], kind: pa.DataType)
 
 
 def _in_case(simple: Callable[[pa.Array], pa.Array], full: Callable[[str], str]) -> Callable[[pa.Array], pa.Array]:
-    """Text in another case: of letters beyond ASCII one may become several, or depend on those around it."""
+    """Text in another case: a letter beyond ASCII may become several, or depend on its neighbours."""
 
     def kernel(column: pa.Array) -> pa.Array:
         if pc.all(pc.string_is_ascii(column)).as_py() is not False:
@@ -55,16 +55,16 @@ def trim(name: str) -> Callable[[Sequence[Bound]], Bound]:
 
 
 def concat(arguments: Sequence[Bound]) -> Bound:
-    """`concat` and `||`: null where one is."""
+    """`concat` and `||`: null if one is null."""
     expect(MANY, arguments, "concat")
     parts = [cast_to(argument, pa.string()) for argument in arguments]
     return call(pa.string(), lambda *columns: pc.binary_join_element_wise(*columns, ""), *parts, strict=False)
 
 
 def concat_with(arguments: Sequence[Bound]) -> Bound:
-    """`concat_ws(separator, …)`: without those that are null."""
+    """`concat_ws(separator, …)`: skips nulls."""
     expect(range(2, MANY[-1]), arguments, "concat_ws")
-    separator = text_of(arguments[0], "concat_ws", "what stands between")
+    separator = text_of(arguments[0], "concat_ws", "the separator")
     parts = [cast_to(argument, pa.string()) for argument in arguments[1:]]
 
     def kernel(*columns: pa.Array) -> pa.Array:  # Arrow's own way to skip nulls loses rows in which all are
@@ -75,7 +75,7 @@ def concat_with(arguments: Sequence[Bound]) -> Bound:
 
 
 def substring(arguments: Sequence[Bound]) -> Bound:
-    """`substring(text, position, length)`: from 1, from the end where it is below 0."""
+    """`substring(text, position, length)`: from 1, or from the end if below 0."""
     expect(range(2, 4), arguments, "substring")
     start = integer_of(arguments[1], "substring", "the position")
     size = integer_of(arguments[2], "substring", "the length") if len(arguments) == 3 else None
@@ -106,9 +106,9 @@ def right_part(arguments: Sequence[Bound]) -> Bound:
 
 
 def replace(arguments: Sequence[Bound]) -> Bound:
-    """`replace(text, search, replacement)`: of text as it stands."""
+    """`replace(text, search, replacement)`: of literal text."""
     expect(range(2, 4), arguments, "replace")
-    search = text_of(arguments[1], "replace", "what is sought")
+    search = text_of(arguments[1], "replace", "the text to search for")
     instead = text_of(arguments[2], "replace", "the replacement") if len(arguments) == 3 else ""
     column = text(arguments[0], "replace")
     return call(pa.string(), lambda texts: pc.replace_substring(texts, search, instead), column) if search else column
@@ -129,10 +129,10 @@ def has(name: str) -> Callable[[Sequence[Bound]], Bound]:
 
 
 def like(arguments: Sequence[Bound]) -> Bound:
-    """LIKE: `%` is any text, `_` any character, and a backslash makes one of them a plain one."""
+    """LIKE: `%` matches any text, `_` any character, and a backslash escapes them."""
     pattern = text_of(arguments[1], "LIKE", "a pattern")
     marks = iter(pattern)
     for mark in marks:
         if mark == "\\" and next(marks, "") not in ("%", "_", "\\"):
-            raise UnknownExpressionError(f"the pattern {pattern!r} of LIKE has a backslash before no %, _ or backslash")
+            raise UnknownExpressionError(f"LIKE: the pattern {pattern!r} has a backslash not before %, _ or backslash")
     return call(pa.bool_(), lambda column: pc.match_like(column, pattern), text(arguments[0], "LIKE"))

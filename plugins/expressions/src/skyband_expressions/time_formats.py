@@ -1,4 +1,4 @@
-"""`to_timestamp(text, format)`: the patterns of Java's DateTimeFormatter that are read as Spark reads them."""
+"""`to_timestamp(text, format)`: the patterns of Java's DateTimeFormatter that are parsed as in Spark."""
 
 import re
 from collections.abc import Callable
@@ -32,39 +32,37 @@ _LETTERS = {
     "Z": ("zone", "[+-][0-9]{4}"),
     "XXX": ("zone", "[+-][0-9]{2}:[0-9]{2}|Z"),
 }
-"""What a letter of a pattern is, and the texts that it takes."""
+"""The field of each pattern letter, and a regex of its texts."""
 _TOKEN = re.compile(r"'(?P<text>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<plain>[^A-Za-z'\[\]{}#]+)")
 
 
 def formatted(pattern: str) -> Callable[[pa.Array], pa.Array]:
-    """The kernel that reads text in that format, in UTC where it names no zone.
+    """The kernel that parses text in this format, in UTC if it names no zone.
 
-    Raises UnknownExpressionError naming the letters that are not known here. The kernel raises EvaluationError.
+    Raises UnknownExpressionError, naming unsupported letters. The kernel raises EvaluationError.
     """
     regex, fields = _regex(pattern)
     if not {"year", "month", "day"} <= fields.keys():
-        raise UnknownExpressionError(
-            f"to_timestamp: the format {pattern!r} has no year, month and day that are known here"
-        )
+        raise UnknownExpressionError(f"to_timestamp: the format {pattern!r} has no supported year, month and day")
     halves = {"half_hour", "half"} & fields.keys()
     if halves and (len(halves) < 2 or "hour" in fields):
-        raise UnknownExpressionError(f"to_timestamp: the format {pattern!r} needs both h and a, and no H besides")
+        raise UnknownExpressionError(f"to_timestamp: the format {pattern!r} needs both h and a, and no H")
 
     def kernel(column: pa.Array) -> pa.Array:
         parts = pc.extract_regex(column, regex)
         right = pc.is_valid(parts)
-        values, there = instants(_iso(parts, fields, right))
-        wrong = pc.and_(pc.is_valid(column), pc.invert(pc.and_(right, pc.fill_null(there, False))))
+        values, valid = instants(_iso(parts, fields, right))
+        wrong = pc.and_(pc.is_valid(column), pc.invert(pc.and_(right, pc.fill_null(valid, False))))
         if pc.any(wrong).as_py():
             first = column[pc.index(wrong, True).as_py()].as_py()
-            raise EvaluationError(f"{first!r} is no time of the format {pattern!r}")
+            raise EvaluationError(f"{first!r} is not a time in the format {pattern!r}")
         return pc.if_else(pc.is_null(column), pa.scalar(None, values.type), values)
 
     return kernel
 
 
 def _regex(pattern: str) -> tuple[str, dict[str, str]]:
-    """The regular expression of a format, and the letters of each field it has."""
+    """The regular expression of a format, and the letters of each of its fields."""
     parts, fields, place = [], dict[str, str](), 0
     while place < len(pattern):
         match = _TOKEN.match(pattern, place)
@@ -72,7 +70,7 @@ def _regex(pattern: str) -> tuple[str, dict[str, str]]:
         field, texts = _LETTERS.get(letters or "", ("", ""))
         if match is None or (letters is not None and (not field or field in fields)):
             what = letters or pattern[place:]
-            raise UnknownExpressionError(f"to_timestamp: {what!r} in the format {pattern!r} is not known here")
+            raise UnknownExpressionError(f"to_timestamp: {what!r} in the format {pattern!r} is not supported")
         if letters is None:
             plain = match["plain"] if match["text"] is None else match["text"].replace("''", "'") or "'"
             parts.append(re.escape(plain))
@@ -84,7 +82,7 @@ def _regex(pattern: str) -> tuple[str, dict[str, str]]:
 
 
 def _iso(parts: pa.Array, fields: dict[str, str], right: pa.Array) -> pa.Array:
-    """The parts as 2026-01-31 09:30:00.5+01:00, another time in the place of what is wrong."""
+    """The parts as 2026-01-31 09:30:00.5+01:00, with another time in place of an invalid one."""
 
     def part(name: str, otherwise: str) -> pa.Array:
         if name not in fields:
@@ -99,8 +97,8 @@ def _iso(parts: pa.Array, fields: dict[str, str], right: pa.Array) -> pa.Array:
     if "half_hour" in fields:
         hour = _of_24(part("half_hour", "12"), part("half", "AM"))
     two = [
-        pc.utf8_lpad(one, 2, "0")
-        for one in (month, part("day", "01"), hour, part("minute", "00"), part("second", "00"))
+        pc.utf8_lpad(part_text, 2, "0")
+        for part_text in (month, part("day", "01"), hour, part("minute", "00"), part("second", "00"))
     ]
     fraction = part("fraction", "0")
     zone = pc.replace_substring_regex(part("zone", ""), r"^([+-][0-9]{2})([0-9]{2})$", r"\1:\2")
@@ -114,7 +112,7 @@ def _iso(parts: pa.Array, fields: dict[str, str], right: pa.Array) -> pa.Array:
 
 
 def _of_24(hours: pa.Array, halves: pa.Array) -> pa.Array:
-    """Hours from 1 to 12 before or after noon as those of a day; 99 of what is none."""
+    """Hours from 1 to 12 with AM or PM as hours of a day; 99 for an invalid one."""
     numbers = hours.cast(pa.int64())
     of_half = pc.if_else(pc.equal(numbers, 12), 0, numbers)
     of_day = pc.add(of_half, pc.if_else(pc.equal(pc.utf8_upper(halves), "PM"), 12, 0))

@@ -1,4 +1,4 @@
-"""Text as times and days, in the ways of writing them that Spark's casts and readers know, and in no other."""
+"""Parses text as times and days, in exactly the formats of Spark's casts and readers."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from skyband_expressions.spark_types import INSTANT
 
 _NUMBERS = npt.NDArray[np.int64]
 _CLOCK = r"(?P<minute>[0-9]{1,2})(?::(?P<second>[0-9]{1,2})(?P<fraction>\.[0-9]*)?(?P<zone>[^0-9].*)?)?"
-"""A zone comes after seconds only."""
+"""A zone may follow only seconds."""
 _DAY = r"(?P<year>[+-]?[0-9]{4,%d})(?:-(?P<month>[0-9]{1,2})(?:-(?P<day>[0-9]{1,2})(?:%s)?)?)?"
 _TIME = rf"(?s)\A{_DAY % (6, f'[ T](?P<hour>[0-9]{{1,2}})(?::{_CLOCK})?')}\z"
 _DATE = rf"(?s)\A{_DAY % (7, '[ T].*')}\z"
@@ -22,7 +22,7 @@ _OF_TODAY = r"(?s)\A(T([01]?[0-9]|2[0-3])(:[0-5]?[0-9])?|([01]?[0-9]|2[0-3])?:[0
 _PLAIN_ZONE = r"Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]"
 _PLAIN_CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?"
 _PLAIN = rf"\A[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([ T]{_PLAIN_CLOCK}({_PLAIN_ZONE})?)?)?\z"
-"""What Arrow reads the same, and sooner, where each text is such or null."""
+"""Formats that Arrow parses equally and faster, if every text has them or is null."""
 _PLAIN_DAY = r"\A(000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-[0-9]{2}-[0-9]{2}\z"
 
 _JAVA_SPACE = "".join(map(chr, range(0x21)))
@@ -36,13 +36,13 @@ _OLD_NAMES = re.compile(
 
 _SECOND, _DAY_SECONDS = 1_000_000, 86_400
 _FIRST, _LAST = divmod(-(2**63), _SECOND), divmod(2**63 - 1, _SECOND)
-"""Of the first and last instant of 64 bits: the second, and the microseconds within it."""
+"""The first and the last 64-bit instant: the second, and the microseconds in it."""
 
 
 def instants(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Trimmed texts as instants, in UTC where they name no zone, cut to microseconds; and bool[n], which are such.
+    """Trimmed texts as instants, in UTC if they name no zone, cut to microseconds; and bool[n], which are valid.
 
-    Raises EvaluationError where Spark reads one that is not known here.
+    Raises EvaluationError for a text that only Spark reads.
     """
     plain = _read_plain(texts, _PLAIN, _instants_of_plain)
     if plain is not None:
@@ -51,24 +51,24 @@ def instants(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
     _check_day(texts, parts)
     part = _numbers_of(parts)
     hour, minute, second = part("hour", 0), part("minute", 0), part("second", 0)
-    days, there = _days_of(part("year", 1970), part("month", 1), part("day", 1))
+    days, valid = _days_of(part("year", 1970), part("month", 1), part("day", 1))
     offsets, zoned = _offsets(pc.struct_field(parts, "zone"))
-    there &= zoned & (hour < 24) & (minute < 60) & (second < 60)
+    valid &= zoned & (hour < 24) & (minute < 60) & (second < 60)
     seconds = days * _DAY_SECONDS + hour * 3600 + minute * 60 + second - offsets
     fraction = pc.utf8_rpad(pc.utf8_slice_codeunits(pc.struct_field(parts, "fraction"), 1, 7), 6, "0")
     micros = pc.fill_null(fraction.cast(pa.int64()), 0).to_numpy()
-    there &= (seconds > _FIRST[0]) | ((seconds == _FIRST[0]) & (micros >= _FIRST[1]))
-    there &= (seconds < _LAST[0]) | ((seconds == _LAST[0]) & (micros <= _LAST[1]))
-    # Of the first second the product alone would be too small.
-    values = np.where(there, np.maximum(seconds, _FIRST[0] + 1), 0) * _SECOND + micros
-    values -= np.where(there & (seconds == _FIRST[0]), _SECOND, 0)
-    return _column(values, texts).cast(INSTANT), _right(parts, there)
+    valid &= (seconds > _FIRST[0]) | ((seconds == _FIRST[0]) & (micros >= _FIRST[1]))
+    valid &= (seconds < _LAST[0]) | ((seconds == _LAST[0]) & (micros <= _LAST[1]))
+    # The product alone would be too small for the first second.
+    values = np.where(valid, np.maximum(seconds, _FIRST[0] + 1), 0) * _SECOND + micros
+    values -= np.where(valid & (seconds == _FIRST[0]), _SECOND, 0)
+    return _column(values, texts).cast(INSTANT), _right(parts, valid)
 
 
 def days(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Trimmed texts as days, whatever follows them, and bool[n], which are such.
+    """Trimmed texts as days, whatever follows them, and bool[n], which are valid.
 
-    Raises EvaluationError where one is not in the years 1 to 9999.
+    Raises EvaluationError if one is not in the years 1 to 9999.
     """
     plain = _read_plain(texts, _PLAIN_DAY, lambda column: column.cast(pa.date32()))
     if plain is not None:
@@ -76,17 +76,17 @@ def days(texts: pa.Array) -> tuple[pa.Array, pa.Array]:
     parts = pc.extract_regex(texts, _DATE)
     part = _numbers_of(parts)
     year = part("year", 1970)
-    numbers, there = _days_of(year, part("month", 1), part("day", 1))
-    there &= (numbers >= -(2**31)) & (numbers < 2**31)
-    far = there & ((year < 1) | (year > 9999))
+    numbers, valid = _days_of(year, part("month", 1), part("day", 1))
+    valid &= (numbers >= -(2**31)) & (numbers < 2**31)
+    far = valid & ((year < 1) | (year > 9999))
     if far.any():
-        message = "days that are not in the years 1 to 9999 are known to Spark only"
+        message = "days outside the years 1 to 9999 are supported by Spark only"
         raise EvaluationError(f"{texts[int(far.argmax())].as_py()!r}: {message}")
-    return _column(np.where(there, numbers, 0).astype(np.int32), texts).cast(pa.date32()), _right(parts, there)
+    return _column(np.where(valid, numbers, 0).astype(np.int32), texts).cast(pa.date32()), _right(parts, valid)
 
 
 def _read_plain(texts: pa.Array, form: str, reader: Callable[[pa.Array], pa.Array]) -> pa.Array | None:
-    """All texts as Arrow reads them; None where one must be looked at."""
+    """All texts parsed by Arrow; None if one needs the slow path."""
     if not pc.all(pc.match_substring_regex(texts, form), min_count=0).as_py():
         return None
     try:
@@ -112,19 +112,19 @@ def _check_day(texts: pa.Array, parts: pa.Array) -> None:
     unsure = pc.and_kleene(pc.is_null(parts), pc.match_substring_regex(texts, _OF_TODAY))
     if pc.any(unsure).as_py():
         text = texts[pc.index(unsure, True).as_py()].as_py()
-        raise EvaluationError(f"{text!r}: a time and no day, which is today's then, is known to Spark only")
+        raise EvaluationError(f"{text!r}: a time without a day, which then is today, is supported by Spark only")
 
 
 def _column(values: npt.NDArray[np.signedinteger], texts: pa.Array) -> pa.Array:
     return pa.array(values, mask=pc.is_null(texts).to_numpy(zero_copy_only=False))
 
 
-def _right(parts: pa.Array, there: npt.NDArray[np.bool_]) -> pa.Array:
-    return pc.and_(pc.is_valid(parts), pa.array(there))
+def _right(parts: pa.Array, valid: npt.NDArray[np.bool_]) -> pa.Array:
+    return pc.and_(pc.is_valid(parts), pa.array(valid))
 
 
 def _numbers_of(parts: pa.Array) -> Callable[[str, int], _NUMBERS]:
-    """The parts of texts as numbers, another in the place of one that is left out."""
+    """The parts of texts as numbers, with a default for a missing one."""
 
     def numbers(name: str, otherwise: int) -> _NUMBERS:
         texts = pc.utf8_ltrim(pc.struct_field(parts, name), "+")
@@ -136,26 +136,26 @@ def _numbers_of(parts: pa.Array) -> Callable[[str, int], _NUMBERS]:
 
 
 def _days_of(year: _NUMBERS, month: _NUMBERS, day: _NUMBERS) -> tuple[_NUMBERS, npt.NDArray[np.bool_]]:
-    """Days since 1970, and which of them the calendar has."""
-    there = (month >= 1) & (month <= 12)
-    months = ((year - 1970) * 12 + np.where(there, month, 1) - 1).astype("datetime64[M]")
-    first, beyond = (one.astype("datetime64[D]").astype(np.int64) for one in (months, months + 1))
-    return first + day - 1, there & (day >= 1) & (day <= beyond - first)
+    """Days since 1970, and which of them exist in the calendar."""
+    valid = (month >= 1) & (month <= 12)
+    months = ((year - 1970) * 12 + np.where(valid, month, 1) - 1).astype("datetime64[M]")
+    first, beyond = (month_start.astype("datetime64[D]").astype(np.int64) for month_start in (months, months + 1))
+    return first + day - 1, valid & (day >= 1) & (day <= beyond - first)
 
 
 def _offsets(zones: pa.Array) -> tuple[_NUMBERS, npt.NDArray[np.bool_]]:
-    """Seconds from UTC, and which zones are some. Each that differs is looked at once."""
+    """Seconds from UTC, and which zones are valid. Each distinct zone is parsed once."""
     coded = pc.fill_null(zones, "").dictionary_encode()
     seconds = [offset_of(zone) for zone in coded.dictionary.to_pylist()]
     places = coded.indices.to_numpy()
-    are_zones = np.array([one is not None for one in seconds], bool)
-    return np.array([one or 0 for one in seconds], np.int64)[places], are_zones[places]
+    are_zones = np.array([offset is not None for offset in seconds], bool)
+    return np.array([offset or 0 for offset in seconds], np.int64)[places], are_zones[places]
 
 
 def offset_of(zone: str) -> int | None:
-    """Seconds from UTC of a zone as `java.time.ZoneId` reads it; None of what is none, and 0 where none is named.
+    """Seconds from UTC of a zone as in `java.time.ZoneId`; None for an invalid one, and 0 for none.
 
-    Raises EvaluationError of one that has a name, such as Europe/Berlin.
+    Raises EvaluationError for a named zone, such as Europe/Berlin.
     """
     name = zone.strip(_JAVA_SPACE)
     if name in ("", "Z", "UTC", "GMT", "UT"):
@@ -170,5 +170,5 @@ def offset_of(zone: str) -> int | None:
     from zoneinfo import available_timezones
 
     if _OLD_NAMES.fullmatch(name) or name in available_timezones():
-        raise EvaluationError(f"{name!r}: times with such a zone are known to Spark only")
+        raise EvaluationError(f"{name!r}: times with such a zone are supported by Spark only")
     return None

@@ -20,7 +20,7 @@ _UNITS = {
     "YEAR": "Y", "YYYY": "Y", "YY": "Y", "MONTH": "M", "MON": "M", "MM": "M", "DAY": "D", "DD": "D", "HOUR": "h",
     "MINUTE": "m", "SECOND": "s", "MILLISECOND": "ms", "MICROSECOND": "us", "WEEK": "W", "QUARTER": "Q",
 }  # fmt: skip
-"""numpy's units by what `date_trunc` calls them, and two that it has not."""
+"""numpy's units by their names in `date_trunc`, and two that numpy lacks."""
 _FIELDS: dict[str, Callable[[pa.Array], pa.Array]] = {
     "year": pc.year, "quarter": pc.quarter, "month": pc.month, "day": pc.day, "dayofmonth": pc.day, "hour": pc.hour,
     "minute": pc.minute, "second": pc.second, "dayofyear": pc.day_of_year, "weekofyear": pc.iso_week,
@@ -31,9 +31,9 @@ FIELDS = tuple(_FIELDS)
 
 
 def instant(argument: Bound, name: str) -> Bound:
-    """A value that is a time; text and days are made one. Raises UnknownExpressionError."""
+    """A time argument; text and days are cast to one. Raises UnknownExpressionError."""
     if not is_time(argument.type) and argument.type not in (pa.string(), pa.null()):
-        message = f"{name} is of times, not of {name_of(argument.type)}: write timestamp_seconds(…) or a cast"
+        message = f"{name} takes times, not {name_of(argument.type)}: write timestamp_seconds(…) or a cast"
         raise UnknownExpressionError(message)
     return cast_to(argument, INSTANT)
 
@@ -62,35 +62,35 @@ def field(name: str) -> Callable[[Sequence[Bound]], Bound]:
 
 
 _FAR = 10_000 * 366 * 86_400 * _SECOND
-"""Microseconds from 1970 within which Arrow knows the calendar: it has 16 bits for years."""
+"""Microseconds from 1970 within Arrow's calendar, which has 16 bits for years."""
 
 
 def truncate(arguments: Sequence[Bound]) -> Bound:
-    """`date_trunc(unit, time)`; weeks begin on Mondays."""
+    """`date_trunc(unit, time)`; weeks start on Monday."""
     expect(range(2, 3), arguments, "date_trunc")
     unit = text_of(arguments[0], "date_trunc", "the unit").upper()
     if unit not in _UNITS:
-        raise UnknownExpressionError(f"date_trunc has no unit {unit.lower()!r}; it has {', '.join(_UNITS).lower()}")
+        raise UnknownExpressionError(f"date_trunc has no unit {unit.lower()!r}, only {', '.join(_UNITS).lower()}")
 
     def kernel(column: pa.Array) -> pa.Array:
         nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
         moments = pc.fill_null(column.cast(pa.int64()), 0).to_numpy().view("datetime64[us]")
         floors = _floor(moments, _UNITS[unit])
-        beyond = ~(floors <= moments)  # numpy has no time for the smallest number: it compares to nothing
+        beyond = ~(floors <= moments)  # the smallest number is NaT in numpy, which compares as false
         if beyond.any():
             micros = moments.view(np.int64)[beyond][0]
-            raise EvaluationError(f"the time of {micros} microseconds since 1970 is too far away for date_trunc")
+            raise EvaluationError(f"the time {micros} microseconds from 1970 is too far away for date_trunc")
         return pa.array(floors.view(np.int64), mask=nulls).cast(INSTANT)
 
     return call(INSTANT, kernel, instant(arguments[1], "date_trunc"), can_fail=True)
 
 
 def from_utc(arguments: Sequence[Bound]) -> Bound:
-    """`from_utc_timestamp(time, zone)`: what the clock of each row's zone shows, as if it were UTC."""
+    """`from_utc_timestamp(time, zone)`: the local time in each row's zone, as if it were UTC."""
     expect(range(2, 3), arguments, "from_utc_timestamp")
     zone = arguments[1]
     if zone.type not in (pa.string(), pa.null()):
-        raise UnknownExpressionError(f"from_utc_timestamp has the name of a zone second, not {name_of(zone.type)}")
+        raise UnknownExpressionError(f"from_utc_timestamp takes the name of a zone second, not {name_of(zone.type)}")
 
     def kernel(column: pa.Array, names: pa.Array) -> pa.Array:
         valid = pc.and_(pc.is_valid(column), pc.is_valid(names))
@@ -107,15 +107,15 @@ def from_utc(arguments: Sequence[Bound]) -> Bound:
 
 
 def _clock_times(moments: Int64, name: str) -> Int64:
-    """int64[n]: what the clock of a zone shows at moments. Raises EvaluationError where that is not known here."""
+    """int64[n]: the local times of a zone at these moments. Raises EvaluationError if they are not supported."""
     try:
         zone = time_zone(name)
     except ValueError as error:
-        raise EvaluationError(f"{error}; names that are not of the tz database are for Spark only") from error
+        raise EvaluationError(f"{error}; names that are not in the tz database are supported by Spark only") from error
     outside = (moments < YEARS[0]) | (moments >= YEARS[1])
     if name != UTC and outside.any():
         micros = int(moments[outside.argmax()])
-        message = f"the clocks of zones are known here from {FIRST_YEAR} to {LAST_YEAR}, and others to Spark only"
+        message = f"local times of zones outside the years {FIRST_YEAR} to {LAST_YEAR} are supported by Spark only"
         raise EvaluationError(f"{message} (got {micros} microseconds since 1970)")
     return zone.clock(moments)
 
@@ -133,7 +133,7 @@ def _floor(
 
 
 def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
-    """`timestamp_seconds`, `timestamp_millis`, `timestamp_micros`: `unit` microseconds each, of seconds parts too."""
+    """`timestamp_seconds`, `timestamp_millis`, `timestamp_micros`: in `unit` microseconds; seconds may be fractions."""
 
     def bind(arguments: Sequence[Bound]) -> Bound:
         expect(range(1, 2), arguments, name)
@@ -142,7 +142,7 @@ def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
         if unit == _SECOND and pa.types.is_decimal(arguments[0].type):
             return call(INSTANT, _of_decimals, arguments[0], can_fail=True)
         if not is_integer(arguments[0].type):
-            raise UnknownExpressionError(f"{name} is of whole numbers here, not of {name_of(arguments[0].type)}")
+            raise UnknownExpressionError(f"{name} takes whole numbers, not {name_of(arguments[0].type)}")
         least, most = -(2**63 // unit), (2**63 - 1) // unit
 
         def kernel(column: pa.Array) -> pa.Array:
@@ -159,9 +159,9 @@ def since_1970(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
 
 
 def _of_floats(column: pa.Array) -> pa.Array:
-    """Seconds cut to microseconds; null of NaN and infinity. Beyond 64 bits they are the last time there is."""
+    """Seconds cut to microseconds; null for NaN and infinity. Clamped to the last 64-bit time."""
     nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
-    with np.errstate(over="ignore"):  # which is beyond 64 bits as well
+    with np.errstate(over="ignore"):  # infinity is beyond 64 bits as well
         micros = pc.fill_null(column, 0).cast(pa.float64()).to_numpy() * _SECOND
     nulls |= ~np.isfinite(pc.fill_null(column, 0).to_numpy())
     inside = np.abs(micros) < 2.0**63
@@ -171,7 +171,7 @@ def _of_floats(column: pa.Array) -> pa.Array:
 
 
 def _of_decimals(column: pa.Array) -> pa.Array:
-    """Seconds. Raises EvaluationError where they have parts of microseconds, or are too far away."""
+    """Seconds as times. Raises EvaluationError if they have fractions of microseconds, or are too far away."""
     micros = pc.multiply(
         column.cast(pa.decimal256(38, column.type.scale)), pa.scalar(_SECOND, pa.int64()).cast(pa.decimal256(19, 0))
     )
@@ -181,7 +181,7 @@ def _of_decimals(column: pa.Array) -> pa.Array:
     beyond = pc.or_(pc.not_equal(micros, whole), pc.or_(pc.less(whole, ends[0]), pc.greater(whole, ends[1])))
     if pc.any(beyond).as_py():
         number = column[pc.index(beyond, True).as_py()].as_py()
-        raise EvaluationError(f"{number} seconds since 1970 are no time in microseconds")
+        raise EvaluationError(f"{number} seconds since 1970 are not a whole number of microseconds within 64 bits")
     return whole.cast(pa.decimal256(76, 0)).cast(pa.int64()).cast(INSTANT)
 
 
@@ -191,7 +191,7 @@ def until_now(name: str, unit: int) -> Callable[[Sequence[Bound]], Bound]:
     def bind(arguments: Sequence[Bound]) -> Bound:
         expect(range(1, 2), arguments, name)
         if arguments[0].type != INSTANT:
-            raise UnknownExpressionError(f"{name} is of timestamps here, not of {name_of(arguments[0].type)}")
+            raise UnknownExpressionError(f"{name} takes timestamps, not {name_of(arguments[0].type)}")
 
         def kernel(column: pa.Array) -> pa.Array:
             nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
