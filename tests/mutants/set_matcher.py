@@ -534,7 +534,7 @@ PREFIX = info("prefix-index", "exact", "PrefixIndex")
 BOUNDED = info("sampled", "bounded", "Sampled")
 REFERENCES = [(INFO, Reference), (PREFIX, PrefixIndex), (BOUNDED, Sampled)]
 
-TOLD = ("every_arrival_is_told_its_matches",)
+TOLD = ("every_arrival_reports_its_matches",)
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 LAWS = ("no_two_kept_sets_match_and_every_dropped_one_matched_a_kept_one",)
 SHARED = ("sets_are_compared_by_their_parts",)
@@ -544,26 +544,26 @@ MUTANTS: list[Mutant] = [
     (INFO, WritesOverAnswers, ("answers_are_the_callers",)),
     (INFO, NumbersFromTheFirst, ("several_together_answer_as_each",)),
     *faulty(INFO, Reference, globals()),
-    (INFO, EndsEarly, ("a_window_old_matches_and_older_does_not", *TOLD, *ORACLE[1:])),
-    (INFO, EndsLate, ("silence_changes_nothing_but_what_is_too_old", "a_window_old_matches_and_older_does_not", *TOLD)),
+    (INFO, EndsEarly, ("sets_a_window_apart_match_and_older_do_not", *TOLD, *ORACLE[1:])),
+    (INFO, EndsLate, ("silence_only_expires_sets", "sets_a_window_apart_match_and_older_do_not", *TOLD)),
     (INFO, OverflowingWindow, ("ends_of_time",)),
-    (INFO, MoreThanTheThreshold, ("what_equals_the_threshold_matches", *TOLD)),
-    (INFO, RoundsUp, ("what_equals_the_threshold_matches",)),
-    (INFO, LaterWinsTies, ("a_flood_of_equal_sets_is_told_the_earliest", *TOLD)),
+    (INFO, MoreThanTheThreshold, ("a_similarity_equal_to_the_threshold_matches", *TOLD)),
+    (INFO, RoundsUp, ("a_similarity_equal_to_the_threshold_matches",)),
+    (INFO, LaterWinsTies, ("a_flood_of_equal_sets_reports_the_earliest", *TOLD)),
     (INFO, CountsRepeats, ("order_and_repeats_of_tokens_do_not_matter", *ORACLE, *TOLD)),
     (INFO, MatchesNothing, (*ORACLE, *TOLD)),
     (INFO, SkipsTheEmpty, TOLD),
     (INFO, IgnoresSides, (*ORACLE, *WORDS)),
     (INFO, MeetsAll, SHARED),
     (INFO, KeepsAll, (*SHARED, "the_cells_of_a_matrix_find_every_match_once")),
-    (INFO, KeepsDropped, (*LAWS, "when_the_kept_one_is_too_old_the_next_is_kept", *TOLD)),
-    (INFO, DropsTheKept, ("when_the_kept_one_is_too_old_the_next_is_kept", *LAWS)),
+    (INFO, KeepsDropped, (*LAWS, "after_a_kept_set_expires_the_next_is_kept", *TOLD)),
+    (INFO, DropsTheKept, ("after_a_kept_set_expires_the_next_is_kept", *LAWS)),
     (INFO, ShortTokens, ("names_of_tokens_do_not_matter", "odd_streams_equal_the_oracle")),
-    (INFO, ShortSizes, ("sets_of_more_tokens_than_16_bits_count",)),
+    (INFO, ShortSizes, ("sets_of_more_than_65535_tokens",)),
     (INFO, SingleFloats, WORDS),
-    (INFO, OwnIsJaccard, ("an_own_function_matches",)),
+    (INFO, OwnIsJaccard, ("a_user_function_matches",)),
     (INFO, TakesAnything, ("wrong_parameters_are_named",)),
-    (INFO, OnlyAFew, ("a_flood_of_equal_sets_is_told_the_earliest",)),
+    (INFO, OnlyAFew, ("a_flood_of_equal_sets_reports_the_earliest",)),
     (INFO, KeepsEveryToken, ("steady_stream_holds_steady_memory",)),
     (PREFIX, PrefixOneShort, (*TOLD, *WORDS)),
     (PREFIX, MidPrefix, ("sets_of_all_sizes_match", *WORDS)),
@@ -573,7 +573,7 @@ MUTANTS: list[Mutant] = [
     (PREFIX, CutsOneTooFar, (*WORDS, "a_snapshot_at_any_row_loses_no_match")),
     (PREFIX, ExpiredAsUnsigned, (*TOLD, *WORDS)),
     (PREFIX, LevelsByBatch, WORDS),
-    (BOUNDED, MissesMore, ("pairs_at_the_threshold_are_told_as_often_as_declared",)),
-    (BOUNDED, MissesEqualSets, ("all_that_is_told_matches",)),
-    (BOUNDED, TellsCandidates, ("all_that_is_told_matches",)),
+    (BOUNDED, MissesMore, ("pairs_at_the_threshold_are_reported_as_often_as_declared",)),
+    (BOUNDED, MissesEqualSets, ("every_reported_match_is_true",)),
+    (BOUNDED, TellsCandidates, ("every_reported_match_is_true",)),
 ]

@@ -1,4 +1,4 @@
-"""A signal while compiled code runs: the call is cut short, its backend takes no further one, and the process lives."""
+"""A signal while compiled code runs stops the call and breaks its backend, and the process survives."""
 
 import signal
 import subprocess
@@ -26,14 +26,14 @@ sets = {
     "tokens": np.sort(rng.integers(0, 25, (n, 12)) + np.arange(12) * 25, axis=1).ravel(),
 }
 few = {"times": sets["times"][:50], "offsets": sets["offsets"][:51], "tokens": sets["tokens"][:600]}
-skyband.create(role, name, **window, **only).update(**few)  # its kernels are there now
+skyband.create(role, name, **window, **only).update(**few)  # compiles its kernels
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 for after in (0.01, 0.02, 0.05):
     backend = skyband.create(role, name, **window, **only)
     signal.setitimer(signal.ITIMER_REAL, after)
     try:
         backend.update(**sets)
-        print("too quick")
+        print("too fast")
     except KeyboardInterrupt:
         print("interrupted", flush=True)
     try:
@@ -45,7 +45,7 @@ for after in (0.01, 0.02, 0.05):
 
 
 @pytest.mark.parametrize("backend", ["set-matcher/prefix", "set-matcher/inverted", "pair-ranker/scase"])
-def test_a_call_that_a_signal_cuts_short_breaks_its_backend_alone(backend):
+def test_a_call_stopped_by_a_signal_breaks_only_its_backend(backend):
     command = [sys.executable, "-P", "-c", INTERRUPTED, backend]
     child = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert (child.returncode, child.stdout.split()) == (0, ["interrupted", "broken"] * 3), child.stderr
@@ -79,7 +79,7 @@ class Event(ctypes.Structure):
     _fields_ = [("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("how", ctypes.c_int), ("_", ctypes.c_char * 48)]
 
 def ends(*arguments):
-    # A timer of the kernel: another process would get no turn for seconds where the machine is busy.
+    # A kernel timer: on a busy machine another process might not run for seconds.
     libc, timer = ctypes.CDLL(None), ctypes.c_void_p()
     assert libc.timer_create(1, ctypes.byref(Event(None, number, 0)), ctypes.byref(timer)) == 0
     assert libc.timer_settime(timer, 0, (ctypes.c_long * 4)(0, 0, 0, 50_000_000), None) == 0
@@ -102,8 +102,8 @@ def run(home, rows, number):
     return subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_a_run_that_a_signal_ends_within_compiled_code_says_which(tmp_path):
-    assert run(tmp_path / "few", 50, 0).returncode == 0, "which has the kernels compiled"
+def test_a_run_ended_by_a_signal_in_compiled_code_reports_the_signal(tmp_path):
+    assert run(tmp_path / "few", 50, 0).returncode == 0, "this run compiles the kernels"
     for number in (signal.SIGINT, signal.SIGTERM):
         home = tmp_path / number.name
         ran = run(home, 30_000, number)

@@ -1,4 +1,4 @@
-"""near-duplicates on the local engine, against comparing all rows by hand."""
+"""near-duplicates on the local engine, compared with brute force over all rows."""
 
 import math
 
@@ -24,7 +24,7 @@ ALIKE = {
 
 
 def stream(seed, rows=250, text=True):
-    """Short sets of few tokens, empty and null ones among them, many of one moment, with a long silence."""
+    """Short sets of few tokens, some empty or null, many at one time, with a long silence."""
     rng = np.random.default_rng(seed)
     seconds = np.sort(rng.integers(0, rows // 3, rows))
     seconds = np.where(seconds > rows // 6, seconds + 500, seconds) - 20
@@ -51,7 +51,7 @@ def query(**changes):
 
 
 def by_hand(table, by=(), side=None, similarity="jaccard", threshold=0.6, window=10 * SECOND, rows=False, **keys):
-    """(row, [(earlier row, similarity)]) of each row, in the order in which they come."""
+    """(row, [(earlier row, similarity)]) of each row, in order of arrival."""
     matches, keep = keys.get("matches", "all"), keys.get("keep", "all")
     times = np.asarray(table["ts"].cast(pa.int64())).tolist()
     codes = to_ids(table["who"].combine_chunks())[0].tolist()
@@ -76,7 +76,7 @@ def by_hand(table, by=(), side=None, similarity="jaccard", threshold=0.6, window
 
 
 def as_output(answers, output):
-    """The (row, match, similarity) that a query gives."""
+    """The (row, match, similarity) of each answer of a query."""
     if output == "kept":
         return [(row, None, None) for row, found in answers if not found]
     told = [(row, [*found, *([(None, None)] if output == "rows" and not found else [])]) for row, found in answers]
@@ -100,7 +100,7 @@ def ranked(answers):
 @pytest.mark.parametrize("text", [True, False])
 @pytest.mark.parametrize(("side", "keep"), [(None, "all"), (None, "first"), ("origin", "all")])
 @pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
-def test_every_row_is_told_what_comparing_by_hand_finds(output, side, keep, text, by):
+def test_every_row_has_the_matches_found_by_hand(output, side, keep, text, by):
     table = stream(1, text=text)
     result = local.apply(table, query(by=by, side=side, keep=keep, output=output))
     told = [*by, "time", "id", *(["match", "match_time", "similarity"] if output != "kept" else [])]
@@ -112,7 +112,7 @@ def test_every_row_is_told_what_comparing_by_hand_finds(output, side, keep, text
 @pytest.mark.parametrize("similarity", ALIKE)
 @pytest.mark.parametrize("matches", [1, 3])
 @pytest.mark.parametrize("by", [[], ["place"]])
-def test_the_most_similar_come_first_and_of_these_the_earliest(similarity, matches, by):
+def test_matches_are_ordered_by_similarity_then_arrival(similarity, matches, by):
     table = stream(2)
     keys = {"similarity": similarity, "threshold": {"overlap": 2, "hamming": -2}.get(similarity, 0.5)}
     result = local.apply(table, query(by=by, matches=matches, **keys))
@@ -130,7 +130,7 @@ def test_windows_of_rows(keep):
     assert ranked(rows_of(result, table)) == ranked(as_output(wanted, "pairs"))
 
 
-def test_no_row_is_lost_and_what_is_carried_comes_with_it():
+def test_no_row_is_lost_and_carried_columns_are_kept():
     table = stream(4)
     carried = ["note", "words", "count", "place"]
     result = local.apply(table, query(output="rows", matches=1, keep="first", carry=carried)).sort_by("count")
@@ -142,7 +142,7 @@ def test_no_row_is_lost_and_what_is_carried_comes_with_it():
     assert sorted(kept["count"].to_pylist()) == unmatched["count"].to_pylist()
 
 
-def test_match_time_is_that_of_the_match():
+def test_match_time_is_the_time_of_the_match():
     table = stream(5)
     times = dict(zip(table["who"].to_pylist(), table["ts"].to_pylist(), strict=True))
     for row in local.apply(table, query(window="20 rows")).to_pylist():
@@ -151,14 +151,14 @@ def test_match_time_is_that_of_the_match():
 
 @pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
 @pytest.mark.parametrize("keep", ["all", "first"])
-def test_an_id_of_several_columns_is_found_again_by_the_row(output, keep):
-    """Rows of times of their own, found by their numbers, which another query has for ids; on shards too."""
+def test_an_id_of_several_columns_is_the_same_as_one_id(output, keep):
+    """Rows have distinct times, and another query uses their numbers as ids; on shards too."""
     table = stream(8)
     times = np.asarray(table["ts"].cast(pa.int64())) + np.arange(len(table))
     table = table.set_column(0, "ts", pa.array(times, table.schema.field("ts").type))
     known = {row["count"]: row for row in table.to_pylist()}
     asked = query(id=["who", "place", "note"], output=output, keep=keep, carry="count")
-    whole = table.filter(table["note"].is_valid())  # a null is no part of an id
+    whole = table.filter(table["note"].is_valid())  # a null cannot be part of an id
     assert local.apply(table, asked).equals(local.apply(whole, asked))
     plain = local.apply(whole, query(id="count", output=output, keep=keep)).to_pylist()
     expected = []
@@ -184,8 +184,8 @@ def test_an_id_of_several_columns_is_found_again_by_the_row(output, keep):
         ("pairs", {"side": "origin", "matches": 2, "by": "place"}),
     ],
 )
-def test_columns_of_the_match_are_those_of_its_row(output, keys):
-    """Found by the number of each row, which another query has for its id; both sides carry a column of their own."""
+def test_columns_of_a_match_are_those_of_its_row(output, keys):
+    """Another query uses row numbers as ids; each side carries a different column."""
     table = stream(9)
     ordered = np.asarray(table["ts"].cast(pa.int64())) + np.arange(len(table))
     table = table.set_column(0, "ts", pa.array(ordered, table.schema.field("ts").type))
@@ -218,8 +218,8 @@ def test_columns_of_matches_on_shards():
 
 
 @pytest.mark.parametrize("window", ["2 seconds", "8 rows"])
-def test_columns_of_rows_that_left_the_window_are_let_go_of(window):
-    """A state is as large after 40 windows as after 4, the texts in it among them."""
+def test_columns_of_expired_rows_are_released(window):
+    """A state, with the texts in it, is as large after 40 windows as after 4."""
     text = "a text of some length, of which a hundred would be seen in the state"
     at = np.arange(2000) * SECOND // 4
     words = [[f"word {i % 50}", f"word {i % 7}"] for i in range(len(at))]
@@ -244,7 +244,7 @@ def rows_as_text(rows):
     return sorted(map(str, rows))
 
 
-def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
+def test_rows_that_differ_only_in_carried_columns_have_one_order():
     table = pa.table(
         {
             "ts": pa.array([1] * 6, pa.timestamp("s")),
@@ -263,8 +263,8 @@ def test_rows_alike_in_all_but_what_they_carry_come_in_one_order():
 
 @pytest.mark.parametrize("window", ["10 seconds", "12 rows"])
 @pytest.mark.parametrize("limits", [(5, 4096), (64, 16), (64, 24)])
-def test_groups_outgrow_by_what_their_windows_hold_however_rows_are_cut(limits, window, monkeypatch):
-    """Sets, or their tokens, that have left the window in the middle of a batch count no more."""
+def test_groups_outgrow_by_the_contents_of_their_windows_for_any_batches(limits, window, monkeypatch):
+    """Sets, or their tokens, that leave the window in the middle of a batch no longer count."""
     monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", limits[0])
     monkeypatch.setattr(small_groups_of_sets, "MOST_TOKENS", limits[1])
     grown = set()
@@ -290,8 +290,8 @@ def test_groups_outgrow_by_what_their_windows_hold_however_rows_are_cut(limits, 
 
 @pytest.mark.parametrize("window", ["10 seconds", "30 rows"])
 @pytest.mark.parametrize("keep", ["all", "first"])
-def test_batches_and_restarts_cannot_be_seen(keep, window):
-    """Rows in small batches out of order within the delay, the state saved and taken up between them."""
+def test_batches_and_restarts_make_no_difference(keep, window):
+    """Small batches, out of order within the delay, with the state saved and restored between them."""
     table = stream(6)
     asked = query(
         delay="4 seconds",
@@ -322,7 +322,7 @@ def test_batches_and_restarts_cannot_be_seen(keep, window):
     assert len(states) == 1
 
 
-def test_a_group_is_forgotten_when_its_window_is_empty():
+def test_a_group_is_dropped_when_its_window_is_empty():
     table = stream(7)
     asked = query(by=["place"])
     run = local.LocalRun.start(asked, table.schema)
@@ -347,29 +347,29 @@ def test_a_group_is_forgotten_when_its_window_is_empty():
         ({"carry": "match"}, "carry", "'match' is also the name of another column of the answers"),
         ({"carry": "place", "by": "place"}, "carry", "'place' is also the name of another column"),
         ({"carry_match": ["who", "who"]}, "carry_match", "names a column twice"),
-        ({"carry_match": "time"}, "carry_match", "'time' would be in the answers as 'match_time', as another column"),
-        ({"carry_match": "a", "carry": "match_a"}, "carry_match", "'a' would be in the answers as 'match_a'"),
-        ({"carry_match": "who", "id": ["who", "place"]}, "carry_match", "'who' would be in the answers as 'match_who'"),
-        ({"carry_match": "a", "output": "kept"}, "carry_match", 'output = "kept" has none of: drop it, or ask for'),
+        ({"carry_match": "time"}, "carry_match", "'time' would be called 'match_time' in answers, like another column"),
+        ({"carry_match": "a", "carry": "match_a"}, "carry_match", "'a' would be called 'match_a' in answers"),
+        ({"carry_match": "who", "id": ["who", "place"]}, "carry_match", "'who' would be called 'match_who' in answers"),
+        ({"carry_match": "a", "output": "kept"}, "carry_match", 'output = "kept" has none: drop it, or choose'),
         ({"window": "1 microsecond"}, "window", "at least 2 microseconds"),
         ({"output": "best"}, "output", "must be one of pairs, rows, kept"),
     ],
 )
-def test_what_cannot_be_asked_is_named(keys, field, said):
+def test_invalid_keys_are_named(keys, field, said):
     with pytest.raises(ConfigError) as caught:
         query(**keys)
     assert [problem.field for problem in caught.value.problems] == [field]
     assert said in str(caught.value)
 
 
-def test_a_column_to_carry_that_is_not_there_is_named_with_the_closest():
+def test_a_missing_column_to_carry_is_named_with_the_closest():
     for key in ("carry", "carry_match"):
         said = rf"^query.{key}: the source has no column 'nota'; did you mean 'note'\?"
         with pytest.raises(ConfigError, match=said):
             local.apply(stream(1), query(**{key: ["nota"]}))
 
 
-def test_a_backend_that_cannot_is_named():
+def test_an_unsuitable_backend_is_named():
     with pytest.raises(ConfigError, match="must be 'jaccard'"):
         local.apply(stream(1), query(similarity="cosine"), {"set-matcher": "minhash-lsh"})
 
@@ -389,8 +389,8 @@ def test_rows_of_more_tokens_than_16_bits_count():
 
 
 @pytest.mark.parametrize("by", [[], ["place"]])
-def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_window_apart(by, monkeypatch):
-    """Time, which another group's rows bring on, may end a window before the next row comes or in the same batch."""
+def test_states_of_rows_a_window_apart_are_equal_to_the_byte_for_any_batches(by, monkeypatch):
+    """Another group's rows may end a window before the next row arrives, or in the same batch."""
     monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", 2)
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -411,8 +411,8 @@ def test_a_state_is_the_same_to_the_byte_however_rows_are_cut_where_they_are_a_w
 
 @pytest.mark.parametrize("size", [40, 250])
 @pytest.mark.parametrize("output", ["pairs", "rows", "kept"])
-def test_large_groups_that_answer_in_one_turn_are_each_told_their_own(output, size, monkeypatch):
-    """Their answers are made together: some of rows without a match, of groups without any, and of the last too."""
+def test_large_groups_answered_in_one_turn_each_get_their_own_answers(output, size, monkeypatch):
+    """Answers are built together: also for rows and groups without matches, and for the last group."""
     monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", 0)
     table = stream(3, rows=250).slice(0, size)
     table = table.set_column(4, "place", pa.array([f"group {i % 7}" for i in range(len(table))]))
@@ -429,10 +429,10 @@ def test_large_groups_that_answer_in_one_turn_are_each_told_their_own(output, si
 @pytest.mark.parametrize("by", [[], ["place"]])
 @pytest.mark.parametrize("between", ["nothing", "a row", "the clock"])
 @pytest.mark.parametrize("beside", [-1, 0, 1])
-def test_a_large_group_whose_next_row_comes_just_a_window_later_begins_again(beside, between, by, monkeypatch):
-    """By its rows alone, and is small: also where that row and the last before it came together.
+def test_a_large_group_whose_next_row_is_exactly_a_window_later_starts_over(beside, between, by, monkeypatch):
+    """It is then small: also if that row and the one before it arrived together.
 
-    between: what tells before it that no other comes beside the last, of another group where there are groups.
+    between: rows, of another group if there are groups, that advance time between the two.
     """
     monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", 2)
     seconds = np.array([0, 1, 2, 3, 5 if by else 3, 13, 14]) * SECOND

@@ -1,4 +1,4 @@
-"""Records, tags and baskets: the default equals the naive matcher, and the laws of keep = "first" hold on all."""
+"""Records, tags and baskets: the default equals the naive matcher, and the laws of keep = "first" hold."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ def data(name, rows):
 
 @pytest.fixture(scope="module")
 def records():
-    """DBLP: the words of authors and title, a day for each record's last change."""
+    """DBLP: the words of authors and title, by the day of each record's last change."""
     table = data("dblp_mdate.parquet", 6_000)
     text = pc.binary_join_element_wise(pc.binary_join(table["authors"], " "), table["title"], " ")
     words = pc.split_pattern_regex(pc.utf8_lower(text), r"[^\p{L}\p{N}]+")
@@ -33,7 +33,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def tags():
-    """Ask Ubuntu: one to five tags a question; many questions have the same."""
+    """Ask Ubuntu: one to five tags per question; many questions have the same."""
     table = data("tags_ask_ubuntu.parquet", 30_000)
     asked = pc.cast(table["t_ms"], pa.timestamp("ms", "UTC"))
     return pa.table({"ts": asked, "id": table["post_id"], "tokens": table["tags"]})
@@ -41,7 +41,7 @@ def tags():
 
 @pytest.fixture(scope="module")
 def baskets():
-    """Retail: the items of a basket, in the order of the tills."""
+    """Retail: the items of each basket, in order of sale."""
     table = data("fimi_retail.parquet", 30_000)
     return pa.table({"ts": table["seq"], "id": table["seq"], "tokens": table["items"]})
 
@@ -56,7 +56,7 @@ def ask(table, window, threshold, backend="prefix", **keys):
 
 @pytest.mark.parametrize("keep", ["all", "first"])
 @pytest.mark.parametrize("name", WINDOWS)
-def test_default_equals_the_naive_one(request, name, keep):
+def test_default_equals_the_naive_matcher(request, name, keep):
     table = request.getfixturevalue(name).slice(0, 6_000)
     found = ask(table, *WINDOWS[name], keep=keep)
     assert len(found) > 10
@@ -66,7 +66,7 @@ def test_default_equals_the_naive_one(request, name, keep):
 
 @pytest.mark.parametrize("name", WINDOWS)
 def test_no_two_kept_rows_match_and_every_dropped_one_matched_a_kept_one(request, name):
-    """The second law by the answers, the first by asking again for the matches among the kept rows."""
+    """Checks the second law on the answers, the first by matching the kept rows again."""
     table, (window, threshold) = request.getfixturevalue(name), WINDOWS[name]
     rows = ask(table, window, threshold, keep="first", matches=1, output="rows")
     assert len(rows) == len(table)

@@ -1,4 +1,4 @@
-"""Turns that groups of near-duplicates have together are those that each would have had by itself."""
+"""Groups of near-duplicates processed together have the same turns as each alone."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ GROUPS = 12
 
 
 def stream(seed):
-    """Many rows of a group at once, silences in which windows run empty, and times a microsecond beside their ends."""
+    """Many rows of a group at once, silences that empty windows, and times a microsecond from their ends."""
     rng = np.random.default_rng(seed)
     at, parts = SECOND, []
     for step in range(50):
@@ -67,7 +67,7 @@ def run(asked, parts, restored_at, shard=None):
 
 @pytest.fixture
 def together(monkeypatch):
-    """How many groups had their turns together."""
+    """Counts the groups whose turns were processed together."""
     monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     groups, turns = [], NearDuplicatesProcessor.turns.__func__
 
@@ -80,7 +80,7 @@ def together(monkeypatch):
 
 
 @pytest.mark.parametrize("number", range(len(QUERIES)))
-def test_groups_answer_and_are_kept_as_where_each_has_its_own_turn(number, together, monkeypatch):
+def test_groups_answer_and_are_kept_as_with_separate_turns(number, together, monkeypatch):
     monkeypatch.setattr(row_store_by_position, "_SHORT", 5)
     asked = make_query(COMMON | QUERIES[number])
     for seed in range(2):

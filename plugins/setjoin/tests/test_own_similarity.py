@@ -1,4 +1,4 @@
-"""A similarity of one's own that has no finite value for some sets ends the call; nothing is ranked by it."""
+"""A user's similarity with a value that is not finite ends the call, and nothing is ranked by it."""
 
 import math
 import types
@@ -9,7 +9,7 @@ import skyband
 from skyband import BrokenError, ConfigError
 
 WIDE = 1500
-"""Tokens: more than any size a function is tried on."""
+"""More tokens than any size that a function is tried on."""
 
 
 def is_nan(overlap, n, m):
@@ -37,7 +37,7 @@ TOKENS = np.concatenate([np.arange(3), np.arange(WIDE)])
 def test_pairs_are_not_ranked_by_it(name, own):
     fresh = types.FunctionType(own.__code__, own.__globals__)
     ranker = skyband.create("pair-ranker", name, k=3, window=100, similarity=fresh)
-    with pytest.raises(ConfigError, match=r"of sets of \d+ and \d+ tokens that share \d+, (is|raises) ") as error:
+    with pytest.raises(ConfigError, match=r"for sets of \d+ and \d+ tokens that share \d+, (is|raises) ") as error:
         ranker.update([0, 1], OFFSETS, TOKENS)
     assert f"{WIDE}" in str(error.value)
     with pytest.raises(BrokenError):
@@ -47,15 +47,15 @@ def test_pairs_are_not_ranked_by_it(name, own):
 @pytest.mark.parametrize("own", [is_nan, raises], ids=lambda own: own.__name__)
 @pytest.mark.parametrize("name", ["prefix", "inverted", "scan-count"])
 def test_sets_are_not_matched_by_it(name, own):
-    fresh = types.FunctionType(own.__code__, own.__globals__)  # what one was refused for is remembered of it
+    fresh = types.FunctionType(own.__code__, own.__globals__)  # a refusal is remembered for the function
     matcher = skyband.create("set-matcher", name, threshold=0.0001, window=100, similarity=fresh)
     with pytest.raises(ConfigError, match=f"{WIDE}"):
         matcher.update([0, 1], OFFSETS, TOKENS)
 
 
 @pytest.mark.parametrize("name", ["prefix", "inverted", "scan-count"])
-def test_sizes_that_no_set_has_are_no_fault(name):
-    """A search for bounds asks about sets of any size."""
+def test_values_for_sizes_that_no_set_has_are_ignored(name):
+    """A search for bounds tries sets of any size."""
     matcher = skyband.create("set-matcher", name, threshold=0.5, window=100, similarity=raises)
     cuts, _, similarity = matcher.update([0, 1], [0, 3, 6], [1, 2, 3, 2, 3, 4])
     assert similarity.tolist() == [0.5]
@@ -66,7 +66,7 @@ def jaccard(overlap, n, m):
     return overlap / (n + m - overlap)
 
 
-def test_a_function_without_fault_answers_as_the_named_one():
+def test_a_valid_function_answers_like_the_named_one():
     own, named = (
         skyband.create("pair-ranker", "swoop", k=3, window=100, similarity=each) for each in (jaccard, "jaccard")
     )

@@ -1,4 +1,4 @@
-"""near-duplicates keeps the contract of queries: one test a check."""
+"""The queries meet their contract: one test per check."""
 
 import pytest
 

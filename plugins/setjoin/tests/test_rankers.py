@@ -1,4 +1,4 @@
-"""The three rankers give every answer that comparing all pairs gives, and keep what the definition says."""
+"""The three rankers answer as if all pairs were compared, and keep the pairs that the definition requires."""
 
 import itertools
 
@@ -38,7 +38,7 @@ def ranked(found):
     return [(pair.left, pair.right, pair.similarity) for pair in found]
 
 
-# Sets of a few tokens at few moments, so that ties, repeats, empty sets and mass expiry are everywhere.
+# Sets of a few tokens at few times, so that ties, repeats, empty sets and mass expiry are frequent.
 SETS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 1), st.lists(st.integers(0, 4), max_size=5)), min_size=1, max_size=25
 )
@@ -103,7 +103,7 @@ def test_all_agree_on_larger_windows_to_the_last_bit(similarity, k):
 
 
 def crowded(seed, sides, most, gaps):
-    """900 sets with one token in all, few others, and many at one time: (times, offsets, tokens, sides)."""
+    """900 sets that share one token and have few others, many at one time: (times, offsets, tokens, sides)."""
     rng = np.random.default_rng(seed)
     sets = [np.append(rng.choice(most + 3, rng.integers(0, most), replace=False) + 1, 0) for _ in range(900)]
     offsets = np.append(0, np.cumsum([len(tokens) for tokens in sets]))
@@ -130,7 +130,7 @@ def test_a_token_that_all_sets_share_changes_no_answer(similarity, sides, most, 
 
 @pytest.mark.parametrize("similarity", ["jaccard", "hamming"])
 @pytest.mark.parametrize(("universe", "sizes"), [(10, [5]), (16, [3, 8, 9]), (24, [12]), (24, [8, 12, 16])])
-def test_sets_without_a_rare_token_answered_often(similarity, universe, sizes):
+def test_frequent_answers_over_sets_without_a_rare_token(similarity, universe, sizes):
     rng = np.random.default_rng(universe)
     sets = [rng.choice(universe, rng.choice(sizes), replace=False) for _ in range(900)]
     offsets, tokens = np.append(0, np.cumsum([len(some) for some in sets])), np.concatenate(sets)
@@ -142,8 +142,8 @@ def test_sets_without_a_rare_token_answered_often(similarity, universe, sizes):
     assert stock(fast) == stock(slow)
 
 
-def test_an_answer_for_every_one_of_identical_sets():
-    """The stock has k pairs of each set, and is not flushed for every answer."""
+def test_an_answer_after_every_one_of_identical_sets():
+    """The stock has k pairs per set, and is not flushed for every answer."""
     ranker = skyband.create("pair-ranker", "swoop", k=3, window=300)
     moments = np.arange(600)
     cuts, left, right, score = ranker.answers(moments, np.arange(601) * 2, np.tile([5, 9], 600), moments)
@@ -161,7 +161,7 @@ def test_an_answer_for_every_one_of_identical_sets():
     st.integers(0, 9),
 )
 @settings(max_examples=200, deadline=None)
-def test_the_best_of_a_stock_are_those_of_it_flushed(flushed, waiting, k, horizon):
+def test_the_best_pairs_are_the_same_without_a_flush(flushed, waiting, k, horizon):
     band = kskyband_kernels.new(k, 64)
     for some in (flushed, waiting):
         band = kskyband_kernels.flush(band)
@@ -174,7 +174,7 @@ def test_the_best_of_a_stock_are_those_of_it_flushed(flushed, waiting, k, horizo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_identical_sets_by_the_hundred(name):
+def test_hundreds_of_identical_sets(name):
     ranker = skyband.create("pair-ranker", name, k=3, window=150, by="rows")
     n = 400
     ranker.update(np.arange(n), np.arange(n + 1) * 2, np.tile([5, 9], n))
@@ -183,7 +183,7 @@ def test_identical_sets_by_the_hundred(name):
         assert len(ranker) == 3 * 147 + 2 + 1
 
 
-def test_window_and_index_of_one_batch_and_of_many_snapshots_are_the_same():
+def test_window_and_index_are_the_same_after_one_batch_and_many_snapshots():
     stream = zipf(5, 2000, universe=500)
     whole, parts = (skyband.create("pair-ranker", "swoop", k=5, window=300) for _ in range(2))
     feed(whole, stream, 0, 2000)
@@ -195,13 +195,13 @@ def test_window_and_index_of_one_batch_and_of_many_snapshots_are_the_same():
 
 
 @pytest.mark.parametrize("shared", [0, 1, 3])
-def test_a_burst_gives_its_memory_back(shared):
+def test_memory_shrinks_after_a_burst(shared):
     ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
     quiet = ranker.nbytes
     n = 20_000
     tokens = np.arange(3 * n).reshape(n, 3) + 10
     tokens[:, :shared] = np.arange(shared)
-    times = np.arange(n) // 200  # so that the burst goes bit by bit
+    times = np.arange(n) // 200  # so that the burst expires gradually
     ranker.update(times, np.arange(n + 1) * 3, tokens.ravel())
     assert ranker.nbytes > 500_000
     for moment in range(100, 3000, 50):
@@ -211,7 +211,7 @@ def test_a_burst_gives_its_memory_back(shared):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_burst_gives_its_memory_back_while_no_row_comes(name):
+def test_memory_shrinks_after_a_burst_without_new_rows(name):
     ranker = skyband.create("pair-ranker", name, k=2, window=100)
     quiet = ranker.nbytes
     n = 2000
@@ -236,8 +236,8 @@ def test_a_damaged_snapshot_is_refused():
         skyband.restore(bytes(blob))
 
 
-def test_numbers_of_sets_may_pass_32_bits():
-    """Lists keep the low half of a number only."""
+def test_set_numbers_may_exceed_32_bits():
+    """Lists keep only the low half of a number."""
     stream, start = zipf(6, 1200, universe=300, back=100), 2**32 - 700
     plain, late = (skyband.create("pair-ranker", "swoop", k=6, window=250) for _ in range(2))
     late._sets.marks[:2] = start
@@ -249,8 +249,8 @@ def test_numbers_of_sets_may_pass_32_bits():
         late = skyband.restore(late.snapshot()) if row == 600 else late
 
 
-def test_the_kernel_is_compiled_once_whatever_is_given():
-    """Arrays that cannot be written to, as those from Arrow, are another type to numba; a compilation takes seconds."""
+def test_the_kernel_is_compiled_once_for_all_inputs():
+    """Read-only arrays, such as Arrow's, are another type to numba, and a compilation takes seconds."""
     ranker = skyband.create("pair-ranker", "swoop", k=2, window=100)
     columns = [np.arange(2), np.array([0, 2, 4]), np.array([1, 2, 2, 3])]
     ranker.update(*columns)

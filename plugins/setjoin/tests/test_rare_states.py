@@ -1,4 +1,4 @@
-"""Lists, rings and stock in the states that they are seldom in: made anew, just full, long, and asked now and then."""
+"""Lists, rings and stock in rare states: rebuilt, just full, long, and queried rarely."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from skyband_specs.pair_ranker.oracle import pairs
 
 
 def coming_and_going(seed, rows):
-    """Sets of a small pool that come again, in floods at one time and after silences: lists grow, empty and return."""
+    """Sets of a small pool that recur, in floods at one time and after silences: lists grow, empty and return."""
     rng = np.random.default_rng([31, seed])
     pool = [rng.choice(40, rng.integers(1, 9), replace=False).tolist() for _ in range(25)]
     sets, times, time = [], [], 0
@@ -31,7 +31,7 @@ def coming_and_going(seed, rows):
 
 
 def close_calls(seed, rows):
-    """Large sets that differ in one to six tokens: every similarity is near the bounds that others set."""
+    """Large sets that differ in one to six tokens: every similarity is near the bounds."""
     rng = np.random.default_rng([32, seed])
     pool = [rng.choice(60, 30, replace=False) for _ in range(3)]
     sets, times = [], np.cumsum(rng.choice([0, 1, 2], rows, p=[0.4, 0.4, 0.2])).tolist()
@@ -42,7 +42,7 @@ def close_calls(seed, rows):
 
 
 def ties(seed, rows):
-    """Sets of two or three tokens, one of which many have: nearly all pairs are as similar, met by that one last."""
+    """Sets of two or three tokens, one of them frequent: nearly all pairs tie, and are found by that one last."""
     rng = np.random.default_rng([33, seed])
     sets = [[int(rng.integers(2)), 100 + row, *[200 + row] * int(rng.random() < 0.2)] for row in range(rows)]
     times = np.cumsum(rng.choice([0, 1, 5], rows, p=[0.3, 0.6, 0.1])).tolist()
@@ -50,7 +50,7 @@ def ties(seed, rows):
 
 
 def growing(seed, rows):
-    """Sets of a few tokens and tokens of their own, which come first: a pair is as similar as the bound of its list."""
+    """Sets of a few shared tokens after unique ones: a pair is as similar as the bound of its list."""
     rng = np.random.default_rng([34, seed])
     pool = [list(range(5 * number, 5 * number + 2 + number % 4)) for number in range(6)]
     sets, owns = [], rng.choice(5, rows, p=[0.4, 0.2, 0.2, 0.1, 0.1])
@@ -60,7 +60,7 @@ def growing(seed, rows):
 
 
 def check_index(index, sets, indexed_tokens=None):
-    """Raise AssertionError where lists, rings and what is counted of them contradict one another or the sets."""
+    """Raise AssertionError if lists, rings, their counts and the sets are inconsistent."""
     marks, table, pool = index.marks, index.table, index.pool
     held = table[table["side"] != NONE]
     assert len(held) == marks[LISTS] <= len(table) // 2
@@ -100,7 +100,7 @@ def check_index(index, sets, indexed_tokens=None):
 
 
 def index_place(table, row):
-    """Where a search for the list at a place ends: at an equal one, or at a free place."""
+    """The place where a search for the list at `row` ends: an equal one, or a free place."""
     mask, word = len(table) - 1, int(table[row]["token"]) & (2**64 - 1)
     word = (word ^ (word >> 32)) * 0x9E3779B97F4A7C15 % 2**64
     place = ((word ^ (word >> 29)) >> 20) & mask
@@ -119,7 +119,7 @@ def tokens_of(sets, number):
 
 
 def check_sets(sets):
-    """The window's sets lie side by side, and none with tokens is smaller than is said."""
+    """The window's sets are contiguous, and none with tokens is smaller than SMALLEST."""
     start = None
     for number in range(sets.marks[FIRST], sets.marks[NEXT]):
         record, tokens = sets.records[number & (len(sets.records) - 1)], tokens_of(sets, number)
@@ -131,7 +131,7 @@ def check_sets(sets):
 
 
 def check_band(band):
-    """B by rank, E by expiry and on equal expiry the reverse of B; none is kept that k of the others dominate."""
+    """B is ordered by rank, E by expiry, then the reverse of B; no pair is kept that k others dominate."""
     size = int(band.counts[SIZE])
     items = band.items[:size]
     ranks = [(-item["score"], item["tie"], item["key"]) for item in items]
@@ -148,7 +148,7 @@ def check_band(band):
 
 
 def check_stairs(band, stairs, sets, times):
-    """At each rank the last set that comes no later than that pair ends; the steps are no lower than the ranks."""
+    """Each rank has the last set that arrives no later than that pair ends; steps are no lower than ranks."""
     size, open_ = int(band.counts[SIZE]), int(stairs.marks[2])
     for rank in range(size if open_ == NONE else open_):
         last = int(np.searchsorted(times, band.ends[rank], side="right")) - 1
@@ -161,7 +161,7 @@ def check_stairs(band, stairs, sets, times):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_swoop_asked_now_and_then_answers_as_all_pairs_do_and_contradicts_itself_nowhere(seed):
+def test_swoop_queried_rarely_equals_all_pairs_and_stays_consistent(seed):
     stream, rng = coming_and_going(seed, 260)
     sides = 1 + seed % 2
     chosen = {"k": int(rng.choice([1, 3, 8])), "window": int(rng.choice([4, 12])), "sides": sides}
@@ -213,8 +213,8 @@ def test_swoop_asked_now_and_then_answers_as_all_pairs_do_and_contradicts_itself
         (growing, "cosine", 40, 200, 200),
     ],
 )
-def test_pairs_that_differ_by_the_least_are_ranked_as_all_pairs_are(sets, similarity, k, window, longest):
-    """Batches of up to `longest` sets, asked now and then: what waits outgrows its buffer amid the pairs of a set."""
+def test_pairs_that_differ_least_are_ranked_like_all_pairs(sets, similarity, k, window, longest):
+    """Batches of up to `longest` sets, queried rarely: the buffer overflows amid the pairs of a set."""
     seed = k + window + longest
     stream, rng = sets(seed, 240)
     sides = 1 + seed % 2
@@ -239,8 +239,8 @@ def test_pairs_that_differ_by_the_least_are_ranked_as_all_pairs_are(sets, simila
 
 
 @pytest.mark.parametrize(("similarity", "long"), [("jaccard", 12), ("hamming", 5), ("overlap", 1)])
-def test_a_rare_size_is_found_at_every_place_of_a_list_of_hundreds(similarity, long):
-    """Every 65th set is of the one token that all share, so that it stands at each of 64 places in turn."""
+def test_a_rare_size_is_found_at_every_place_of_a_long_list(similarity, long):
+    """Every 65th set has only the token that all share, so that it is at each of 64 places in turn."""
     rows, apart = 65 * 66, 65
     sets = [[0] if row % apart == 0 else [0, *range(row * 20 + 1, row * 20 + long)] for row in range(rows)]
     if similarity == "overlap":
@@ -259,8 +259,8 @@ def test_a_rare_size_is_found_at_every_place_of_a_list_of_hundreds(similarity, l
 
 @pytest.mark.parametrize("name", ["prefix", "inverted", "minhash-lsh"])
 @pytest.mark.parametrize("matches", ["all", 2])
-def test_a_match_is_found_at_every_place_of_a_list_of_hundreds(name, matches):
-    """All sets share their tokens but one or two: what matches stands at each of 64 places of the long lists."""
+def test_a_match_is_found_at_every_place_of_a_long_list(name, matches):
+    """All sets share their tokens except one or two: the match is at each of 64 places of the long lists."""
     rows, apart, rng = 65 * 30, 65, np.random.default_rng(5)
     sets = [list(range(5)) if row % apart == 0 else [*range(5), *range(100, 105)] for row in range(rows)]
     sets = [chosen if row % apart == 0 else [*chosen, int(rng.integers(6, 9))] for row, chosen in enumerate(sets)]
@@ -275,7 +275,7 @@ def test_a_match_is_found_at_every_place_of_a_list_of_hundreds(name, matches):
     assert np.diff(found[0])[::apart].max() == (2 if matches == 2 else 4)
 
 
-def test_signatures_tell_the_tokens_that_are_in_one_set_only():
+def test_signatures_bound_the_tokens_in_one_set_only():
     rng = np.random.default_rng(6)
     for _ in range(200):
         one, other = (rng.integers(0, 90, rng.integers(0, 60)) for _ in range(2))

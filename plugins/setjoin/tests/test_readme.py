@@ -1,4 +1,4 @@
-"""The examples in the README print what it says, and its function is one that can be given."""
+"""The examples in the README print what it shows, and its function is a valid similarity."""
 
 import re
 from pathlib import Path

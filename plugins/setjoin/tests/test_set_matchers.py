@@ -1,4 +1,4 @@
-"""The set matchers tell the same matches, at sizes that comparing all sets does not reach, and keep what they must."""
+"""The set matchers report equal matches, at sizes beyond brute force, and keep the sets that they must."""
 
 import numpy as np
 import pytest
@@ -29,12 +29,12 @@ def feed(backend, stream, start, stop):
 
 
 def fed(backend, stream, batch=1000):
-    """What each set of the stream is told, row after row, the columns as lists."""
+    """The matches of each set of the stream, row by row, with the columns as lists."""
     answers = [feed(backend, stream, start, min(start + batch, len(stream))) for start in range(0, len(stream), batch)]
     return [match for answer in answers for match in plain(answer)]
 
 
-# Sets of a few tokens at few moments, so that ties, repeats, empty sets and mass expiry are everywhere.
+# Sets of a few tokens at few times, so that ties, repeats, empty sets and mass expiry are frequent.
 SETS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 1), st.lists(st.integers(0, 4), max_size=5)), min_size=1, max_size=25
 )
@@ -51,7 +51,7 @@ SETS = st.lists(
     st.sampled_from(["time", "rows"]),
 )
 @settings(max_examples=300, deadline=None)
-def test_matches_are_those_of_comparing_all(rows, name, threshold, window, similarity, matches, kept, by):
+def test_matches_equal_those_of_comparing_all_sets(rows, name, threshold, window, similarity, matches, kept, by):
     keep, sides = kept
     keys = {"threshold": threshold, "window": window, "similarity": similarity, "matches": matches, "keep": keep}
     keys |= {"sides": sides, "by": by}
@@ -64,7 +64,7 @@ def test_matches_are_those_of_comparing_all(rows, name, threshold, window, simil
 
 @pytest.mark.parametrize("keep", ["all", "first"])
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-def test_exact_ones_agree_on_larger_windows_to_the_last_bit(similarity, keep):
+def test_exact_matchers_agree_on_larger_windows_to_the_last_bit(similarity, keep):
     stream = zipf(3, 6000, universe=3000, back=400)
     keys = {"window": 900, "similarity": similarity, "keep": keep, "threshold": THRESHOLDS.get(similarity, 0.6)}
     matchers = [matcher(name, **keys) for name in EXACT]
@@ -78,7 +78,7 @@ def test_exact_ones_agree_on_larger_windows_to_the_last_bit(similarity, keep):
 
 
 @pytest.mark.parametrize("sizes", [[8], [7, 8, 9, 12]])
-def test_sets_without_a_rare_token_are_matched_in_lists_of_hundreds(sizes):
+def test_sets_without_a_rare_token_are_matched_in_long_lists(sizes):
     rng = np.random.default_rng(len(sizes))
     stream = stream_of([rng.choice(16, rng.choice(sizes), replace=False).tolist() for _ in range(3000)])
     found, wanted = (fed(matcher(name, window=900, threshold=0.75), stream) for name in ("prefix", "scan-count"))
@@ -87,8 +87,8 @@ def test_sets_without_a_rare_token_are_matched_in_lists_of_hundreds(sizes):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_flood_of_equal_sets_costs_what_its_answers_do(name):
-    """`keep = "first"` holds one of 5000 equal sets; the k earliest are told of those in the window."""
+def test_a_flood_of_equal_sets_costs_no_more_than_its_answers(name):
+    """`keep = "first"` holds one of 5000 equal sets; the k earliest in the window are reported."""
     n = 5000
     rows = np.arange(n), np.arange(n + 1) * 3, np.tile([5, 9, 14], n)
     backend = matcher(name, threshold=0.8, window=n, keep="first", by="rows")
@@ -101,7 +101,7 @@ def test_a_flood_of_equal_sets_costs_what_its_answers_do(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_burst_gives_its_memory_back(name):
+def test_memory_shrinks_after_a_burst(name):
     backend = matcher(name, threshold=0.8, window=100)
     quiet = backend.nbytes
     n = 20_000
@@ -114,7 +114,7 @@ def test_a_burst_gives_its_memory_back(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_burst_gives_its_memory_back_while_no_row_comes(name):
+def test_memory_shrinks_after_a_burst_without_new_rows(name):
     backend = matcher(name, threshold=0.8, window=100)
     quiet = backend.nbytes
     backend.update(np.zeros(5000, np.int64), np.arange(5001) * 3, np.arange(15_000))
@@ -123,13 +123,13 @@ def test_a_burst_gives_its_memory_back_while_no_row_comes(name):
     assert backend.nbytes < quiet + 50_000
 
 
-def test_what_can_match_nothing_is_not_held():
+def test_sets_that_can_match_nothing_are_not_held():
     backend = matcher("prefix", threshold=3, window=100, similarity="overlap")
     backend.update([0, 1, 2], [0, 2, 5, 5], [1, 2, 1, 2, 3])
     assert (len(backend), backend.seen) == (1, 3)
 
 
-def test_new_words_for_ever_do_not_grow_the_index():
+def test_the_index_does_not_grow_with_ever_new_words():
     backend = matcher("prefix", threshold=0.6, window=200)
     stream = drifting(1, 12_000, 100)
     sizes = []
@@ -140,8 +140,8 @@ def test_new_words_for_ever_do_not_grow_the_index():
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_numbers_of_sets_may_pass_32_bits(name):
-    """Lists keep the low half of a number only."""
+def test_set_numbers_may_exceed_32_bits(name):
+    """Lists keep only the low half of a number."""
     stream, start = zipf(6, 1500, universe=300, back=100), 2**32 - 700
     plain_one, late = (matcher(name, threshold=0.6, window=250) for _ in range(2))
     late._sets.marks[:2] = start
@@ -153,7 +153,7 @@ def test_numbers_of_sets_may_pass_32_bits(name):
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_state_that_cannot_be_is_refused_before_a_kernel_sees_it(name):
+def test_an_impossible_state_is_refused_before_a_kernel_runs(name):
     backend = matcher(name, threshold=0.5, window=100)
     feed(backend, zipf(1, 300, universe=200), 0, 300)
     held = snapshot.decode(backend.snapshot())
@@ -176,8 +176,8 @@ def test_a_state_that_cannot_be_is_refused_before_a_kernel_sees_it(name):
         skyband.restore(snapshot.encode(held.header, {**held.arrays, "tokens": unsorted}))
 
 
-def test_the_kernel_is_compiled_once_whatever_is_given():
-    """Arrays that cannot be written to, as those from Arrow, are another type to numba; a compilation takes seconds."""
+def test_the_kernel_is_compiled_once_for_all_inputs():
+    """Read-only arrays, such as Arrow's, are another type to numba, and a compilation takes seconds."""
     backend = matcher("prefix", threshold=0.5, window=100)
     columns = [np.arange(2), np.array([0, 2, 4]), np.array([1, 2, 2, 3])]
     backend.update(*columns)
@@ -190,7 +190,7 @@ def test_the_kernel_is_compiled_once_whatever_is_given():
 
 
 @pytest.mark.parametrize("similarity", SIMILARITIES)
-def test_bounds_are_the_least_overlap_that_the_similarity_lets_match(similarity):
+def test_bounds_are_the_least_overlap_that_matches(similarity):
     function = SIMILARITIES[similarity]
     for threshold in (2.0, 9.0) if similarity == "overlap" else (-9.0, 0.0) if similarity == "hamming" else (0.55, 1.0):
         rule = rule_of(similarity, threshold)
@@ -207,8 +207,8 @@ def test_bounds_are_the_least_overlap_that_the_similarity_lets_match(similarity)
     ("similarity", "threshold", "longest"),
     [("jaccard", 0.97, 530), ("jaccard", 0.8, 900), ("containment", 0.5, 900), ("hamming", -9.0, 530)],
 )
-def test_no_match_has_more_tokens_in_one_set_only_than_the_widest(similarity, threshold, longest):
-    """Sets longer than those that are looked up, too; of sets that none of these matches it is not more than it is."""
+def test_no_match_has_more_tokens_in_one_set_only_than_widest(similarity, threshold, longest):
+    """Also for sets larger than the tables; for sets that none of these matches, the bound is not too large."""
     rule = rule_of(similarity, threshold)
     for n in [1, 7, 12, 100, 400, 505, SIZES - 1, SIZES, 520]:
         slacks = [slack_of.py_func(rule, n, m) for m in range(1, longest)]
@@ -219,19 +219,19 @@ def test_no_match_has_more_tokens_in_one_set_only_than_the_widest(similarity, th
 
 @pytest.mark.parametrize("recall", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0])
-def test_bands_give_the_recall(threshold, recall):
+def test_bands_reach_the_recall(threshold, recall):
     bands, rows = bands_for(threshold, recall)
     assert 1 - (1 - threshold**rows) ** bands >= recall - 1e-12
     assert bands * rows <= 64 or rows == 1
 
 
-def test_minhashes_tell_jaccard_only():
+def test_minhashes_support_jaccard_only():
     with pytest.raises(ConfigError, match=r"^similarity: must be 'jaccard': .* use prefix or inverted"):
         matcher("minhash-lsh", threshold=0.5, window=10, similarity="cosine")
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_sets_of_about_as_many_tokens_as_16_bits_count_are_as_similar_as_they_are(name):
+def test_similarities_of_sets_of_about_65536_tokens_are_right(name):
     sizes = [65_534, 65_535, 65_536, 65_537, 65_536, 90_000, 60_000]
     stream = stream_of([list(range(size)) for size in sizes], list(range(len(sizes))))
     for similarity, threshold in (("jaccard", 0.999), ("jaccard", 0.7), ("hamming", -1.0), ("overlap", 65_535.0)):

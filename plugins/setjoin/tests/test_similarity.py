@@ -1,4 +1,4 @@
-"""A function of the user's is taken iff the bounds hold for it."""
+"""A user's function is accepted iff the bounds hold for it."""
 
 import math
 from fractions import Fraction
@@ -14,13 +14,13 @@ SIZES = [(o, n, m) for n in (1, 2, 3, 7, 40, 1001) for m in (1, 2, 5, 7, 39, 999
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_named_ones_equal_their_definition_to_the_last_bit(name):
+def test_named_similarities_equal_their_definition_to_the_last_bit(name):
     for overlap, n, m in SIZES:
         assert similarity(KINDS[name], None, overlap, n, m) == SIMILARITIES[name](overlap, n, m)
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_named_ones_are_well_behaved(name):
+def test_named_similarities_are_well_behaved(name):
     assert misbehaviour(SIMILARITIES[name]) is None
 
 
@@ -47,7 +47,7 @@ def test_positional_bound_is_never_below_a_similarity(name):
         (lambda o, n, m: {1: 0.5}.get(str(o), 0.5), "cannot compile"),
     ],
 )
-def test_what_is_missing_is_said_with_a_counterexample(function, said):
+def test_a_refusal_has_a_counterexample(function, said):
     with pytest.raises(ConfigError, match=r"^similarity: ") as caught:
         skyband.create("pair-ranker", k=1, window=1, similarity=function)
     assert said in str(caught.value)
@@ -66,7 +66,7 @@ def test_a_function_is_compiled_once():
     assert resolve(shared)[1] is resolve(shared)[1]
 
 
-def test_what_numba_cannot_compile_is_left_to_backends_that_call_python():
+def test_functions_that_numba_cannot_compile_are_left_to_python_backends():
     def exactly(overlap, n, m):
         return float(Fraction(overlap, n + m))
 

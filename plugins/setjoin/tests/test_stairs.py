@@ -1,4 +1,4 @@
-"""The rank in E of a pair, from the number of its older set: how many pairs of the stock end before that set comes."""
+"""The rank in E of a pair by its older set: how many pairs of the stock end before that set arrives."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from skyband_setjoin.stairs import BASE, SHIFT
 
 
 def window_of(times, sets=None):
-    """A window of empty sets of these times."""
+    """A window of empty sets with these times."""
     for time in times:
         sets = sets or window.new()
         if not window.has_room(sets, 0):
@@ -21,7 +21,7 @@ def window_of(times, sets=None):
 
 
 def settled(numbers, sets, k=1_000_000):
-    """Stairs of a stock that has one pair with each of these older sets."""
+    """The stairs of a stock with one pair for each of these older sets."""
     band = kskyband_kernels.new(k, max(1, len(numbers)))
     for number in numbers:
         kskyband_kernels.add(band, 0.5, sets.records[number & (len(sets.records) - 1)]["time"], number, 2**62)
@@ -31,7 +31,7 @@ def settled(numbers, sets, k=1_000_000):
 
 
 def check(band, built, times, numbers):
-    """The stairs tell of each set how many pairs end before it comes; their steps are at most one too high."""
+    """The stairs say how many pairs end before each set arrives; their steps are at most one too high."""
     size = band.counts[kskyband_kernels.SIZE]
     older, (base, shift) = built.older[:size], built.marks[[BASE, SHIFT]].tolist()
     ends = np.sort(times[numbers])
@@ -48,7 +48,7 @@ def check(band, built, times, numbers):
     st.lists(st.sampled_from([0, 0, 1, 50]), max_size=10),
 )
 @settings(max_examples=200, deadline=None)
-def test_stairs_tell_the_rank_and_go_on_telling_it_as_sets_come(gaps, chosen, further):
+def test_stairs_have_the_rank_and_keep_it_as_sets_arrive(gaps, chosen, further):
     times = np.cumsum(gaps)
     numbers = np.array([number % len(times) for number in chosen], np.int64)
     sets = window_of(times.tolist())

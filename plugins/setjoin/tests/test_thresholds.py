@@ -1,4 +1,4 @@
-"""A threshold is the decimal that is written: as scores are rounded once, comparing them in float64 is exact."""
+"""A threshold means its decimal text: scores are rounded once, so comparing them as float64 is exact."""
 
 from fractions import Fraction
 
@@ -11,11 +11,11 @@ EXACT = {
     "dice": lambda overlap, n, m: Fraction(2 * overlap, n + m) ** 2,
     "containment": lambda overlap, n, m: Fraction(overlap, min(n, m)) ** 2,
 }
-"""Squared, as the cosine has a root."""
+"""Squared because the cosine has a root."""
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_a_score_reaches_a_threshold_where_the_fractions_do(name):
+def test_a_score_reaches_a_threshold_iff_the_fractions_do(name):
     sizes = [*range(1, 26), 36, 49, 64, 81, 100, 144, 1000]
     for n in sizes:
         for m in (size for size in sizes if size <= n):

@@ -1,4 +1,4 @@
-"""top-k-pairs on the local engine, against comparing all pairs of each window by hand."""
+"""top-k-pairs on the local engine, compared with brute force over all pairs of each window."""
 
 import math
 from collections import defaultdict
@@ -26,7 +26,7 @@ ALIKE = {
 
 
 def stream(seed, rows=250, text=True):
-    """Short sets of few tokens, many identical and many of one moment, with a long silence in the middle."""
+    """Short sets of few tokens, many identical and many at one time, with a long silence in the middle."""
     rng = np.random.default_rng(seed)
     seconds = np.sort(rng.integers(0, rows // 3, rows))
     seconds = np.where(seconds > rows // 6, seconds + 500, seconds) - 20
@@ -50,7 +50,7 @@ def query(**changes):
 
 
 def by_hand(table, by, side=None, similarity="jaccard", k=4, window=10 * SECOND, every=5 * SECOND):
-    """(group…, at) -> [(left, right, similarity)], ranked; rows of one moment in the order of their ids."""
+    """(group…, at) -> [(left, right, similarity)], ranked; rows of one time ordered by id."""
     times = np.asarray(table["ts"].cast(pa.int64())).tolist()
     codes = to_ids(table["who"].combine_chunks())[0].tolist()
     sides = table[side].to_pylist() if side else ["left"] * len(table)
@@ -111,7 +111,7 @@ def least_shared(overlap, n, m):
     return overlap / max(n, m)
 
 
-def test_a_function_of_ones_own_answers_but_cannot_be_snapshotted():
+def test_a_user_function_answers_but_cannot_be_snapshotted():
     table = stream(4)
     asked = query(similarity=least_shared)
     pairs = answers(local.apply(table, asked), [])
@@ -133,7 +133,7 @@ def test_backends_agree(backend, side):
 
 @pytest.mark.parametrize("changes", [{}, {"by": ["place"]}, {"side": "origin"}])
 @pytest.mark.parametrize("text", [True, False])
-def test_neither_batches_nor_order_nor_restarts_can_be_seen(text, changes):
+def test_batches_order_and_restarts_make_no_difference(text, changes):
     table, asked = stream(6, text=text), query(delay="20 seconds", **changes)
     whole = answers(local.apply(table, asked), asked.by)
     rng = np.random.default_rng(6)
@@ -155,7 +155,7 @@ def test_neither_batches_nor_order_nor_restarts_can_be_seen(text, changes):
 
 
 @pytest.mark.parametrize("window", ["10 seconds", "6 rows"])
-def test_rows_of_one_time_and_id_have_one_order_by_what_they_hold(window):
+def test_rows_with_equal_time_and_id_are_ordered_by_their_contents(window):
     rng = np.random.default_rng(7)
     tokens = [rng.integers(0, 6, size).tolist() for size in rng.integers(1, 4, 30)]
     table = pa.table({"ts": pa.array([7] * 30, pa.timestamp("s")), "who": [1] * 30, "words": tokens})
@@ -175,7 +175,7 @@ def test_windows_are_half_open():
     assert pairs == {5: ["ab"], 10: ["ab", "ac", "bc"], 15: ["cd"]}
 
 
-def test_windows_in_rows_answer_after_every_so_many():
+def test_windows_in_rows_answer_every_n_rows():
     words = [["a", "b"], ["a"], None, ["b", "a", "a"], ["c", "b"], ["c", "d"]]
     table = pa.table({"seq": range(6), "who": range(6), "words": words})
     result = local.apply(table, query(time="seq", window="3 rows", every="1 rows", k=1))
@@ -193,7 +193,7 @@ def test_windows_in_rows_answer_after_every_so_many():
         pa.list_(pa.int64(), 2),
     ],
 )
-def test_tokens_of_any_such_type(kind):
+def test_tokens_of_any_supported_type(kind):
     text = not pa.types.is_integer(kind.value_type)
     rows = [["a", "b"], ["c", "d"], ["b", "c"], ["a", "a"]] if text else [[1, 2], [3, 4], [2, 3], [1, 1]]
     if kind.value_type == pa.uint64():
@@ -206,7 +206,7 @@ def test_tokens_of_any_such_type(kind):
     assert found == [(1, 4, 0.5), (1, 3, 1 / 3), (2, 3, 1 / 3)]
 
 
-def test_rows_that_say_nothing_are_counted():
+def test_rows_without_information_are_counted():
     words = [["a"], ["a"], None, [], [None], ["a", None], ["a"], ["a"]]
     who = [1, None, 3, 4, 5, 6, 7, 8]
     origin = [0, 1, 1, 0, 1, 1, None, 0]
@@ -227,7 +227,7 @@ def test_rows_that_say_nothing_are_counted():
         assert metrics.rows_in == len(table)
 
 
-def test_ids_are_forgotten_with_the_window():
+def test_ids_expire_with_the_window():
     asked = query(window="10 seconds", every="1 hour")
     schema = stream(0).schema
     run = local.LocalRun.start(asked, schema)
@@ -245,7 +245,7 @@ def test_ids_are_forgotten_with_the_window():
     ("origin", "message"),
     [(["left", "middle"], 'side, row 1: must be "left" or "right".*\'middle\''), ([0, 2], "side, row 1.*got 2")],
 )
-def test_a_side_other_than_the_two_is_named(origin, message):
+def test_an_unknown_side_is_named(origin, message):
     table = pa.table({"ts": pa.array([1, 2], pa.timestamp("s")), "who": [1, 2], "words": [["a"]] * 2, "origin": origin})
     with pytest.raises(InputError, match=message):
         local.apply(table, query(side="origin"))
@@ -276,7 +276,7 @@ def test_a_wrong_key_is_named_with_the_remedy(changes, message):
         ({"similarity": lambda overlap, n, m: overlap * (n + m)}, "similarity: must not rise as a set grows"),
     ],
 )
-def test_columns_and_functions_that_do_not_fit_are_named(changes, message):
+def test_unsuitable_columns_and_functions_are_named(changes, message):
     with pytest.raises(ConfigError, match=message):
         local.apply(stream(0), query(**changes))
 
@@ -290,8 +290,8 @@ def test_times_that_go_back_are_late_rows():
 
 
 @pytest.mark.parametrize(("limits", "rows"), [((5, 4096), 60), ((64, 9), 60), ((64, 20), 180)])
-def test_groups_that_outgrow_beside_others_leave_them_alone_and_do_so_however_rows_are_cut(limits, rows, monkeypatch):
-    """In the middle of a batch, moments still to come; of some groups after old sets have left their windows."""
+def test_groups_outgrow_independently_for_any_batches(limits, rows, monkeypatch):
+    """In the middle of a batch, with later moments; some groups after old sets have expired."""
     monkeypatch.setattr(small_groups_of_sets, "MOST_SETS", limits[0])
     monkeypatch.setattr(small_groups_of_sets, "MOST_TOKENS", limits[1])
     for seed in range(3):

@@ -1,4 +1,4 @@
-"""Records, tags and baskets that look alike, on the local engine: the default equals comparing all pairs."""
+"""Similar records, tags and baskets on the local engine: the default equals comparing all pairs."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def query(**keys):
 
 @pytest.fixture(scope="module")
 def records():
-    """DBLP: the words of authors and title, a day for each record's last change."""
+    """DBLP: the words of authors and title, by the day of each record's last change."""
     table = data("dblp_mdate.parquet")
     text = pc.binary_join_element_wise(pc.binary_join(table["authors"], " "), table["title"], " ")
     words = pc.split_pattern_regex(pc.utf8_lower(text), r"[^\p{L}\p{N}]+")
@@ -36,7 +36,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def tags():
-    """Ask Ubuntu: one to five tags a question; many questions have the same."""
+    """Ask Ubuntu: one to five tags per question; many questions have the same."""
     table = data("tags_ask_ubuntu.parquet")
     asked = pc.cast(table["t_ms"], pa.timestamp("ms", "UTC"))
     return pa.table({"ts": asked, "id": table["post_id"], "tokens": table["tags"]})
@@ -44,13 +44,13 @@ def tags():
 
 @pytest.fixture(scope="module")
 def baskets():
-    """Retail: the items of a basket, in the order of the tills."""
+    """Retail: the items of each basket, in order of sale."""
     table = data("fimi_retail.parquet")
     return pa.table({"ts": table["seq"], "id": table["seq"], "tokens": table["items"]})
 
 
 def similar(result, table):
-    """Asserts that each similarity is that of the two sets (Jaccard) and returns the column."""
+    """Assert that each similarity is the Jaccard similarity of the two sets; returns the column."""
     sets = dict(zip(table["id"].to_pylist(), map(set, table["tokens"].to_pylist()), strict=True))
     values = result["similarity"].to_pylist()
     for left, right, value in zip(result["left"].to_pylist(), result["right"].to_pylist(), values, strict=True):
@@ -77,13 +77,13 @@ def test_default_equals_base(request, name, keys, rows):
     assert result.equals(local.apply(table, asked, BASE))
 
 
-def test_records_that_are_nearly_the_same(records):
+def test_records_that_are_nearly_equal(records):
     result = local.apply(records, query(window="365 days", every="30 days"))
     assert max(similar(result, records)) > 0.8
     assert min(np.diff(result["at"].cast(pa.int64()).to_numpy())) >= 0
 
 
-def test_questions_with_the_same_tags_tie_and_the_first_asked_win(tags):
+def test_questions_with_the_same_tags_tie_and_the_first_win(tags):
     table = tags.slice(0, 60_000)
     result = local.apply(table, query(window="7 days", every="1 day"))
     assert np.mean(np.array(similar(result, table)) == 1.0) > 0.9
@@ -97,7 +97,7 @@ def test_questions_with_the_same_tags_tie_and_the_first_asked_win(tags):
 
 @pytest.mark.parametrize("unit", ["rows", "seconds"])
 def test_baskets_by_sequence(baskets, unit):
-    """A row and a second each are the same windows."""
+    """Windows in rows and in seconds are the same at one row per second."""
     table = baskets.slice(0, 20_000)
     windows = {"window": f"5000 {unit}", "every": f"500 {unit}"}
     if unit == "seconds":

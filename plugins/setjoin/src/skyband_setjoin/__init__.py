@@ -1,4 +1,4 @@
-"""Sets that are alike in a sliding window: SWOOP and what its paper compares it with, and near-duplicates."""
+"""Similar sets in a sliding window: near-duplicates, and top-k pairs by SWOOP and its paper's two baselines."""
 
 from skyband.lazy_names import lazy_names
 

@@ -29,7 +29,7 @@ class Base(Exhaustive):
 
     Complexity
     ----------
-    For w sets in the window, a set costs O(w) similarities, and O(w²) to bring the sorted pairs up to date. Retained is
+    For w sets in the window, a set costs O(w) similarities, and O(w²) to update the sorted pairs. It retains
     every pair that shares a token, O(w²).
 
     References

@@ -1,10 +1,9 @@
-# mypy: disable-error-code="no-untyped-def"
-"""Stretches of long lists that are passed over at once, in compiled code: what is known of 64 entries together.
+"""Skips blocks of 64 entries of long lists at once, in compiled code.
 
-A list is walked from its youngest set to its oldest, and what a pair has to beat rises on the way. So where the most
-similar pair that a stretch could give is below what a pair with its youngest set has to beat, none of it matters.
-Where the two are equal, which they are for a token that all sets share, each set is looked at once: a pair that loses
-its tie now loses every later one, so what is found is remembered.
+A list is scanned from its youngest set to its oldest, and the bound that a pair has to beat rises on the way. A block
+is skipped if no pair of it can be as similar as the bound at its youngest set. If it can be exactly as similar, as for
+a token that all sets share, each of its sets is checked once: a pair that loses its tie now loses every later one, so
+the result is stored.
 """
 
 import numpy as np
@@ -18,7 +17,7 @@ from skyband_setjoin.stairs import rank_before
 
 ENTRIES = 64
 LONG = 4 * ENTRIES
-"""Entries of a list that is long enough for its stretches to be looked at."""
+"""Entries from which on a list is long enough to check its blocks."""
 
 BLOCK = np.dtype(
     [
@@ -30,33 +29,33 @@ BLOCK = np.dtype(
         ("most", np.int32),
     ]
 )
-"""64 entries of a list, by its token and the numbers of the first and the last set, which tell them for good.
+"""64 entries of a list, identified for good by its token and the numbers of the first and the last set.
 
-refused: no further pair with one of these sets as its older one matters if it is only so similar (−inf: unknown)
+refused: no later pair whose older set is one of these matters if it is at most this similar (−inf: unknown)
 least, most: their smallest and largest size
 """
 
 
 def fitted(blocks: Array, pool: Array) -> Array:
-    """Blocks for the lists of a pool. What is known of them is lost where the pool has become another size."""
+    """Blocks for the lists of a pool; their contents are lost if the pool's size has changed."""
     room = len(pool) // ENTRIES + 1
     return blocks if room <= len(blocks) <= 4 * room else np.zeros(room, BLOCK)
 
 
 @nested_njit
 def place_of(offset, slot):
-    """The place of the block that ends with a slot of the ring at `offset`; rings do not share blocks."""
+    """The index of the block that ends with a slot of the ring at `offset`; rings do not share blocks."""
     return offset // ENTRIES + slot // ENTRIES
 
 
 @njit(cache=True, inline="always")
 def none_matters(block, token, pool, offset, last, mask, first, youngest, records, items, k, stocked, older, steps, base, shift, limit, kind, own, number, size, signature, remaining, new_left):  # fmt: skip  # noqa: E501
-    """Whether a new set forms no relevant pair with any of the 64 entries up to `last` of a token's list.
+    """Says whether a new set forms no relevant pair with any of the 64 entries up to `last` of a token's list.
 
-    What is known of them is kept in `block`. The list: its ring at `offset` of the pool, its mask, and the number of
-    the oldest valid set, `first`, and of the youngest of these entries. The sets' records. The bounds: items, K and
-    SIZE of the stock, its stairs, and `limit`, the place in B of what pairs with the youngest have to beat. The new
-    set: number, size, signature, how many of its tokens remain, and whether it is left.
+    `block` caches facts about them. The list: its ring at `offset` of the pool, its mask, and the numbers of the oldest
+    valid set, `first`, and of the youngest of these entries. The sets' records. The bounds: items, K and SIZE of the
+    stock, its stairs, and `limit`, the rank in B that pairs with the youngest have to beat. The new set: number, size,
+    signature, how many of its tokens remain, and whether it is left.
     """
     oldest = first + ((np.int64(pool[offset + ((last + 1 - ENTRIES) & mask)].number) - first) & 0xFFFFFFFF)
     if block.youngest != youngest or block.oldest != oldest or block.token != token:
@@ -89,16 +88,16 @@ def none_matters(block, token, pool, offset, last, mask, first, youngest, record
 
 @nested_njit
 def _at_most(kind, own, shared, size, least, most):
-    """The largest similarity of a set with sets of sizes `least` to `most` that share at most so many tokens."""
+    """The largest similarity of a set with sets of sizes `least` to `most` that share at most `shared` tokens."""
     likest = min(max(shared, least), most)
     return similarity(kind, own, min(shared, likest), size, likest)
 
 
 @njit(cache=True, inline="always")
 def _closest(pool, begin, signature):
-    """The largest size less the tokens that are in one set only, seen from signatures. LLVM takes several at once.
+    """The largest difference of a size and the tokens in one set only, by signatures. LLVM vectorises it.
 
-    The index has no sign: where it might count from the array's end, entries are gathered one by one.
+    The index is unsigned: if it could be negative, entries would be gathered one by one.
     """
     closest = np.int64(-(2**62))
     for j in range(begin, begin + ENTRIES):
@@ -119,7 +118,7 @@ def _sizes(pool, offset, last, mask):
 
 @nested_njit
 def _all_saturated(pool, offset, last, mask, first, records, k, bound):
-    """Whether each of these 64 sets has had k later ones that are at least so similar to it."""
+    """Whether each of these 64 sets has k later ones with at least similarity `bound`."""
     for j in range(last, last - ENTRIES, -1):
         candidate = first + ((np.int64(pool[offset + (j & mask)].number) - first) & 0xFFFFFFFF)
         record = records[candidate & (len(records) - 1)]
@@ -130,9 +129,9 @@ def _all_saturated(pool, offset, last, mask, first, records, k, bound):
 
 @nested_njit
 def _all_lose(pool, offset, last, mask, first, items, k, stocked, older, steps, base, shift, bound, number, new_left):
-    """Whether pairs of similarity `bound` of set `number` with these 64 entries all lose their ties.
+    """Whether all pairs of similarity `bound` of set `number` with these 64 entries lose their ties.
 
-    None has less than `bound` to beat: an older set never has less than a younger one.
+    Each has to beat `bound` or more: an older set never has less to beat than a younger one.
     """
     rank = stocked
     for j in range(last, last - ENTRIES, -1):

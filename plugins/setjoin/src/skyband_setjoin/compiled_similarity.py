@@ -1,4 +1,4 @@
-"""The similarity that is asked for: a named one, or a function of the user's own."""
+"""Resolves a similarity: a named one, or the user's own function."""
 
 import ctypes
 import math
@@ -22,21 +22,21 @@ _TYPE = types.FunctionType(_SIGNATURE)
 
 
 class _Compiled(types.WrapperAddressProtocol):  # type: ignore[misc]
-    """A compiled function for kernels. Of one of its own kind numba would find the type anew in each call, in 20 us."""
+    """A compiled function for kernels. For numba's own kind, finding the type again would cost 20 us a call."""
 
     def __init__(self, compiled: Any, plain: Function | None = None, faults: Any = ()) -> None:
         self._compiled, self._plain, self._faults, self._tried = compiled, plain, faults, 0
 
     def check(self, sizes: Callable[[], Any]) -> None:
-        """Raise ConfigError where it had no finite value for two sets that kernels asked about.
+        """Raise ConfigError if it had no finite value for two sets that a kernel compared.
 
-        It was tried on some sizes only, and a kernel has no way to stop. Whoever called one asks here before it
-        answers; `sizes`: of the sets that there are, as a search for bounds asks about larger ones, too.
+        It was tried on some sizes only, and a kernel cannot stop. So callers of a kernel call this before they answer.
+        `sizes` returns the sizes of the existing sets, as a search for bounds tries larger ones, too.
         """
         if self._plain is None:
             return
         largest = max(self._tried, int(sizes().max(initial=0)))
-        if largest > self._tried:  # a bound that is NaN rules pairs out before anybody asks about them
+        if largest > self._tried:  # a bound that is NaN rules pairs out before they are compared
             self._tried = largest
             for overlap, n in ((1, 1), (1, largest), (largest, largest)):
                 self._compiled.ctypes(overlap, n, largest)
@@ -46,7 +46,7 @@ class _Compiled(types.WrapperAddressProtocol):  # type: ignore[misc]
                 what = f"is {self._plain(overlap, n, m)!r}"
             except Exception as error:
                 what = f"raises {type(error).__name__}: {error}"
-            at = f"f({overlap}, {n}, {m}), of sets of {n} and {m} tokens that share {overlap}, {what}"
+            at = f"f({overlap}, {n}, {m}), for sets of {n} and {m} tokens that share {overlap}, {what}"
             raise ConfigError(Problem("similarity", f"must be a finite number: {name_of(self._plain)}: {at}"))
 
     def __wrapper_address__(self) -> int:
@@ -58,23 +58,23 @@ class _Compiled(types.WrapperAddressProtocol):  # type: ignore[misc]
 
 
 @typeof_impl.register(_Compiled)
-def _type_of(_given: _Compiled, _context: Any) -> Any:
+def _type_of(_function: _Compiled, _context: Any) -> Any:
     return _TYPE
 
 
 def resolve(similarity: str | Function) -> tuple[int, Any]:
-    """(kind, own) for `similarity`. Raises ConfigError where a function is not well-behaved or not compilable.
+    """(kind, own) for `similarity`. Raises ConfigError if a function is not well-behaved or not compilable.
 
-    A function is compiled once, some 25 ms, however many groups have a backend with it.
+    A function is compiled once, in about 25 ms, however many groups use it.
     """
     try:
         return _resolved(similarity)
-    except TypeError:  # a callable that has no hash
+    except TypeError:  # a callable that is not hashable
         return _resolved.__wrapped__(similarity)
 
 
 def is_compilable(similarity: str | Function) -> bool:
-    """Whether `resolve` takes it. A backend that calls functions in Python may take others."""
+    """Whether `resolve` accepts it. A backend that calls functions in Python may accept others."""
     try:
         resolve(similarity)
     except ConfigError:
@@ -99,15 +99,15 @@ def _resolved(similarity: str | Function) -> tuple[int, Any]:
     for overlap, n, m in grid():
         if compiled.ctypes(overlap, n, m) != plain(overlap, n, m):
             at = f"f({overlap}, {n}, {m})"
-            raise ConfigError(Problem("similarity", f"{name_of(plain)} gives another {at} when compiled by numba"))
+            raise ConfigError(Problem("similarity", f"{name_of(plain)} has another {at} when compiled by numba"))
     return OWN, _Compiled(compiled, plain, faults)
 
 
 def _watched(plain: Function) -> tuple[Any, list[tuple[int, int, int]]]:
-    """A function as kernels call it, and the smallest sizes for which it was not finite, or raised.
+    """A function for kernels to call, and the smallest sizes for which it was not finite or raised.
 
-    Of a compiled callback numba prints an exception and goes on with 0. Sizes that no two sets have are a kernel's own
-    affair.
+    If a compiled callback raises, numba prints the exception and continues with 0. Sizes that no two sets can have are
+    not recorded.
     """
     faults: list[tuple[int, int, int]] = []
 
@@ -134,7 +134,7 @@ def _watched(plain: Function) -> tuple[Any, list[tuple[int, int, int]]]:
 
 @cache
 def _no_function() -> Any:
-    """A function that is not called, of the type that users' own have: kernels are compiled once for both."""
+    """A function that is never called, of the same type as users' own: so kernels are compiled once for both."""
     return _Compiled(cfunc(_SIGNATURE, cache=True)(_nothing))
 
 

@@ -1,5 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The loop of the two rankers without an index, in compiled code: each set meets the whole window."""
+"""The loop of the two rankers without an index, in compiled code: compares each set with the whole window."""
 
 from abc import abstractmethod
 from typing import Any
@@ -21,10 +20,10 @@ from skyband_setjoin.similarity_kernel import similarity
 
 @njit(cache=True)
 def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
-    """Take in a batch; returns (sets, band) to go on with.
+    """Take in a batch; returns the new (sets, band).
 
     rule: int64[4]: similarity kind, whether the skyband is recomputed, sides, length (negative: counts rows).
-    parts: int8[n]: whether each set PROBE those in the window, and is BUILD there itself; else it leaves an empty set.
+    parts: int8[n]: PROBE if a set is compared with the window, BUILD if it is added to it; else an empty set is added.
     """
     kind, afresh, two = rule[0], rule[1] == 1, rule[2] == 2
     length, rows = abs(rule[3]), rule[3] < 0
@@ -37,15 +36,15 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
         size, _ = window.normalise(tokens, offsets[row], offsets[row + 1], scratch)
         marks, records = sets.marks, sets.records
         side = np.int64(sides[row])
-        for met in range(marks[FIRST], marks[NEXT] if parts[row] & PROBE else marks[FIRST]):
-            record = records[met & (len(records) - 1)]
+        for other in range(marks[FIRST], marks[NEXT] if parts[row] & PROBE else marks[FIRST]):
+            record = records[other & (len(records) - 1)]
             if two and record.side == side:
                 continue
             common = window.overlap(sets, record, scratch, size)
             if common == 0:
                 continue
             score = similarity(kind, own, common, size, np.int64(record.size))
-            left, right = (marks[NEXT], met) if two and side == 0 else (met, marks[NEXT])
+            left, right = (marks[NEXT], other) if two and side == 0 else (other, marks[NEXT])
             if kskyband_kernels.admits(band, score, record.time, left, right):
                 if kskyband_kernels.is_full(band):
                     band = kskyband_kernels.flush(band)
@@ -61,7 +60,7 @@ def take(sets, band, rule, own, times, offsets, tokens, sides, parts):
 
 @nested_njit
 def _all_pending(band):
-    """Forget which items are the skyband: all wait to be sorted and cleaned up again."""
+    """Move all items from the skyband to the pending ones, to be sorted and pruned again."""
     counts = band.counts
     n, b = counts[SIZE], counts[PENDING]
     buffer = np.empty(max(n + b, len(band.buffer)), band.buffer.dtype)

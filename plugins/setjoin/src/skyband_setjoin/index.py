@@ -1,13 +1,12 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The inverted index, in compiled code: from a token to the sets in the window that have it, oldest first.
+"""The inverted index, in compiled code: maps a token to the sets in the window that have it, oldest first.
 
-An open-addressing table (linear probing, deletion by shifting back) leads from (token, side) to a list; lists
-are contiguous power-of-two rings in one pool, which double when full and go with their last entry. A token of no
-set in the window takes no room; where the rings are mostly empty all are cut to size, and the pool and the table
-shrink with what they hold, so memory is bounded by the window.
+An open-addressing table (linear probing, deletion by shifting back) maps (token, side) to a list. Lists are contiguous
+power-of-two rings in one pool: they double when full and are freed with their last entry. A token that is in no set of
+the window takes no space. Mostly empty rings are cut to size, and pool and table shrink, so memory is bounded by the
+window.
 
-Functions in a hot path take the arrays of an `Index` one by one and change them in place: taking a tuple apart
-there would count references. Those that may need larger arrays return a new `Index`.
+Functions in a hot path take the arrays of an `Index` one by one and change them in place, because unpacking a tuple
+there would count references. Functions that may need larger arrays return a new `Index`.
 
 Source: section 5.1 of the paper; rings in place of linked lists because lists are scanned from the tail.
 """
@@ -30,9 +29,9 @@ LIST = np.dtype(
         ("side", np.int16),
     ]
 )
-"""The list of a token on a side (−1: a free place): `count` entries in a ring of 2^bits at `offset` of the pool.
+"""The list of a token on a side (−1: a free slot): `count` entries in a ring of 2^bits at `offset` of the pool.
 
-arrival: how many tokens came into the window before it, which is the first-seen order of section 5.5.
+arrival: how many tokens entered the window before it, which is the first-seen order of section 5.5.
 """
 
 ENTRY = np.dtype([("number", np.uint32), ("size", np.uint32), ("signature", np.uint64)])
@@ -49,7 +48,7 @@ class Index(NamedTuple):
     """Lists and their entries.
 
     marks: int64[FREE + 48]: LISTS in the table, their ENTRIES, TOP of the used pool, ROOM of the lists' rings,
-           ARRIVALS of tokens, and from FREE on, by bits, the first free ring (NONE: none), each naming the next
+           ARRIVALS of tokens, and from FREE on, by bits, the first free ring (NONE: none), each linked to the next
     table: LIST[power of two], at most half of it used
     pool:  ENTRY[…]
     """
@@ -70,7 +69,7 @@ def new() -> Index:
 
 @nested_njit
 def blank():
-    """An empty index, for kernels."""
+    """`new`, for kernels."""
     marks = np.full(FREE + 48, NONE, np.int64)
     for mark in range(FREE):
         marks[mark] = 0
@@ -82,7 +81,7 @@ def blank():
 
 @nested_njit
 def find(table, token, side):
-    """The place of a token's list in the table, NONE if there is none."""
+    """The slot of a token's list in the table, NONE if there is none."""
     mask = len(table) - 1
     place = _home(token, mask)
     while table[place].side != NONE:
@@ -94,7 +93,7 @@ def find(table, token, side):
 
 @nested_njit
 def reserved(index, places, size):
-    """The index with room for one entry more in the lists at `places[:size]`, NONE standing for a new list."""
+    """The index with room for one more entry in each list at `places[:size]`; NONE means a new list."""
     marks, table, pool = index.marks, index.table, index.pool
     for i in range(size):
         if places[i] != NONE and table[places[i]].count >> table[places[i]].bits != 0:
@@ -106,8 +105,8 @@ def reserved(index, places, size):
 
 @nested_njit
 def reserve(marks, table, pool, places, size):
-    """`reserved`, as far as there is room. 0: all is reserved; else how many entries more the pool needs room for, or 1
-    where it is the table that is too small for so many lists more.
+    """`reserved`, as far as there is room. Returns 0 if all is reserved; else how many more entries the pool needs room
+    for, or 1 if the table is too small for the new lists.
     """
     if 2 * (marks[LISTS] + size) > len(table):
         return np.int64(1)
@@ -131,7 +130,7 @@ def is_reserved(marks, table, pool, places, size):
 
 @nested_njit
 def roomy(index, tokens):
-    """The index with room for so many lists more in its table. Places found before are no longer right."""
+    """The index with room in its table for as many more lists. Slots found before are no longer valid."""
     marks, table = index.marks, index.table
     room = len(table)
     while room < 2 * (marks[LISTS] + tokens):
@@ -141,7 +140,7 @@ def roomy(index, tokens):
 
 @nested_njit
 def insert(marks, table, pool, token, side):
-    """Begin a list for a token that has none, room being reserved; returns its place. No other changes place."""
+    """Start a list for a token that has none, with room reserved; returns its slot. No other list moves."""
     mask = len(table) - 1
     place = _home(token, mask)
     while table[place].side != NONE:
@@ -150,7 +149,7 @@ def insert(marks, table, pool, token, side):
     row.token = token
     row.side = side
     row.arrival = marks[ARRIVALS]
-    row.offset = _taken(marks, pool, LEAST_BITS)
+    row.offset = _allocate(marks, pool, LEAST_BITS)
     row.head = 0
     row.count = 0
     row.bits = LEAST_BITS
@@ -161,7 +160,7 @@ def insert(marks, table, pool, token, side):
 
 @nested_njit
 def push(marks, table, pool, place, number, size, signature):
-    """Add a set to the end of the list at `place`, room being reserved."""
+    """Append a set to the list at `place`, with room reserved."""
     row = table[place]
     last = (np.int64(row.head) + np.int64(row.count)) & ((1 << row.bits) - 1)
     entry = pool[np.int64(row.offset) + last]
@@ -174,7 +173,7 @@ def push(marks, table, pool, place, number, size, signature):
 
 @nested_njit
 def drop_oldest(marks, table, pool, place):
-    """Remove the first entry of the list at `place`, and the list with its last: others may then change place."""
+    """Remove the first entry of the list at `place`, and an emptied list too: other lists may then move."""
     row = table[place]
     row.head = (np.int64(row.head) + 1) & ((1 << row.bits) - 1)
     row.count -= np.uint32(1)
@@ -187,7 +186,7 @@ def drop_oldest(marks, table, pool, place):
 
 @shared_njit
 def trim(index):
-    """Give memory back after a burst: rings, pool or table of which little is used shrink."""
+    """Free memory after a burst: shrink sparsely used rings, pool or table."""
     marks, table, pool = index.marks, index.table, index.pool
     sparse = 8 * marks[ENTRIES] < marks[ROOM]
     if len(pool) > LEAST_POOL and (sparse or 8 * marks[ROOM] < len(pool)):
@@ -204,7 +203,7 @@ def _home(token, mask):
 
 @nested_njit
 def _enlarged(marks, table, pool, place):
-    """Move the list at `place` to a ring of twice the size, its head to the ring's start; returns the pool."""
+    """Move the list at `place` to the start of a ring of twice the size; returns the pool."""
     bits = table[place].bits + 1
     if marks[FREE + bits] == NONE and marks[TOP] + (1 << bits) > len(pool):
         pool = _compacted(marks, table, pool, 1 << bits, False)
@@ -214,8 +213,8 @@ def _enlarged(marks, table, pool, place):
 
 @nested_njit
 def _move(marks, table, pool, place, bits):
-    """Move the list at `place` to a ring of 2^bits, for which the pool has room, its head to the ring's start."""
-    offset = _taken(marks, pool, bits)
+    """Move the list at `place` to the start of a ring of 2^bits, for which the pool has room."""
+    offset = _allocate(marks, pool, bits)
     row = table[place]
     _unroll(pool, row, pool, offset)
     _release(marks, pool, row)
@@ -225,8 +224,8 @@ def _move(marks, table, pool, place, bits):
 
 
 @nested_njit
-def _taken(marks, pool, bits):
-    """The offset of a ring of 2^bits, a free one or the next of the pool, which must have room for it."""
+def _allocate(marks, pool, bits):
+    """Allocate a ring of 2^bits, a free one or the next of the pool, which must have room; returns its offset."""
     marks[ROOM] += 1 << bits
     offset = marks[FREE + bits]
     if offset != NONE:
@@ -239,7 +238,7 @@ def _taken(marks, pool, bits):
 
 @nested_njit
 def _release(marks, pool, row):
-    """Put a list's ring among the free ones; its first entry's signature holds the offset of the next."""
+    """Free a list's ring; its first entry's signature holds the offset of the next free one."""
     pool[np.int64(row.offset)].signature = np.uint64(marks[FREE + row.bits])
     marks[FREE + row.bits] = row.offset
     marks[ROOM] -= 1 << row.bits
@@ -255,14 +254,14 @@ def _unroll(pool, row, target, offset):
 
 @nested_njit
 def _compacted(marks, table, pool, spare, cut):
-    """`compact` into a new pool with as much room again."""
+    """`compact` into a new pool with as much spare room again."""
     target = np.empty(_room_to_compact(marks[ENTRIES], marks[ROOM], spare, cut), pool.dtype)
     compact(marks, table, pool, target, cut)
     return target
 
 
 def room_to_compact(entries: int, room: int, spare: int, cut: bool) -> int:
-    """How large a pool `compact` needs, with room for `spare` entries, and for as many again."""
+    """The size of pool that `compact` needs, with room for `spare` entries, doubled."""
     if cut:
         room = min(room, 2 * entries)  # a ring that was cut is at most twice as long as its list
     return max(2 * (room + spare), LEAST_POOL)
@@ -273,7 +272,7 @@ _room_to_compact = nested_njit(room_to_compact)
 
 @shared_njit
 def compact(marks, table, pool, target, cut):
-    """Put every list at the front of another pool, cut to size where wanted; no ring is free then."""
+    """Move every list to the front of another pool, cut to size if `cut`; no ring is free then."""
     top = 0
     for place in range(len(table)):
         row = table[place]
@@ -307,7 +306,7 @@ def _rehashed(table, room):
 
 @shared_njit
 def rehash(table, other):
-    """Put every list into a table of another size, whatever that holds."""
+    """Put every list into a table of another size, whose old contents are overwritten."""
     for place in range(len(other)):
         other[place].side = NONE
     for old in range(len(table)):
@@ -321,7 +320,7 @@ def rehash(table, other):
 
 @nested_njit
 def _remove(table, hole):
-    """Free a place and shift back what linear probing had pushed past it."""
+    """Free a slot and shift back what linear probing had pushed past it."""
     mask = len(table) - 1
     place = (hole + 1) & mask
     while table[place].side != NONE:

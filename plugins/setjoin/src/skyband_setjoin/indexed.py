@@ -1,5 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The window's sets and the lists of their tokens together: expire and insert in both, and find one's way about."""
+"""The window's sets together with the lists of their tokens: expiry, insertion and lookup in both."""
 
 import numpy as np
 from skyband.arrays import TIME_MIN
@@ -13,7 +12,7 @@ SHORTEST, FIRST_SEEN = range(2)
 
 @nested_njit
 def horizon_of(now, length):
-    """The time from which on sets are valid at `now`."""
+    """The time of the oldest sets that are valid at `now`."""
     return now - length if now >= TIME_MIN + length else TIME_MIN
 
 
@@ -34,16 +33,16 @@ def expire(sets, index, horizon):
 
 @nested_njit
 def find_all(table, side, tokens, size, places):
-    """The place of each token's list, NONE where it has none."""
+    """Find the slot of each token's list, NONE if it has none."""
     for i in range(size):
         places[i] = lists.find(table, tokens[i], side)
 
 
 @nested_njit
 def walk_order(table, places, size, order, walk, weights):
-    """Which token's list is walked first, second, …; tokens without a list (NONE) come first.
+    """The order in which the tokens' lists are scanned; tokens without a list (NONE) come first.
 
-    SHORTEST: the shortest list first. FIRST_SEEN: the token that came into the window last first.
+    SHORTEST: the shortest list first. FIRST_SEEN: the token that entered the window last first.
     """
     for i in range(size):
         weight = np.int64(TIME_MIN)
@@ -59,7 +58,7 @@ def walk_order(table, places, size, order, walk, weights):
 
 @nested_njit
 def insert_all(index, side, number, tokens, size, signature, places):
-    """Add a set to the lists of its tokens, room being reserved."""
+    """Add a set to the lists of its tokens, with room reserved."""
     marks, table, pool = index.marks, index.table, index.pool
     for i in range(size):
         place = places[i]
@@ -70,7 +69,7 @@ def insert_all(index, side, number, tokens, size, signature, places):
 
 @nested_njit
 def ones(x):
-    """How many bits of a uint64 are set; LLVM knows this pattern as one instruction."""
+    """The number of bits set in a uint64; LLVM compiles this pattern to one instruction."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

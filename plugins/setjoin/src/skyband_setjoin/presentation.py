@@ -18,7 +18,7 @@ class NearDuplicatesPresentation(QueryPresentation[NearDuplicates]):
             return None
         name, tokens = (sample.names or [sample.time])[0], sample.lists[0]
         keys = {"id": name, "tokens": tokens, "threshold": 0.8, "window": sample.window, "matches": 1}
-        return FirstQuery(f"which row's {tokens} are like those of an earlier one within {sample.window}", keys)
+        return FirstQuery(f"which row's {tokens} are similar to those of an earlier row within {sample.window}", keys)
 
 
 class TopKPairsPresentation(QueryPresentation[TopKPairs]):

@@ -1,4 +1,4 @@
-"""What the three rankers share: the window's sets, a stock of pairs, the clock, answers and snapshots."""
+"""The base of the three rankers: the window's sets, a stock of pairs, the clock, answers and snapshots."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ _MOST_SETS = 2**62
 
 
 def alike(*arrays: Array) -> list[Array]:
-    """The arrays as read-only ones, as those from Arrow are; a kernel is compiled anew for each mix of the two."""
+    """The arrays as read-only ones, like Arrow's; else a kernel would be compiled again for each mix of the two."""
     return [read_only(array) for array in arrays]
 
 
 @define(eq=False)
 class StockRanker(PairRanker):
-    """Answers from a stock of pairs: items with expiry = time of the older set, tie = left, key = right."""
+    """A ranker that answers from a stock of pairs: expiry = time of the older set, tie = left, key = right."""
 
     _kind: int = field(init=False)
     _own: Any = field(init=False)
@@ -40,18 +40,18 @@ class StockRanker(PairRanker):
         self._stock = KSkyband(self._kept())
 
     def _kept(self) -> int:
-        """How many pairs have to dominate one for it to be let go."""
+        """How many pairs have to dominate one for it to be dropped."""
         return self.k
 
     def _length(self) -> int:
         return min(self.window, _LONGEST)
 
     def _horizon(self, now: int) -> int:
-        """The time from which on sets are valid at `now`."""
+        """The time of the oldest sets that are valid at `now`."""
         return max(now - self._length(), TIME_MIN)
 
     def top(self) -> tuple[Int64, Int64, Float64]:
-        """The k most similar pairs at `now`; O(k) after the pairs found since the last answer are merged in."""
+        """The k most similar pairs at `now`; O(k) after merging in the pairs found since the last answer."""
         best = self._answer()
         return best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
@@ -106,16 +106,16 @@ class StockRanker(PairRanker):
         self._seen = reader.number("seen", at_least=0, at_most=_MOST_SETS)
         sets = reading.read_sets(reader, self)
         first = self._seen - len(sets.times)
-        reader.require(first >= 0, "times", f"must be at most {self._seen}, the sets seen (got {len(sets.times)})")
+        reader.require(first >= 0, "times", f"must be at most {self._seen}: the sets seen (got {len(sets.times)})")
         pairs = reading.read_pairs(reader, sets, first, self.sides)
         self._refill(first, sets.times.copy(), sets.offsets, sets.tokens.copy(), sets.sides.copy())
         older = np.minimum(pairs.left, pairs.right) - first
         self._stock.add(pairs.similarities, sets.times[older], pairs.left, pairs.right)
         self._settle()
         reader.require(
-            len(self._stock) == len(pairs.left), "left", "must be a stock: others of its pairs rule some out"
+            len(self._stock) == len(pairs.left), "left", "must be a stock: some of its pairs are dominated by others"
         )
 
     @abstractmethod
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
-        """Take back the sets of a snapshot, the oldest of which is number `first`."""
+        """Restore the sets of a snapshot; the oldest is number `first`."""

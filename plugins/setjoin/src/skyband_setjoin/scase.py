@@ -1,4 +1,4 @@
-"""SCase: the general framework for top-k pairs over streams, with sets; the skyband is recomputed each time."""
+"""SCase: the general framework for top-k pairs over streams, applied to sets; recomputes the skyband each time."""
 
 from typing import ClassVar
 
@@ -11,8 +11,8 @@ from skyband_setjoin.exhaustive import Exhaustive
 class SCase(Exhaustive):
     """Compares each set with the whole window, and keeps only pairs that may still get into an answer.
 
-    The pairs kept are the k-skyband of (similarity, time of expiry): those that fewer than k pairs both outrank and
-    outlive. It is computed anew for each set.
+    It keeps the k-skyband of (similarity, time of expiry): the pairs that fewer than k pairs both outrank and outlive.
+    It is recomputed for each set.
 
     Parameters
     ----------
@@ -30,13 +30,13 @@ class SCase(Exhaustive):
 
     Complexity
     ----------
-    For w sets in the window and s pairs kept, a set costs O(w) similarities and O(s log s). Retained are about k (1 +
-    ln(w² / 2k)) pairs where no similarities are equal, and at most k·w.
+    For w sets in the window and s pairs kept, a set costs O(w) similarities and O(s log s). It retains about k (1 +
+    ln(w² / 2k)) pairs if no similarities are equal, and at most k·w.
 
     References
     ----------
-    Shen et al., ICDE 2014, as SWOOP: Top-k Similarity Joins over Set Streams, arXiv 1711.02476, sections 1 and 7,
-    compares itself with it.
+    Shen et al., ICDE 2014; a baseline of SWOOP: Top-k Similarity Joins over Set Streams, arXiv 1711.02476, sections 1
+    and 7.
 
     Examples
     --------

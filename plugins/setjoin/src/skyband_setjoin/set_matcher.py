@@ -1,4 +1,4 @@
-"""SetMatcher: for each arriving set, the earlier ones in the window that are like it."""
+"""SetMatcher: finds, for each arriving set, the similar ones before it in the window."""
 
 import math
 from abc import abstractmethod
@@ -40,7 +40,7 @@ def matches_parameter() -> Any:
         type="str | int",
         check=_check_matches,
         bounds='"all" or a whole number of at least 1',
-        help="how many matches of a set to report: the most similar ones, of those equally similar the earlier",
+        help="how many matches of a set to report: the most similar ones, on a tie the earlier",
     )
 
 
@@ -48,16 +48,16 @@ def keep_parameter() -> Any:
     """The field `keep`, for matchers and for queries that pass it on."""
     return choice(
         ALL, FIRST, default=ALL,
-        help='"first": a set that matches a kept one is dropped, and later ones are compared with kept ones only',
+        help='"first": a set that matches a kept one is dropped, and later sets are compared with kept ones only',
     )  # fmt: skip
 
 
 def threshold_fault(similarity: str | Callable[[int, int, int], float], threshold: float) -> str | None:
-    """What is wrong with this threshold for this similarity; None if nothing is."""
+    """The problem with this threshold for this similarity, or None."""
     if callable(similarity):
         return None if math.isfinite(threshold) else f"must be a finite number (got {literal(threshold)})"
     if similarity == "overlap":
-        fine, bounds = threshold >= 1 and threshold == int(threshold), "a whole number of at least 1: tokens in common"
+        fine, bounds = threshold >= 1 and threshold == int(threshold), "a whole number of at least 1: the shared tokens"
     elif similarity == "hamming":
         fine, bounds = threshold <= 0, "at most 0: a distance, which is reported negated"
     else:
@@ -69,23 +69,23 @@ def threshold_fault(similarity: str | Callable[[int, int, int], float], threshol
 class SetMatcher(Clocked):
     """Finds for each arriving set the earlier ones in the window that are at least `threshold` similar to it.
 
-    Sets are numbered from 0 in order of arrival. A match shares at least one token; an empty set matches nothing; a
-    set's repeated tokens count once. Hamming is a distance: its similarity is negative.
+    Sets are numbered from 0 in order of arrival. Matching sets share at least one token, so an empty set matches
+    nothing. Repeated tokens of a set count once. Hamming is a distance: its similarity is negative.
 
-    With `keep="first"` a set that matches is dropped: later ones are compared with the kept ones only. So no two kept
-    sets within a window match, and every dropped one has matched a kept one.
+    With `keep="first"` a set that matches is dropped, and later sets are compared with the kept ones only. So no two
+    kept sets within a window match, and every dropped set has matched a kept one.
 
-    Several matchers can share the work on one stream. Each is given all sets, so that a set has the same number in all
-    of them, and `parts` says what it does with each: a set that PROBE is compared with the earlier sets, one that is
-    BUILD is kept for the later ones. Two sets are compared here if the earlier one is BUILD and the later one PROBE. If
-    that is so in exactly one matcher for every two sets, every match is found once.
+    Several matchers can share the work on one stream. Each gets all sets, so that a set has the same number in all of
+    them. `parts` says what a matcher does with each set: PROBE compares it with earlier sets, BUILD keeps it for later
+    ones. Two sets are compared if the earlier one is BUILD and the later one PROBE. If this holds in exactly one
+    matcher for every two sets, every match is found once.
     """
 
     role: ClassVar[str] = "set-matcher"
     exact_up_to: ClassVar[int] = 64
-    """Groups of at most so many sets, 64 at most, are matched many at once, without a backend, if exact. 0: none."""
+    """If exact, groups of at most this many sets (at most 64) are matched together, without a backend. 0: none."""
 
-    threshold: float = number(help="how similar two sets have to be")
+    threshold: float = number(help="how similar two sets must be to match")
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
     similarity: str | Callable[[int, int, int], float] = similarity_parameter()
     matches: str | int = matches_parameter()
@@ -102,11 +102,11 @@ class SetMatcher(Clocked):
         if fault:
             raise ConfigError(Problem("threshold", fault))
         if self.keep == FIRST and self.sides == 2:
-            raise ConfigError(Problem("keep", '"first" is for one stream: what it would keep of two is not defined'))
+            raise ConfigError(Problem("keep", '"first" is for one stream: it is not defined for two'))
 
     @property
     def seen(self) -> int:
-        """Sets seen so far, which is the number the next one gets."""
+        """The number of sets seen, which is also the next set's number."""
         return self._seen
 
     def update(
@@ -119,14 +119,14 @@ class SetMatcher(Clocked):
     ) -> Matches:
         """Take in n sets at times (int64[n]): set i is tokens[offsets[i]:offsets[i+1]] (int64[m], int64[n+1]).
 
-        Returns (cuts int64[n + 1], earlier int64[r], similarity float64[r]): what the i-th of them matches is
-        earlier[cuts[i]:cuts[i + 1]], numbers of sets, and similarity there. With `matches="all"` they come by number;
-        with a number k the k most similar come, similarity descending, then number ascending.
+        Returns (cuts int64[n + 1], earlier int64[r], similarity float64[r]): the i-th set matches the sets with the
+        numbers earlier[cuts[i]:cuts[i + 1]], with these similarities. With `matches="all"` they are ordered by number;
+        with a number k they are the k most similar, by similarity descending, then number ascending.
 
-        `sides` (int8[n], 0 or 1) says which stream each belongs to where there are two; `parts` (int8[n]: 1 PROBE,
-        2 BUILD, 3 BOTH, 0 neither) what is done with each, BOTH unless given. Moves `now` to the last time. Raises
-        InputError, the matcher unchanged, on unequal lengths, offsets that do not fit, times that go back, a side or
-        part that does not exist, or parts where `keep="first"`, which has to see every set.
+        `sides` (int8[n], 0 or 1) is the stream of each set if there are two; `parts` (int8[n]: 1 PROBE, 2 BUILD, 3
+        BOTH, 0 neither) is BOTH by default. Moves `now` to the last time. Raises InputError and leaves the matcher
+        unchanged on unequal lengths, offsets that do not fit, times that go back, an unknown side or part, or parts
+        with `keep="first"`, which has to see every set.
         """
         rows = self._columns(times, offsets, tokens, sides, parts)
         self._check_times(rows[0])
@@ -147,27 +147,27 @@ class SetMatcher(Clocked):
         *,
         spans: npt.ArrayLike,
     ) -> Matches:
-        """As `update` of several matchers, each with sets of its own: one's matches after another's.
+        """`update` of several matchers, each with its own sets; returns one matcher's matches after the other's.
 
-        matchers: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
-        not overlap: the sets from spans[i, 0] up to spans[i, 1] are of matcher i. Raises InputError as `update` does,
-        all matchers unchanged.
+        matchers: at least one, all distinct, of this class and with equal parameters. spans: int64[g, 2], not
+        overlapping: sets spans[i, 0] up to spans[i, 1] belong to matcher i. Raises InputError as `update` does, and
+        leaves all matchers unchanged.
         """
         columns = first_of(matchers)._columns(times, offsets, tokens, sides, None)
         bounds = checked_spans(matchers, spans, len(columns[0]))
         with inside_all(matchers):
             check_times_together(matchers, columns[0], bounds)
             answer = cls._update_together(matchers, columns, bounds)
-            for one, (start, stop) in zip(matchers, bounds.tolist(), strict=True):
+            for matcher, (start, stop) in zip(matchers, bounds.tolist(), strict=True):
                 if stop > start:
-                    one._pass(columns[0][start:stop])
+                    matcher._pass(columns[0][start:stop])
         return answer
 
     def _pass(self, times: Int64) -> None:
         self._seen += len(times)
         self._now = self._reached(times)
 
-    # Sets that may still be in no order.
+    # The sets are not checked yet.
     def _columns(
         self,
         times: npt.ArrayLike,
@@ -183,25 +183,25 @@ class SetMatcher(Clocked):
         if sides is None and self.sides == 2 and len(moments):
             raise InputError("sides", "is needed: this matcher joins two streams")
         if parts is not None and self.keep == FIRST:
-            raise InputError("parts", 'cannot be given with keep = "first": what is kept depends on every set before')
+            raise InputError("parts", 'cannot be used with keep = "first": the sets kept depend on every set before')
         origin = _or_all("sides", sides, 0, self.sides - 1, len(moments))
         does = _or_all("parts", parts, BOTH, BOTH, len(moments))
         return moments, cuts, words, origin, does
 
     @abstractmethod
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> Matches:
-        """`update` of at least one set."""
+        """`update` with at least one set."""
 
     @classmethod
     def _update_together(cls, matchers: Sequence[Self], columns: Arrivals, spans: Int64) -> Matches:
-        """`update_together` of sets that are checked. This default calls `_update` of each: better in one go."""
+        """`update_together` with checked sets. This default calls `_update` for each matcher: override it."""
         times, offsets, tokens, sides, parts = columns
         answers: list[Matches] = [(np.zeros(1, np.int64), np.empty(0, np.int64), np.empty(0))]
-        for one, (start, stop) in zip(matchers, spans.tolist(), strict=True):
+        for matcher, (start, stop) in zip(matchers, spans.tolist(), strict=True):
             if stop > start:
                 own, cuts = slice(start, stop), offsets[start : stop + 1]
                 words = tokens[cuts[0] : cuts[-1]]
-                answers.append(one._update(times[own], cuts - cuts[0], words, sides[own], parts[own]))
+                answers.append(matcher._update(times[own], cuts - cuts[0], words, sides[own], parts[own]))
         each, earlier, similarity = zip(*answers, strict=True)
         counts = np.concatenate([cuts[1:] - cuts[:-1] for cuts in each])
         return np.append(0, np.cumsum(counts)), np.concatenate(earlier), np.concatenate(similarity)

@@ -21,9 +21,9 @@ SET = np.dtype(
         ("level", np.float64),
     ]
 )
-"""A set: its number in the stream, and where its tokens begin.
+"""A set: its number in the stream, and the start of its tokens.
 
-stamp: the set that met it last; hits: later sets at least as similar to it as `level` is.
+stamp: the set compared with it last; hits: how many later sets have at least similarity `level` to it.
 """
 
 FIRST, NEXT, TOKENS, SMALLEST, MEASURED = range(5)
@@ -32,10 +32,10 @@ _NO_SIZE = 2**31 - 1
 
 
 class Sets(NamedTuple):
-    """Sets FIRST to NEXT − 1 of those ever put here, set i in records[i & mask].
+    """Sets FIRST to NEXT − 1 of all sets added, set i in records[i & mask].
 
     marks:   int64[5], indexed by FIRST, NEXT, TOKENS (tokens ever stored: the next set's start), SMALLEST (no set with
-             tokens has fewer) and MEASURED, the number that came next when all were looked at for it
+             tokens has fewer) and MEASURED, which was NEXT when all sets were last scanned for SMALLEST
     records: SET[power of two]
     tokens:  int64[power of two], a set's tokens ascending and distinct at start, start + 1, … & mask
     """
@@ -52,11 +52,11 @@ def new(first: int = 0) -> Sets:
 
 @shared_njit
 def normalise(tokens, start, stop, scratch):
-    """Write the distinct of tokens[start:stop] into `scratch`, ascending; returns their number and signature.
+    """Write the distinct tokens of tokens[start:stop] to `scratch`, ascending; returns their number and signature.
 
-    Each of the signature's 64 bits says whether the tokens that are mapped to it are odd in number, so those of two
-    sets differ in no more bits than there are tokens in one set only. (Sandes et al., Bitmap-Xor; bits that are set by
-    any token would all be set in a long set.)
+    Each of the signature's 64 bits is the parity of the number of tokens mapped to it. So two signatures differ in at
+    most as many bits as there are tokens in one set only. (Sandes et al., Bitmap-Xor; bits that any token sets would
+    all be set in a long set.)
     """
     size = stop - start
     for i in range(size):
@@ -74,7 +74,7 @@ def normalise(tokens, start, stop, scratch):
 
 @nested_njit
 def mixed(token):
-    """64 bits from a token, the high ones the best; tokens may be small numbers as well as hashes."""
+    """A 64-bit hash of a token, whose high bits are the best; tokens may be small numbers or hashes."""
     x = np.uint64(token)
     x = (x ^ (x >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
     return x ^ (x >> np.uint64(29))
@@ -105,7 +105,7 @@ def enlarged(sets, size):
 
 @shared_njit
 def append(sets, number, time, side, tokens, size):
-    """Add a set of `size` normalised tokens, for which there must be room."""
+    """Append a set of `size` normalised tokens, for which there must be room."""
     marks, records, ring = sets.marks, sets.records, sets.tokens
     record = records[marks[NEXT] & (len(records) - 1)]
     record.time = time
@@ -135,9 +135,9 @@ def expire(sets, horizon):
 
 @shared_njit
 def trim(sets):
-    """Give memory back after a burst: rings of which less than an eighth is used shrink to a quarter.
+    """Free memory after a burst: rings less than an eighth full shrink to a quarter.
 
-    The SMALLEST size is found anew where none is left of the sets that it was found of.
+    SMALLEST is computed again if all sets that it was computed from have expired.
     """
     measure(sets)
     marks, records, ring = sets.marks, sets.records, sets.tokens
@@ -151,7 +151,7 @@ def trim(sets):
 
 @nested_njit
 def measure(sets):
-    """Find the SMALLEST size anew where the sets that had it may have gone: once for as many sets as there are."""
+    """Compute SMALLEST again if the sets of that size may have expired: once for as many new sets as there are sets."""
     marks, records = sets.marks, sets.records
     if marks[NEXT] - marks[MEASURED] < marks[NEXT] - marks[FIRST]:
         return
@@ -164,7 +164,7 @@ def measure(sets):
 
 @nested_njit
 def overlap(sets, record, tokens, size):
-    """How many of the `size` normalised tokens the set of `record` has too."""
+    """How many of the `size` normalised tokens are also in the set of `record`."""
     return shared(sets.tokens, record.start, record.start + record.size, tokens, size)
 
 
@@ -174,10 +174,10 @@ def shared(ring, start, stop, tokens, size):
     mask = len(ring) - 1
     i, j, common = 0, start, 0
     while i < size and j < stop:
-        mine, other = tokens[i], ring[j & mask]
-        common += mine == other
-        i += mine <= other
-        j += other <= mine
+        token, other = tokens[i], ring[j & mask]
+        common += token == other
+        i += token <= other
+        j += other <= token
     return common
 
 
@@ -199,6 +199,6 @@ def _moved(ring, start, stop, room):
 
 
 def sizes(sets: Sets, offsets: Int64) -> Int64:
-    """int64[n]: the tokens of each set that is held, and of those that have just come."""
+    """int64[n]: the number of tokens of each set held, and of each new one."""
     places = np.arange(int(sets.marks[FIRST]), int(sets.marks[NEXT])) & (len(sets.records) - 1)
     return np.concatenate([sets.records["size"][places].astype(np.int64), np.diff(offsets)])

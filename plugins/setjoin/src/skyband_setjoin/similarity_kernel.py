@@ -1,6 +1,6 @@
 """The similarity of two sets from their overlap and sizes, in compiled code.
 
-It is computed here and nowhere else, so that all backends get the same float, to the last bit.
+All backends call this one kernel, so that they get the same float, to the last bit.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ OWN = -1
 
 @shared_njit(error_model="numpy")
 def similarity(kind, own, overlap, n, m):  # type: ignore[no-untyped-def]
-    """How alike two sets of sizes `n` and `m` are that share `overlap` >= 1 tokens (table 2 of the paper).
+    """The similarity of two sets of sizes `n` and `m` that share `overlap` >= 1 tokens (table 2 of the paper).
 
-    kind: JACCARD … CONTAINMENT, or OWN with a function that numba has compiled by its signature. own is a function of
-        that type where the kind may be OWN, though it is not called otherwise: so a kernel is compiled once for all;
-        or None. Hamming is a distance: negated.
+    kind: JACCARD … CONTAINMENT, or OWN. own: a function that numba has compiled by its signature, called only for OWN;
+    other kinds pass one of the same type, so that a kernel is compiled once for all; or None. Hamming is a
+    distance: negated.
     """
     if kind == JACCARD:
         return overlap / (n + m - overlap)

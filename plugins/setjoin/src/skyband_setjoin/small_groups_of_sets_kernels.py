@@ -1,4 +1,4 @@
-"""What passes over small groups of sets do with tokens, in compiled code."""
+"""Token operations of passes over small groups of sets, in compiled code."""
 
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from skyband.kernels.sorting import sort
 
 
 class PlacedSets(NamedTuple):
-    """The sets of a pass as compiled code takes them: see `SetsInOrder`, whose first columns these are."""
+    """The sets of a pass for compiled code: the first columns of `SetsInOrder`."""
 
     heads: Int64
     rows: Int64
@@ -21,20 +21,20 @@ class PlacedSets(NamedTuple):
     offsets: Int64
     tokens: Int64
     ended: Array
-    """bool: of each session whether nothing of it is needed once it is answered."""
+    """bool[sessions]: whether a session is dropped once it is answered."""
     oldest: Int64
-    """Sets of a session before this are needed no longer."""
+    """The place in each session before which its sets have expired."""
 
 
 @njit(cache=True)
 def distinct_tokens(offsets: Any, tokens: Any) -> Any:
-    """The tokens of each set ascending, each once: (offsets int64[n + 1], tokens int64[m]). O(m log m)."""
+    """The distinct tokens of each set, ascending: (offsets int64[n + 1], tokens int64[m]). O(m log m)."""
     new_offsets, new_tokens = np.zeros(len(offsets), np.int64), np.empty(len(tokens), np.int64)
     longest = 0
     for number in range(len(offsets) - 1):
         longest = max(longest, offsets[number + 1] - offsets[number])
     own = np.empty(longest, np.int64)
-    written = 0
+    used = 0
     for number in range(len(offsets) - 1):
         size = offsets[number + 1] - offsets[number]
         for place in range(size):
@@ -42,21 +42,21 @@ def distinct_tokens(offsets: Any, tokens: Any) -> Any:
         sort(own, size)
         for place in range(size):
             if place == 0 or own[place] != own[place - 1]:
-                new_tokens[written] = own[place]
-                written += 1
-        new_offsets[number + 1] = written
-    return new_offsets, new_tokens[:written].copy()
+                new_tokens[used] = own[place]
+                used += 1
+        new_offsets[number + 1] = used
+    return new_offsets, new_tokens[:used].copy()
 
 
 @nested_njit
-def shared_tokens(offsets: Any, tokens: Any, one: Any, other: Any) -> int:
-    """How many tokens two sets share. O(tokens of both)."""
-    here, stop = offsets[one], offsets[one + 1]
-    there, end = offsets[other], offsets[other + 1]
+def shared_tokens(offsets: Any, tokens: Any, first: Any, second: Any) -> int:
+    """The number of tokens that two sets share. O(tokens of both)."""
+    i, stop = offsets[first], offsets[first + 1]
+    j, end = offsets[second], offsets[second + 1]
     common = 0
-    while here < stop and there < end:
-        mine, theirs = tokens[here], tokens[there]
-        common += mine == theirs
-        here += mine <= theirs
-        there += theirs <= mine
+    while i < stop and j < end:
+        left, right = tokens[i], tokens[j]
+        common += left == right
+        i += left <= right
+        j += right <= left
     return common

@@ -1,7 +1,6 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The skyband lower bound over set numbers, in compiled code: what a pair has to beat, from its older set alone.
+"""The skyband lower bound by set number, in compiled code: the bound a pair has to beat, from its older set alone.
 
-A pair ends with its older set, and lists are walked in order of set numbers. So the rank in E that leads to the
+A pair ends with its older set, and lists are scanned in order of set numbers. So the rank in E that leads to the
 bound (lemma 6.1) is counted in numbers in place of times.
 """
 
@@ -24,13 +23,13 @@ _LATER = 2**62
 
 
 class Stairs(NamedTuple):
-    """The stock's ends as of its last flush.
+    """The ends of the stock's pairs at its last flush.
 
-    older: int64[≥ SIZE], at rank r the number of the last set that comes no later than the pair at r in E ends
-    steps: int64[power of two + 1], at i how many of those are below BASE + (i << SHIFT)
+    older: int64[≥ SIZE]: at rank r, the number of the last set that arrives no later than the pair at r in E ends
+    steps: int64[power of two + 1]: at i, how many of those are below BASE + (i << SHIFT)
     marks: int64[5], indexed by BASE, SHIFT, OPEN, LAST and WORK: pairs from rank OPEN on (NONE: none) end at the time
-           LAST, that of the newest set, so the last set of that time is still to come; WORK: pairs looked at by
-           answers since the last flush because they were not yet in B
+           LAST, that of the newest set, so more sets of that time may arrive; WORK: pairs that answers since the last
+           flush scanned because they were not yet in B
     """
 
     older: Any
@@ -46,15 +45,15 @@ def new() -> Stairs:
 
 @shared_njit
 def at_most(steps, base, shift, number):
-    """An upper bound on how many pairs of the stock end before set `number` comes, close where they are few."""
+    """An upper bound on how many pairs of the stock end before set `number` arrives, close if they are few."""
     return steps[min(max(((number - base) >> shift) + 1, 0), len(steps) - 1)]
 
 
 @shared_njit
 def rank_before(older, steps, base, shift, rank, number):
-    """How many pairs of the stock end before set `number` comes, `rank` being those of a later set.
+    """How many pairs of the stock end before set `number` arrives; `rank` is the result for a later set.
 
-    Some are passed one by one; where there are more, `steps` leads past them.
+    A few are skipped one by one, more of them by `steps`.
     """
     if rank > FAR and older[rank - FAR] >= number:
         rank = min(rank, at_most(steps, base, shift, number))
@@ -65,8 +64,8 @@ def rank_before(older, steps, base, shift, rank, number):
 
 @nested_njit
 def is_due(band, stairs):
-    """Take in that an answer was given; whether answers have looked at a quarter as many waiting pairs as the stock
-    holds, so that a flush is worth while.
+    """Count an answer; returns whether a flush is worth while: answers have scanned a quarter as many waiting pairs as
+    the stock holds.
     """
     stairs.marks[WORK] += band.counts[PENDING]
     return stairs.marks[WORK] * PATIENCE > band.counts[SIZE]
@@ -74,7 +73,7 @@ def is_due(band, stairs):
 
 @nested_njit
 def has_room(band, stairs):
-    """Whether `canonicalize` has room for the pairs that wait, and its buffer fits the stock."""
+    """Whether `canonicalize` has room for the waiting pairs, and its buffer fits the stock."""
     counts = band.counts
     total = counts[SIZE] + counts[PENDING]
     return total <= len(band.items) and total <= len(stairs.older) and counts[SIZE] // 4 <= len(band.buffer)
@@ -82,7 +81,7 @@ def has_room(band, stairs):
 
 @shared_njit
 def canonicalize(band, stairs, sets):
-    """Flush the stock and bring its stairs up to date, where both have room; its buffer may then be too small."""
+    """Flush the stock and update its stairs, both of which must have room; its buffer may then be too small."""
     stairs.marks[WORK] = 0
     if band.counts[PENDING] > 0 or (band.counts[SIZE] > 0 and band.ends[0] < band.counts[NOW]):
         kskyband_kernels.flush_in_place(band, kskyband_kernels.ranking(band.buffer, band.counts[PENDING]))
@@ -91,7 +90,7 @@ def canonicalize(band, stairs, sets):
 
 @shared_njit
 def close(band, stairs, number, time):
-    """Take in that a set of `time` comes after set `number`, which may be the last of the time LAST."""
+    """Record that a set of `time` arrives after set `number`, which may be the last of the time LAST."""
     older, marks = stairs.older, stairs.marks
     if marks[OPEN] == NONE or time <= marks[LAST]:
         return
@@ -126,7 +125,7 @@ def _number(band, stairs, sets):
 
 @nested_njit
 def _last_of_its_time(records, stop, low, time):
-    """The number of the last set of a time, from that of any set of it; there is a later time."""
+    """The number of the last set of a time, starting from any set of it; a later time exists."""
     mask = len(records) - 1
     step = 1
     while low + step < stop and records[(low + step) & mask].time <= time:

@@ -1,7 +1,6 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The answer of a stock that has not been flushed, in compiled code: a flush moves the whole stock, which may be large.
+"""Answers from a stock without flushing it, in compiled code: a flush moves the whole stock, which may be large.
 
-Where all pairs are tied it holds k of each set of the window, and an answer needs k.
+If all pairs are tied it holds k of each set of the window, and an answer needs only k.
 """
 
 import numpy as np
@@ -12,15 +11,15 @@ from skyband.kernels.nested import nested_njit, shared_njit
 
 @nested_njit
 def most_of(band):
-    """The most pairs that an answer may have now."""
+    """The most pairs that an answer can have now."""
     return min(band.counts[K], band.counts[SIZE] + band.counts[PENDING])
 
 
 @shared_njit
 def best_of(band, horizon, best, used):
-    """Put the best K pairs that end at `horizon` or later after the first `used` of `best`, waiting ones included.
+    """Write the best K pairs that end at `horizon` or later, waiting ones included, to best[used:].
 
-    `best` has room for as many more as `most_of` says. Returns the new end. O(K + pairs passed over + waiting pairs).
+    `best` must have room for `most_of` more. Returns the new end. O(K + pairs skipped + waiting pairs).
     """
     k, most = band.counts[K], used + most_of(band)
     end = used
@@ -36,7 +35,7 @@ def best_of(band, horizon, best, used):
 
 @nested_njit
 def _better(buffer, pending, horizon, best, end, full):
-    """Indices, in order B, of the waiting pairs that are alive and, where the answer is full, before its last."""
+    """Indices, in order B, of the waiting pairs that are alive and, if the answer is full, before its last."""
     places = np.empty(pending, np.int64)
     count = 0
     for i in range(pending):
@@ -48,10 +47,10 @@ def _better(buffer, pending, horizon, best, end, full):
 
 @nested_njit
 def _merged(best, begin, end, most, buffer, waiting):
-    """Merge pairs in order B into best[begin:end], of which no more than up to `most` are kept; returns the new end."""
+    """Merge pairs in order B into best[begin:end], cut at `most`; returns the new end."""
     stop = min(end + len(waiting), most)
     i, j = end - 1, len(waiting) - 1
-    while i - begin + j + 2 > stop - begin:  # the last of both go until so many are left
+    while i - begin + j + 2 > stop - begin:  # drop the last of both until few enough are left
         if j < 0 or (i >= begin and kskyband_kernels.ranks_before(buffer[waiting[j]], best[i])):
             i -= 1
         else:

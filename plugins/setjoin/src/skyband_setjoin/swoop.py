@@ -18,7 +18,7 @@ from skyband_setjoin.indexed import FIRST_SEEN, SHORTEST
 from skyband_setjoin.ranker import StockRanker, alike
 from skyband_setjoin.stairs import Stairs
 
-_NONE = np.empty(0, np.int64)
+_NO_SIDES = np.empty(0, np.int64)
 _NO_BYTES = np.empty(0, np.int8)
 _START = np.zeros(1, np.int64)
 
@@ -27,9 +27,9 @@ _START = np.zeros(1, np.int64)
 class Swoop(StockRanker):
     """Compares a set only with sets that share a token and may still get into an answer. The default.
 
-    An index lists for each token the sets that have it. For each set, the lists are searched only as far as two bounds,
-    one on the similarity that can still be reached and one on the time that a pair would last, leave a chance of an
-    answer. Kept are the pairs that fewer than k pairs both outrank and outlive.
+    An index lists the sets that have each token. For each set, the lists are searched only as far as two bounds leave a
+    chance of an answer: one on the similarity that can still be reached, one on how long a pair would last. It keeps
+    the pairs that fewer than k pairs both outrank and outlive.
 
     Parameters
     ----------
@@ -45,14 +45,14 @@ class Swoop(StockRanker):
     sides : int, default 1
         1: pairs within one stream; 2: pairs across two only (at least 1 and at most 2)
     order : str, default "shortest"
-        lists that are searched first: the shortest, or those of tokens first seen last; for speed only (one of
-        shortest, first-seen)
+        lists to search first: the shortest, or those of tokens first seen last; affects only speed (one of shortest,
+        first-seen)
 
     Complexity
     ----------
     A set costs a binary search and a short scan for each of its tokens; the speed hardly depends on the window.
-    Retained are about k (1 + ln(w² / 2k)) pairs where no similarities are equal, and at most k·w, for w sets in the
-    window. The index has one entry for each token of a valid set.
+    It retains about k (1 + ln(w² / 2k)) pairs if no similarities are equal, and at most k·w, for w sets in the window.
+    The index has one entry for each token of a valid set.
 
     References
     ----------
@@ -75,12 +75,12 @@ class Swoop(StockRanker):
         "first-seen",
         default="shortest",
         kw_only=True,
-        help="lists that are searched first: the shortest, or those of tokens first seen last; for speed only",
+        help="lists to search first: the shortest, or those of tokens first seen last; affects only speed",
     )
 
     _index: Index = field(init=False)
     _stairs: Stairs = field(init=False)
-    _met: Array = field(init=False)
+    _candidates: Array = field(init=False)
     _blocks: Array = field(init=False)
     _rule: Int64 = field(init=False)
     _room: int = field(init=False, default=64)
@@ -89,14 +89,14 @@ class Swoop(StockRanker):
         super().__attrs_post_init__()
         self._index = lists.new()
         self._stairs = stairs.new()
-        self._met = np.zeros(len(self._sets.records), kernels.MET)
+        self._candidates = np.zeros(len(self._sets.records), kernels.MET)
         self._blocks = block_skipping.fitted(np.zeros(1, block_skipping.BLOCK), self._index.pool)
         order = SHORTEST if self.order == "shortest" else FIRST_SEEN
         length = self._length() if self.by == "time" else -self._length()
         self._rule = np.array([self._kind, order, self.sides, length, 0], np.int64)
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> None:
-        self._take(times, offsets, tokens, sides, parts, _NONE, _NONE)
+        self._take(times, offsets, tokens, sides, parts, _NO_SIDES, _NO_SIDES)
 
     def _answers(
         self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8, moments: Int64, stops: Int64
@@ -108,7 +108,7 @@ class Swoop(StockRanker):
         return cuts, best["tie"].copy(), best["key"].copy(), best["score"].copy()
 
     def _take(self, *rows: Array, settles: bool = False) -> tuple[Int64, Array]:
-        """The one way into the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
+        """The only call of the kernel, so that it is compiled once; returns cuts and ITEM[cuts[-1]]."""
         _, offsets, tokens, _, _, moments, _ = rows
         rule = self._rule
         if settles:
@@ -120,7 +120,7 @@ class Swoop(StockRanker):
         best = np.empty(min(self._room, len(moments) * self.k), ITEM)
         batch = self._own, *alike(*rows), at, *scratch, cuts
         while True:
-            arrays = self._sets, self._index, self._stock.band, self._stairs, self._met, self._blocks
+            arrays = self._sets, self._index, self._stock.band, self._stairs, self._candidates, self._blocks
             need = kernels.take(*arrays, rule, *batch, best)
             if need == kernels.END:
                 break
@@ -142,20 +142,20 @@ class Swoop(StockRanker):
         return swoop_memory.resized(best, used, self._room)
 
     def _make_room(self, tokens: int, entries: int) -> None:
-        """Make room for a set of so many tokens, and for so many entries in the index's pool."""
+        """Make room for a set of `tokens` tokens, and for `entries` entries in the index's pool."""
         self._sets = swoop_memory.with_room(self._sets, tokens)
         self._index = swoop_memory.index_with_room(self._index, tokens, entries)
         self._fit()
 
     def _trim(self) -> None:
-        """Give memory back of which little is used."""
+        """Free sparsely used memory."""
         if swoop_memory.is_sparse(self._sets, self._index):
             self._sets, self._index = swoop_memory.trimmed(self._sets), swoop_memory.trimmed_index(self._index)
             self._fit()
 
     def _fit(self) -> None:
-        if len(self._met) != len(self._sets.records):
-            self._met = np.empty(len(self._sets.records), kernels.MET)
+        if len(self._candidates) != len(self._sets.records):
+            self._candidates = np.empty(len(self._sets.records), kernels.MET)
         self._blocks = block_skipping.fitted(self._blocks, self._index.pool)
 
     def _advance(self, now: int) -> None:
@@ -167,15 +167,16 @@ class Swoop(StockRanker):
             self._answer(settles=True)
 
     def _answer(self, settles: bool = False) -> Array:
-        moments = _NONE if self._now is None else np.array([self._now])
-        rows = _NONE, _START, _NONE, _NO_BYTES, _NO_BYTES
+        moments = _NO_SIDES if self._now is None else np.array([self._now])
+        rows = _NO_SIDES, _START, _NO_SIDES, _NO_BYTES, _NO_BYTES
         return self._take(*rows, moments, _START[: len(moments)], settles=settles)[1]
 
     @property
     def nbytes(self) -> int:
         """Bytes of the window's sets, the index and the stock, slack included."""
-        return super().nbytes + sum(array.nbytes for array in (*self._index, *self._stairs, self._met, self._blocks))
+        arrays = *self._index, *self._stairs, self._candidates, self._blocks
+        return super().nbytes + sum(array.nbytes for array in arrays)
 
     def _refill(self, first: int, times: Int64, offsets: Int64, tokens: Int64, sides: Int8) -> None:
         self._sets = window.new(first)
-        self._take(times, offsets, tokens, sides, np.full(len(times), BUILD, np.int8), _NONE, _NONE)
+        self._take(times, offsets, tokens, sides, np.full(len(times), BUILD, np.int8), _NO_SIDES, _NO_SIDES)

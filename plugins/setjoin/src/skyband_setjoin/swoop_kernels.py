@@ -1,14 +1,12 @@
-# mypy: disable-error-code="no-untyped-def"
-"""SWOOP's loop in compiled code: for each set of a batch expire, probe the lists, verify, insert.
+"""SWOOP's loop in compiled code: expires, probes the lists, verifies and inserts for each set of a batch.
 
-A new set s meets the sets of the window through the lists of its tokens. What it meets first in the i-th list
-shares at most o = |s| − i + 1 tokens with it, so no such pair is more similar than f(o, |s|, o): the positional
-upper bound, or than f(o, |s|, m) where no set in the window has fewer than m > o tokens. The stock says from which
-expiry on that still matters (`crop_rank`): one binary search gives the number of the oldest set worth looking at, and
-the list is walked from its tail to there. On the way a set is passed over where its size and signature bound the
-similarity below the skyband lower bound at its end, and 64 sets at once where their sizes do (`blocks`); only the rest
-is verified. All comparisons count ties in the contract's order, where equal similarity goes to the smaller left: a pair
-that only equals the bound may still win, unlike in the paper.
+A new set s finds the sets of the window through the lists of its tokens. A set first found in the i-th list shares at
+most o = |s| − i + 1 tokens with s. So the pair is at most as similar as f(o, |s|, o), the positional upper bound, or
+f(o, |s|, m) if no set in the window has fewer than m > o tokens. The stock says from which expiry on that still
+matters (`crop_rank`): a binary search finds the number of the oldest set worth comparing, and the list is scanned from
+its tail to there. A set is skipped if its size and signature bound the similarity below the skyband lower bound at its
+end, and 64 sets at once if their sizes do (`blocks`); only the rest is verified. All comparisons break ties in the
+contract's order, where the smaller left wins: a pair that only equals the bound may still win, unlike in the paper.
 
 Pairs are stock items with expiry = time of the older set (so no window length can overflow), tie = left and
 key = right. Source: section 5 of the paper, algorithm 4.
@@ -33,20 +31,19 @@ from skyband_setjoin.stock_answers import best_of, most_of
 
 KIND, ORDER, SIDES, LENGTH, SETTLES = range(5)
 END, FLUSH, STOCK, ANSWERS, ROOM, PAUSE = range(6)
-"""Why `take` comes out: the batch is at its END, or else room is missing for the STOCK to be flushed, for ANSWERS, or
-for the next set; or it is time for a PAUSE, to look at how much of the memory is used. A FLUSH is done within.
+"""Why `take` returns: the batch is at its END, or room is missing to flush the STOCK, for ANSWERS or for the next set,
+or it is time for a PAUSE to check how much memory is used. A FLUSH is done within.
 """
 
 ROW, STEP, ASKED, SIDE, TOKENS, SIGNATURE, FOUND, DONE, FRESH, MORE, DUE = range(11)
-"""How far a batch is: its next row, and which STEP of it is to come; answers that were ASKED; of that row's set the
-side, how many tokens, and the signature; sets that it FOUND and how many of them are DONE, and whether the stock is
-still as it was when they were found; how many entries MORE the index's pool has to have room for; and whether a flush
-is DUE.
+"""The progress of a batch: its next row and STEP; the answers given (ASKED); that row's set: side, number of tokens
+and signature; the candidates FOUND for it, how many are DONE, and whether the stock is unchanged since they were found;
+how many MORE entries the index's pool must have room for; and whether a flush is DUE.
 """
 
 MEET, VERIFY, KEEP = range(3)
 MET = np.dtype([("number", np.int64), ("limit", np.int64), ("start", np.int64)])
-"""A set met in a list: the position in B that a pair with it has to come before, and where its tokens begin."""
+"""A candidate from a list: the position in B that a pair with it has to come before, and the start of its tokens."""
 _STRETCH = 4096
 """Rows until a PAUSE."""
 
@@ -56,19 +53,19 @@ def take(
     sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
     scratch, places, walk, weights, cuts, best,
 ):  # fmt: skip
-    """Take in a batch; moments[i], before which come the rows up to stops[i], is answered on the way.
+    """Take in a batch and answer at each moments[i], after the rows up to stops[i].
 
-    Everything is changed in place. Where something is to be done that takes memory it comes out, and is called again
-    after that: returns what is needed, or END.
+    Everything is changed in place. If it needs memory it returns what for, and is called again when there is room; at
+    last it returns END.
 
-    met, blocks: MET[at least as many as sets has records], the sets met by one, and BLOCK[…] of the index's pool.
+    met, blocks: MET[at least as many as sets has records], a set's candidates, and BLOCK[…] of the index's pool.
     rule:  int64[5], indexed by KIND of similarity, ORDER of tokens, SIDES and LENGTH of the window (negative: in
-           rows), and SETTLES: 1 where the stock is flushed after each answer.
-    parts: int8[n]: whether each set PROBE those in the window, and is BUILD there itself; else it leaves an empty set.
-    at:    int64[DUE + 1], how far it is, zeros to begin with; scratch, places, walk, weights: int64[at least as many
-           as a set has tokens] to write to.
+           rows), and SETTLES: 1 to flush the stock after each answer.
+    parts: int8[n]: PROBE if a set is compared with the window, BUILD if it is added to it; else an empty set is added.
+    at:    int64[DUE + 1], the progress, zeros at first; scratch, places, walk, weights: int64[at least as many as a
+           set has tokens] to write to.
     cuts:  int64[q + 1], zeros: filled in. best: ITEM[…], the answers one after the other.
-    All calls from Python come here with arrays of the same kinds, so it is compiled once.
+    All calls from Python pass arrays of the same types, so it is compiled once.
     """
     while True:
         if at[DUE] == 0:
@@ -90,7 +87,7 @@ def _go_on(  # noqa: C901 - a numeric kernel is one loop
     sets, index, band, stairs, met, blocks, rule, own, times, offsets, tokens, sides, parts, moments, stops, at,
     scratch, places, walk, weights, cuts, best,
 ):  # fmt: skip
-    """`take`, which only hands on what Python gives it: so nothing here counts references."""
+    """The body of `take`, apart from what Python passes: so nothing here counts references."""
     kind, two, settles = rule[KIND], rule[SIDES] == 2, rule[SETTLES] != 0
     length, rows = abs(rule[LENGTH]), rule[LENGTH] < 0
     while True:
@@ -159,7 +156,7 @@ def _collect(  # noqa: C901 - a numeric kernel is one loop
     sets, index, band, stairs, kind, own, side, tokens, signature, size, places, order, walk, weights, met, blocks,
     new_left,
 ):  # fmt: skip
-    """Put the sets that may form a relevant pair with a new one into `met`; returns how many.
+    """Write the sets that may form a relevant pair with a new one to `met`; returns how many.
 
     places, walk, weights: int64[at least size] to write to.
     """
@@ -206,12 +203,12 @@ def _collect(  # noqa: C901 - a numeric kernel is one loop
                 continue
             if limit < stocked:
                 worst = items[limit]
-                theirs = np.int64(entry.size)
+                other_size = np.int64(entry.size)
                 apart = ones(signature ^ entry.signature)
-                most = min(remaining, theirs, (size + theirs - apart) >> 1)
-                bound = similarity(kind, own, most, size, theirs)
+                most = min(remaining, other_size, (size + other_size - apart) >> 1)
+                bound = similarity(kind, own, most, size, other_size)
                 if bound < worst.score:
-                    j = _passed(pool, offset, mask, j, head, signature, size, remaining, theirs, most)
+                    j = _passed(pool, offset, mask, j, head, signature, size, remaining, other_size, most)
                     continue
                 if bound == worst.score and _loses(worst, number, candidate, new_left):
                     continue
@@ -230,16 +227,17 @@ def _collect(  # noqa: C901 - a numeric kernel is one loop
 
 
 @njit(cache=True, inline="always")
-def _passed(pool, offset, mask, j, head, signature, size, remaining, theirs, most):
-    """Pass over what is refused as entry j was; returns j as it is after the last that is.
+def _passed(pool, offset, mask, j, head, signature, size, remaining, other_size, most):
+    """Skip the entries that are refused for the same reason as entry j; returns the last one skipped.
 
-    Entry j, of a set with `theirs` tokens of which at most `most` are shared, has more to beat than that gives. Older
-    sets have no less to beat: those as large that share no more are refused unseen. It ends where a stretch begins.
+    Entry j, of a set with `other_size` tokens of which at most `most` are shared, has more to beat than it can reach.
+    Older sets have no less to beat, so those of the same size that share no more are skipped unchecked, up to the next
+    block.
     """
     while j > head and j & (ENTRIES - 1) != 0:
         entry = pool[offset + ((j - 1) & mask)]
         apart = ones(signature ^ entry.signature)
-        if entry.size != theirs or min(remaining, theirs, (size + theirs - apart) >> 1) > most:
+        if entry.size != other_size or min(remaining, other_size, (size + other_size - apart) >> 1) > most:
             break
         j -= 1
     return j
@@ -247,22 +245,22 @@ def _passed(pool, offset, mask, j, head, signature, size, remaining, theirs, mos
 
 @nested_njit
 def _loses(worst, number, candidate, new_left):
-    """Whether the pair of two sets comes after an equally similar one of the stock."""
+    """Whether the pair of two sets ranks after an equally similar one of the stock."""
     left, right = (number, candidate) if new_left else (candidate, number)
     return left > worst.tie or (left == worst.tie and right > worst.key)
 
 
 @nested_njit
 def _saturated(record, kind, own, remaining, size, apart):
-    """Whether k pairs of a set dominate the one looked at: equal end, as similar, the smaller number on a tie."""
-    theirs = np.int64(record.size)
-    most = min(remaining, theirs, (size + theirs - ones(apart)) >> 1)
-    return similarity(kind, own, most, size, theirs) <= record.level
+    """Whether k pairs of a set dominate this one: equal end, as similar, the smaller number on a tie."""
+    other_size = np.int64(record.size)
+    most = min(remaining, other_size, (size + other_size - ones(apart)) >> 1)
+    return similarity(kind, own, most, size, other_size) <= record.level
 
 
 @nested_njit
 def _count(record, score, k):
-    """Take in how similar a later set is; what is more similar than k have been begins the count anew."""
+    """Count a later set's similarity; one that is higher than that of k sets so far starts the count over."""
     if record.hits == 0 or (record.hits >= k and score > record.level):
         record.level, record.hits = score, 0
     if score >= record.level:
@@ -271,9 +269,9 @@ def _count(record, score, k):
 
 @nested_njit
 def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, fresh):
-    """Add the relevant pairs with the sets start … stop − 1 of `met` to the stock; returns where it became full.
+    """Add the relevant pairs with the sets start … stop − 1 of `met` to the stock; returns where it filled up.
 
-    fresh: the stock is still as it was when the sets were met, and so are their limits.
+    fresh: the stock, and so the sets' limits, are unchanged since the sets were found.
     """
     records, ring, number = sets.records, sets.tokens, sets.marks[NEXT]
     items, counts, room, k = band.items, band.counts, len(band.buffer), band.counts[K]
@@ -300,6 +298,6 @@ def _verify(sets, band, kind, own, tokens, size, met, start, stop, left_is_new, 
 
 @nested_njit
 def _touch(ring, met, stop):
-    """Read each set's first token at once: what is not in the cache is then fetched side by side."""
+    """Read each set's first token, so that cache misses overlap."""
     for i in range(stop):
         met[i].start = ring[met[i].start & (len(ring) - 1)]

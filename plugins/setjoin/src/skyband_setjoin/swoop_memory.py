@@ -1,6 +1,6 @@
-"""Memory for SWOOP's kernel, taken in Python: it is needed rarely, and the kernel compiles in a fifth less without.
+"""Allocates memory for SWOOP's kernel in Python: it is rare, and without it the kernel compiles in a fifth less time.
 
-`sets` and `index` have the same for kernels that take memory themselves.
+`sets` and `index` have the same functions for kernels that allocate themselves.
 """
 
 import numpy as np
@@ -24,14 +24,14 @@ from skyband_setjoin.stairs import Stairs
 
 
 def resized(array: Array, used: int, room: int) -> Array:
-    """The first entries in an array of another size."""
+    """Copy the first `used` entries to an array of another size."""
     other = np.empty(room, array.dtype)
     other[:used] = array[:used]
     return other
 
 
 def with_room_to_flush(band: Band, stairs: Stairs) -> tuple[Band, Stairs]:
-    """The stock and its stairs, with room for what waits to be merged."""
+    """The stock and its stairs, with room for the pairs that wait to be merged."""
     size, room = int(band.counts[SIZE]), len(band.items)
     total = size + int(band.counts[PENDING])
     if total > room:
@@ -47,7 +47,7 @@ def with_room_to_flush(band: Band, stairs: Stairs) -> tuple[Band, Stairs]:
 
 
 def with_room(sets: Sets, size: int) -> Sets:
-    """The sets with room for one more, of `size` tokens."""
+    """The sets with room for one more set of `size` tokens."""
     records, ring, first, stop, begin, end = _used(sets)
     if stop - first == len(records):
         records = _moved(records, first, stop, 2 * len(records))
@@ -58,7 +58,7 @@ def with_room(sets: Sets, size: int) -> Sets:
 
 
 def is_sparse(sets: Sets, index: Index) -> bool:
-    """Whether little is used of a ring of the sets, or of the index's table, rings or pool."""
+    """Whether a ring of the sets, or the index's table, rings or pool, are sparsely used."""
     (first, stop, *_), (lists, entries, _, room) = sets.marks.tolist(), index.marks[: ROOM + 1].tolist()
     return (
         8 * (stop - first) < len(sets.records) > LEAST
@@ -69,7 +69,7 @@ def is_sparse(sets: Sets, index: Index) -> bool:
 
 
 def trimmed(sets: Sets) -> Sets:
-    """Give memory back after a burst: rings of which less than an eighth is used shrink to a quarter."""
+    """Free memory after a burst: rings less than an eighth full shrink to a quarter."""
     records, ring, first, stop, begin, end = _used(sets)
     if len(records) > LEAST and 8 * (stop - first) < len(records):
         records = _moved(records, first, stop, max(len(records) // 4, LEAST))
@@ -79,14 +79,14 @@ def trimmed(sets: Sets) -> Sets:
 
 
 def _used(sets: Sets) -> tuple[Array, Array, int, int, int, int]:
-    """Both rings, the numbers of the first set and the one after the last, and of their tokens likewise."""
+    """Both rings, the numbers of the first set and of the one after the last, and the same for their tokens."""
     first, stop, end = sets.marks[[FIRST, NEXT, TOKENS]].tolist()
     begin = end if first == stop else int(sets.records[first & (len(sets.records) - 1)]["start"])
     return sets.records, sets.tokens, first, stop, begin, end
 
 
 def _moved(ring: Array, start: int, stop: int, room: int) -> Array:
-    """Entries start … stop − 1 of a ring in one of another size, stretch by stretch up to where one of both ends."""
+    """Copy entries start … stop − 1 to a ring of another size, a slice at a time up to the end of either ring."""
     other = np.empty(room, ring.dtype)
     step = min(len(ring), room)
     while start < stop:
@@ -98,7 +98,7 @@ def _moved(ring: Array, start: int, stop: int, room: int) -> Array:
 
 
 def index_with_room(index: Index, tokens: int, entries: int) -> Index:
-    """The index with room for so many lists more, and in its pool for so many entries more."""
+    """The index with room for as many more lists and, in its pool, entries."""
     room = len(index.table)
     while room < 2 * (int(index.marks[LISTS]) + tokens):
         room *= 2
@@ -108,7 +108,7 @@ def index_with_room(index: Index, tokens: int, entries: int) -> Index:
 
 
 def trimmed_index(index: Index) -> Index:
-    """Give memory back after a burst: rings, pool or table of which little is used shrink."""
+    """Free memory after a burst: shrink sparsely used rings, pool or table."""
     lists, entries, room = index.marks[[LISTS, ENTRIES, ROOM]].tolist()
     sparse = 8 * entries < room
     if len(index.pool) > LEAST_POOL and (sparse or 8 * room < len(index.pool)):

@@ -1,4 +1,4 @@
-"""Columns of token sets: lists of words or numbers, from a source to a pair ranker."""
+"""Encodes columns of token sets, lists of words or numbers, for pair rankers and set matchers."""
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +19,10 @@ def is_tokens(kind: pa.DataType) -> bool:
 
 
 def encode_tokens(column: pa.Array) -> tuple[dict[str, pa.Array], dict[str, Array]]:
-    """Frame columns tokens (lists of int64) and tie (uint64), and masks (bool[n]) of null and of empty lists.
+    """Frame columns tokens (lists of int64) and tie (uint64), and masks (bool[n]) of null lists and of empty lists.
 
-    Whole numbers are their own token, text is known by its hash. A null in a list is not a token. `tie` is a hash
-    of the list without its order, which orders sets of one time and id. O(bytes).
+    A whole number is its own token, text is hashed. A null in a list is not a token. `tie` is a hash of the list
+    regardless of order, to order sets with equal time and id. O(bytes).
     """
     lists = column.cast(pa.large_list(column.type.value_type))
     flat = pc.list_flatten(lists)
@@ -43,13 +43,13 @@ def encode_tokens(column: pa.Array) -> tuple[dict[str, pa.Array], dict[str, Arra
 
 
 def sets_of(lists: pa.LargeListArray) -> tuple[Int64, Int64]:
-    """The token sets of a frame's rows as a pair ranker takes them: (offsets int64[n + 1], tokens int64[m])."""
+    """The token sets of a frame's rows for a pair ranker: (offsets int64[n + 1], tokens int64[m])."""
     offsets = lists.offsets.to_numpy()
     return offsets - offsets[0], lists.values.to_numpy()[offsets[0] : offsets[-1]]
 
 
 def sets_of_rows(rows: Rows) -> tuple[Int64, Int64]:
-    """`sets_of` the column "tokens" of a frame's rows, which is looked at once for all that are slices of it."""
+    """`sets_of` the column "tokens" of a frame's rows, computed once for all slices of a frame."""
     (offsets, tokens), start, stop = rows.once(_all_sets)
     own = offsets[start : stop + 1]
     return own - own[0], tokens[own[0] : own[-1]]
@@ -60,5 +60,5 @@ def _all_sets(rows: Rows) -> tuple[Int64, Int64]:
 
 
 def _running(entries: Array, kind: type[np.generic]) -> Array:
-    """kind[n + 1]: the sums of the first 0, 1, … entries; of uint64, modulo 2⁶⁴."""
+    """kind[n + 1]: the sums of the first 0, 1, … entries, modulo 2⁶⁴ for uint64."""
     return np.concatenate([np.zeros(1, kind), np.cumsum(entries, dtype=kind)])

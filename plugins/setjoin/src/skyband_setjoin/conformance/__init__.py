@@ -1,4 +1,4 @@
-"""What every set matcher must do: driver, oracle, streams and checks, for the conformance runs of skyband-specs.
+"""Conformance of set matchers: driver, oracle, streams and checks, for the runs of skyband-specs.
 
-Nothing else of this distribution imports it, so skyband-specs is needed only where a matcher is verified.
+Nothing else in this distribution imports it, so skyband-specs is needed only to verify a matcher.
 """

@@ -20,14 +20,14 @@ PROBES = 5
 
 
 class SetMatcherDriver(Driver):
-    """Feeds (times, offsets, tokens, sides), and asks by feeding some sets more to a copy."""
+    """Feeds (times, offsets, tokens, sides), and queries by feeding some more sets to a copy."""
 
     role: ClassVar[str] = "set-matcher"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Every similarity, one stream and two, both clocks, both ways to keep; windows from one set to many.
+        """Every similarity, one stream and two, both clocks, both values of `keep`; windows from one set to many.
 
-        What is bounded need not know other similarities than Jaccard's.
+        A bounded matcher may support Jaccard similarity only.
         """
         plain: list[Mapping[str, Any]] = [
             {"threshold": 0.6, "window": 40},
@@ -49,24 +49,24 @@ class SetMatcherDriver(Driver):
         ]
 
     def tiny(self, case: Case) -> Iterator[PairStream]:
-        """All streams of two tiny sets, and some of those of three."""
+        """All streams of two tiny sets, and some of three."""
         sides = case.parameters.get("sides", 1)
         return (stream for place, stream in enumerate(tiny(sides)) if len(stream) < 3 or place % (5 * sides) == 0)
 
     def seeded(self, case: Case, seed: int) -> PairStream:
-        """Ties everywhere, sets that come again, bursts, silences."""
+        """Ties everywhere, repeated sets, bursts, silences."""
         return bursts(seed)
 
     def steady(self, case: Case) -> PairStream:
-        """Tokens that are never seen again beside some that always are."""
+        """Tokens that occur once, mixed with some that are in every set."""
         return steady(STEADY_ROWS, case.parameters["window"])
 
     def odd(self, case: Case) -> Iterator[tuple[str, PairStream]]:
-        """Tokens alike in part, times at their ends."""
+        """Tokens that agree in part, times at both ends of the range."""
         yield from odd(bursts(4, ODD_ROWS), moments=case.parameters.get("by") != "rows")
 
     def acts(self, case: Case, stream: PairStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """To advance to the next row, which may be before any row, or past all that is valid."""
+        """Advance to the next row, which may be before any row, or past all valid sets."""
         return advances(case, stream.times, stop, case.parameters["window"] + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
@@ -74,11 +74,11 @@ class SetMatcherDriver(Driver):
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: PairStream, start: int, stop: int) -> None:
-        """One update; what it returns is looked at by the role's own checks."""
+        """One update; the role's own checks verify what it returns."""
         backend.update(*rows(backend, stream, start, stop))
 
     def answers(self, backend: Any, stream: PairStream, stop: int) -> list[Any]:
-        """`now`, the sets seen, and what some of the stream's sets would match if they came next, one by one."""
+        """`now`, the sets seen, and what some of the stream's sets would match if they arrived next, one by one."""
         backend = getattr(backend, "_backend", backend)
         copied = copy.deepcopy(backend)
         reached = 0 if backend.now is None else backend.now
@@ -88,11 +88,11 @@ class SetMatcherDriver(Driver):
         return [backend.now, backend.seen, plain(copied.update(moments, *rows.flat(0, len(rows)), sides))]
 
     def expected(self, case: Case, stream: PairStream, stop: int) -> list[Any]:
-        """The same by comparing all sets."""
+        """The same answers by comparing all sets."""
         return _by_definition(case.parameters, stream, stop)
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Offsets, sides and times that do not fit, lengths and dtypes that are wrong."""
+        """Offsets, sides and times that do not fit, wrong lengths and dtypes."""
         step = int(backend.by == "rows")
         times = backend.now + step * np.arange(3)
         good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
@@ -103,7 +103,7 @@ class SetMatcherDriver(Driver):
 
         calls = [
             ("offsets as many as times", update(offsets=[0, 2, 4])),
-            ("offsets that do not begin with 0", update(offsets=[1, 2, 2, 4])),
+            ("offsets that do not start with 0", update(offsets=[1, 2, 2, 4])),
             ("offsets that end before the tokens", update(offsets=[0, 2, 2, 3])),
             ("offsets that fall", update(offsets=[0, 3, 2, 4])),
             ("tokens that are text", update(tokens=np.array(["a", "b", "c", "d"]))),
@@ -143,20 +143,20 @@ def _by_definition(parameters: Mapping[str, Any], stream: PairStream, stop: int)
 
 
 def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:
-    """What to feed: (times, offsets, tokens, sides)."""
+    """The rows to feed: (times, offsets, tokens, sides)."""
     times = np.arange(start, stop) if backend.by == "rows" else stream.times[start:stop]
     return times, *stream.flat(start, stop), stream.sides[start:stop] if backend.sides == 2 else None
 
 
 def plain(answer: tuple[Any, Any, Any]) -> list[list[Match]]:
-    """What `update` returned as plain data: for each arrival its matches."""
+    """What `update` returned as plain data: the matches of each arrival."""
     cuts, earlier, similarity = (column.tolist() for column in answer)
     together = list(zip(earlier, similarity, strict=True))
     return [together[start:stop] for start, stop in pairwise(cuts)]
 
 
 def sets_of(stream: PairStream) -> list[frozenset[int]]:
-    """The stream's sets as Python's."""
+    """The stream's sets as frozensets."""
     return [frozenset(tokens.tolist()) for tokens in stream.sets]
 
 

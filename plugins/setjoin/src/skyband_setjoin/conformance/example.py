@@ -1,4 +1,4 @@
-"""Sets of numbered words arrive one by one; for each, the earlier ones of the last 100 moments that are like it."""
+"""Sets of numbered words arrive one by one; each is matched with similar ones of the last 100 moments."""
 
 import skyband
 

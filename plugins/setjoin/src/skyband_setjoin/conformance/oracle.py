@@ -1,4 +1,4 @@
-"""The matches of each arriving set, by comparing it with all before it."""
+"""Finds the matches of each arriving set by comparing it with all before it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -25,9 +25,9 @@ def matches(
     sides: Sequence[int] | None = None,
     parts: Sequence[int] | None = None,
 ) -> list[list[Match]]:
-    """What each set matches: by number, or the k most similar, the earlier first among equals.
+    """The matches of each set: by number, or the k most similar, the earlier first on a tie.
 
-    times: their own, or the row numbers 0, 1, 2, … where windows are counted in rows.
+    times: the sets' own, or the row numbers 0, 1, 2, … for windows in rows.
     """
     score, threshold, window = similarity_of(parameters), parameters["threshold"], parameters["window"]
     most, first = parameters.get("matches", "all"), parameters.get("keep", "all") == "first"
@@ -36,18 +36,18 @@ def matches(
     earlier: list[int] = []
     for new, tokens in enumerate(sets):
         earlier = [old for old in earlier if times[old] >= times[new] + by_rows - window]
-        found = []
+        earlier_sets = []
         for old in earlier if _does(parts, new, PROBE) else []:
             common = len(tokens & sets[old])
             if common and not (two and sides is not None and sides[old] == sides[new]):
                 similarity = score(common, len(tokens), len(sets[old]))
                 if similarity >= threshold:
-                    found.append((old, similarity))
-        if _does(parts, new, BUILD) and not (first and found):
+                    earlier_sets.append((old, similarity))
+        if _does(parts, new, BUILD) and not (first and earlier_sets):
             earlier.append(new)
         if most != "all":
-            found = sorted(found, key=lambda match: (-match[1], match[0]))[:most]
-        answers.append(found)
+            earlier_sets = sorted(earlier_sets, key=lambda match: (-match[1], match[0]))[:most]
+        answers.append(earlier_sets)
     return answers
 
 

@@ -1,4 +1,4 @@
-"""What `skyband bench set-matcher` measures on."""
+"""The data that `skyband bench set-matcher` measures on."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streams of sets for matchers: many that are exactly as similar as a threshold, and words as they are in text."""
+"""Streams of sets for matchers: many pairs exactly at a threshold, and words distributed as in text."""
 
 from collections.abc import Iterator
 
@@ -11,14 +11,14 @@ Sets = list[list[int]]
 
 
 def stream_of(sets: Sets, times: list[int] | None = None) -> PairStream:
-    """These sets, at the times 0, 1, 2, … unless given, on both sides in turn."""
+    """A stream of these sets, by default at the times 0, 1, 2, …, alternating between the sides."""
     moments = range(len(sets)) if times is None else times
     tokens = tuple(np.array(words, np.int64) for words in sets)
     return PairStream(np.array(list(moments), np.int64), np.arange(len(sets), dtype=np.int8) % 2, tokens)
 
 
 def growing(seed: int, rows: int) -> PairStream:
-    """Sets of 1 to 60 tokens, each a part of one before it, or that and more: short after long and long after short."""
+    """Sets of 1 to 60 tokens, each a subset or superset of an earlier one: short after long and long after short."""
     rng = np.random.default_rng([11, seed])
     sets: Sets = [rng.integers(0, 400, 20).tolist()]
     for _ in range(rows - 1):
@@ -32,21 +32,21 @@ def growing(seed: int, rows: int) -> PairStream:
 
 
 def drifting(seed: int, rows: int, every: int) -> PairStream:
-    """Zipf's words, all renamed every so many rows: what was frequent is gone and what is new is frequent."""
+    """Words by Zipf's law, all renamed every `every` rows: the frequent words vanish and new ones are frequent."""
     plain = zipf(seed, rows, universe=300, back=every // 2)
     sets = [tokens + 1000 * (row // every) for row, tokens in enumerate(plain.sets)]
     return PairStream(plain.times, plain.sides, tuple(sets))
 
 
 def reweighted(seed: int, rows: int) -> PairStream:
-    """Zipf's words, the frequent ones rare from the middle on and the other way round."""
+    """Words by Zipf's law; from the middle on, frequent words become rare and rare ones frequent."""
     plain = zipf(seed, rows, universe=300, back=60)
     sets = [tokens if row < rows // 2 else 299 - tokens for row, tokens in enumerate(_ranked(plain))]
     return PairStream(plain.times, plain.sides, tuple(sets))
 
 
 def _ranked(stream: PairStream) -> Iterator[np.ndarray]:
-    """The sets with their tokens named by how frequent they are."""
+    """The sets with their tokens replaced by their frequency ranks."""
     names, counts = np.unique(np.concatenate(stream.sets), return_counts=True)
     rank = np.empty(len(names), np.int64)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(names))

@@ -1,4 +1,4 @@
-"""Windows of hundreds of sets and sets of thousands of tokens, against a product of matrices."""
+"""Compares windows of hundreds of sets and sets of thousands of tokens with a matrix product."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -13,19 +13,19 @@ from skyband_specs.pair_ranker.trials import large_sets, overlaps, renamed, simi
 
 Matches = list[list[tuple[int, float]]]
 AT_ONCE = 500
-"""Rows that are compared by one product."""
+"""Rows compared by one product."""
 
 
 @frozen(eq=False)
 class MatchTrial(Trial):
-    """What each set of a large stream matches, as it is told when the set comes."""
+    """The matches of each set of a large stream, as reported on arrival."""
 
     label: str
     parameters: Mapping[str, Any]
     stream: PairStream
-    _told: list[Any] = field(factory=list)
-    """What the last update answered."""
-    _found: list[Matches] = field(factory=list)
+    _reported: list[Any] = field(factory=list)
+    """The answers of the last update."""
+    _expected: list[Matches] = field(factory=list)
 
     @property
     def stops(self) -> Sequence[int]:
@@ -33,24 +33,24 @@ class MatchTrial(Trial):
         return [7, *(len(self.stream) * part // 4 for part in range(1, 5))]
 
     def feed(self, backend: Any, start: int, stop: int) -> None:
-        """One update, its matches kept for `answers`."""
+        """One update, whose matches are kept for `answers`."""
         times = np.arange(start, stop) if backend.by == "rows" else self.stream.times[start:stop]
         sides = self.stream.sides[start:stop] if backend.sides == 2 else None
         cuts, earlier, similar = backend.update(times, *self.stream.flat(start, stop), sides)
         together = list(zip(earlier.tolist(), similar.tolist(), strict=True))
-        self._told[:] = [backend.now, *(together[begin:end] for begin, end in pairwise(cuts.tolist()))]
+        self._reported[:] = [backend.now, *(together[begin:end] for begin, end in pairwise(cuts.tolist()))]
 
     def answers(self, backend: Any, stop: int) -> Any:
-        """What the last update told."""
-        return list(self._told)
+        """The matches that the last update reported."""
+        return list(self._reported)
 
     def expected(self, stop: int) -> Any:
-        """The same, all sets compared."""
-        if not self._found:
-            self._found.append(_matches(self.parameters, self.stream))
+        """The same matches by comparing all sets."""
+        if not self._expected:
+            self._expected.append(_matches(self.parameters, self.stream))
         before = max((other for other in self.stops if other < stop), default=0)
         now = stop if self.parameters["by"] == "rows" else int(self.stream.times[stop - 1])
-        return [now, *self._found[0][before:stop]]
+        return [now, *self._expected[0][before:stop]]
 
 
 def _matches(parameters: Mapping[str, Any], stream: PairStream) -> Matches:
@@ -80,7 +80,7 @@ def _matches(parameters: Mapping[str, Any], stream: PairStream) -> Matches:
 
 
 def trials(case: Case) -> Iterator[MatchTrial]:
-    """Many sets and large ones, one stream and two, both clocks, both ways to keep."""
+    """Many sets and large ones, one stream and two, both clocks, both values of `keep`."""
     jaccard = [trial for trial in _trials(3 if case.long else 1) if trial.parameters["similarity"] == "jaccard"]
     return iter(_trials(3 if case.long else 1) if case.info.guarantee == "exact" else jaccard)
 

@@ -1,1 +1,1 @@
-"""The backends of set-matcher, and what they share: bounds on the overlap, a window of sets, answers in order."""
+"""The backends of set-matcher, and their shared parts: bounds on the overlap, a window of sets, ordered answers."""

@@ -1,5 +1,4 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The matches of one set, collected in any order, and those of a batch one after the other, in compiled code."""
+"""Collects the matches of one set in any order, and those of a batch one after the other, in compiled code."""
 
 import numpy as np
 from skyband.kernels.nested import nested_njit
@@ -12,7 +11,7 @@ _FEW = 48
 
 @nested_njit
 def with_room(matches, count):
-    """The array, or one twice as large with what it holds, with room for one match more than `count`."""
+    """The array, doubled if it has no room for one more match than `count`."""
     if count < len(matches):
         return matches
     larger = np.empty(2 * len(matches), matches.dtype)
@@ -22,29 +21,29 @@ def with_room(matches, count):
 
 
 @nested_njit
-def arrange(matches, count, wanted):
-    """Put the first `count` matches in the contract's order; returns how many are told.
+def arrange(matches, count, most):
+    """Sort the first `count` matches in the contract's order; returns how many to report.
 
-    wanted: 0 for all, by number; else how many, the most similar first and of equally similar ones the earlier.
+    most: 0 for all, by number; else how many, the most similar first, on a tie the earlier.
     """
     if count > _FEW:
         for start in range(count // 2 - 1, -1, -1):
-            _sink(matches, start, count, wanted)
+            _sink(matches, start, count, most)
         for stop in range(count - 1, 0, -1):
             _swap(matches, 0, stop)
-            _sink(matches, 0, stop, wanted)
+            _sink(matches, 0, stop, most)
     else:
         for i in range(1, count):
             j = i
-            while j > 0 and _precedes(matches[j], matches[j - 1], wanted):
+            while j > 0 and _precedes(matches[j], matches[j - 1], most):
                 _swap(matches, j, j - 1)
                 j -= 1
-    return min(count, wanted) if wanted else count
+    return min(count, most) if most else count
 
 
 @nested_njit
 def append_matches(answers, used, matches, count):
-    """The answers of a batch, `used` so far, with those of one set more."""
+    """Append one set's matches to a batch's answers, of which `used` are filled."""
     while used + count > len(answers):
         answers = with_room(answers, len(answers))
     for i in range(count):
@@ -53,20 +52,20 @@ def append_matches(answers, used, matches, count):
 
 
 @nested_njit
-def _precedes(left, right, wanted):
-    if wanted and left.similarity != right.similarity:
+def _precedes(left, right, most):
+    if most and left.similarity != right.similarity:
         return left.similarity > right.similarity
     return left.earlier < right.earlier
 
 
 @nested_njit
-def _sink(matches, place, stop, wanted):
-    """Move a match down the heap of `matches[:stop]`, the last in order at its top, to where it belongs."""
+def _sink(matches, place, stop, most):
+    """Move a match down the heap of `matches[:stop]`, whose top is the last in order, to its place."""
     while 2 * place + 1 < stop:
         child = 2 * place + 1
-        if child + 1 < stop and _precedes(matches[child], matches[child + 1], wanted):
+        if child + 1 < stop and _precedes(matches[child], matches[child + 1], most):
             child += 1
-        if not _precedes(matches[place], matches[child], wanted):
+        if not _precedes(matches[place], matches[child], most):
             return
         _swap(matches, place, child)
         place = child

@@ -1,7 +1,6 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The tokens of one set, asked again and again whether they hold another, in compiled code: a small hash table.
+"""A small hash table of one set's tokens, to look up many others in, in compiled code.
 
-Slots of an earlier set are told by their stamp, so nothing is ever cleared.
+Slots carry the stamp of their set, so nothing is ever cleared.
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from skyband_setjoin.sets import mixed
 
 
 class Bag(NamedTuple):
-    """Room for sets of so many tokens; of it each set uses as much as it needs.
+    """Room for sets up to some size, of which each set uses as much as it needs.
 
     tokens: int64[power of two], open addressing, at most half of it used
     stamps: int64[…]: the number of the set that a slot was last used for
@@ -25,7 +24,7 @@ class Bag(NamedTuple):
 
 @nested_njit
 def bag_for(longest):
-    """A bag for sets of at most so many tokens, repeats counted."""
+    """A bag for sets of at most `longest` tokens, repeats counted."""
     room = 16
     while room < 2 * longest:
         room *= 2
@@ -34,7 +33,7 @@ def bag_for(longest):
 
 @nested_njit
 def mask_for(length):
-    """The mask of the slots that a set of so many tokens, repeats counted, uses."""
+    """The mask of the slots that a set of `length` tokens, repeats counted, uses."""
     room = 16
     while room < 2 * length:
         room *= 2
@@ -66,7 +65,7 @@ def fill(bag, mask, stamp, tokens, start, stop, words):
 
 @nested_njit
 def in_common(slots, stamps, mask, stamp, ring, start, size, misses):
-    """How many of the `size` tokens from `start` of a ring the bag holds; −1 where more than `misses` are not in it."""
+    """How many of the `size` tokens from `start` of a ring are in the bag; −1 if more than `misses` are not."""
     common = 0
     for i in range(size):
         token = ring[(start + i) & (len(ring) - 1)]

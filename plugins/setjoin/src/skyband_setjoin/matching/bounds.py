@@ -1,8 +1,7 @@
-# mypy: disable-error-code="no-untyped-def"
-"""The least overlap with which two sets match, in compiled code: found by asking `similarity` itself.
+"""The least overlap with which two sets match, in compiled code: found by calling `similarity` itself.
 
-A formula such as ⌈t·n⌉ would differ from the similarity by a rounding (.55 · 100 is 55.00000000000001), so it is only
-ever compared, as a float, with the threshold; it does not fall as the overlap grows, so a binary search finds it.
+A formula such as ⌈t·n⌉ could differ by rounding (.55 · 100 is 55.00000000000001). So only the similarity, as a float,
+is compared with the threshold. It does not fall as the overlap grows, so a binary search finds the bound.
 """
 
 from functools import lru_cache
@@ -15,19 +14,19 @@ from skyband_setjoin.compiled_similarity import resolve
 from skyband_setjoin.similarity_kernel import similarity
 
 SIZES = 512
-"""Up to this size what is allowed is looked up."""
+"""Bounds are tabulated for sets up to this size."""
 
 NEVER = -1
 ANY = np.iinfo(np.int32).max
 
 
 class Rule(NamedTuple):
-    """A similarity and a threshold, and what follows from them. Equal ones share their tables.
+    """A similarity, a threshold, and tables of the bounds that follow. Equal rules share their tables.
 
     kind, own: the similarity, as for `similarity`
     least: int32[SIZES], by the size of a set: the least overlap with which any set matches it
-    slack: int16[SIZES, SIZES], by both sizes: the most tokens that are in one of two matching sets only, or NEVER
-    widest: int32[SIZES], by the size of a set: the most of that with any match
+    slack: int16[SIZES, SIZES], by both sizes: the most tokens that are in only one of two matching sets, or NEVER
+    widest: int32[SIZES], by the size of a set: the largest slack with any match
     """
 
     kind: int
@@ -42,20 +41,20 @@ class Rule(NamedTuple):
 
     @property
     def for_kernels(self) -> tuple[Any, tuple[int, float, Any, Any, Any]]:
-        """Its function by itself, and the rest: of a tuple with a function in it numba finds the type in Python."""
+        """Its function, and the rest: numba finds the type of a tuple with a function in it in slow Python code."""
         return self.own, (self.kind, self.threshold, self.least, self.slack, self.widest)
 
 
 @nested_njit
 def rule_from(own: Any, rest: Any) -> Any:
-    """The rule again, in kernels."""
+    """Rebuild the rule, in kernels."""
     kind, threshold, least, slack, widest = rest
     return Rule(kind, own, threshold, least, slack, widest)
 
 
 @lru_cache(maxsize=64)
 def rule_of(name: Any, threshold: float) -> Rule:
-    """The rule of a similarity, by name or a function. Raises ConfigError where numba cannot compile it."""
+    """The rule of a similarity, a name or a function. Raises ConfigError if numba cannot compile it."""
     kind, own = resolve(name)
     return Rule(kind, own, threshold, *_tables(kind, own, threshold))
 
@@ -74,7 +73,7 @@ def _tables(kind, own, threshold):
             slack[n, m] = _slack(kind, own, threshold, n, m)
             slack[m, n] = slack[n, m]
     for n in range(SIZES):
-        # Where sets of the largest size here match, so may larger ones.
+        # If sets of the largest tabulated size match, so may larger ones.
         widest[n] = slack[n, 0]
         for m in range(1, SIZES):
             widest[n] = max(widest[n], slack[n, m])
@@ -109,19 +108,19 @@ def _slack(kind, own, threshold, n, m):
 
 @nested_njit
 def least_of(rule, n):
-    """The least overlap with which any set matches one of n tokens; n + 1 where none does."""
+    """The least overlap with which any set matches one of n tokens; n + 1 if none does."""
     return np.int64(rule.least[n]) if n < SIZES else _least(rule.kind, rule.own, rule.threshold, n)
 
 
 @nested_njit
 def widest_of(rule, n):
-    """No match of a set of n tokens has more tokens that are in one of both only."""
+    """The most tokens that are in only one of a set of n tokens and any match."""
     return np.int64(rule.widest[n]) if n < SIZES else np.int64(ANY)
 
 
 @nested_njit
 def slack_of(rule, n, m):
-    """The most tokens that are in one of two matching sets of n and m only; NEVER where such sets do not match."""
+    """The most tokens that are in only one of two matching sets of n and m; NEVER if such sets do not match."""
     if n < SIZES and m < SIZES:
         return np.int64(rule.slack[n, m])
     return np.int64(_slack(rule.kind, rule.own, rule.threshold, n, m))

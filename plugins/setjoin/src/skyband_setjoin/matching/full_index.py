@@ -26,13 +26,13 @@ class FullIndex(WindowMatcher):
 
     @abstractmethod
     def _counts(self) -> bool:
-        """Whether overlaps are counted in all lists."""
+        """Whether overlaps are counted by scanning all lists."""
 
     def _take(
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        result: Any = kernels.take(self._sets, self._index, *self._rule.for_kernels, self._asked, self._counts(), *rows)
+        result: Any = kernels.take(self._sets, self._index, *self._rule.for_kernels, self._spec, self._counts(), *rows)
         (self._sets, self._index), cuts, answers = result
         self._rule.own.check(lambda: window.sizes(self._sets, offsets))
         return cuts, answers
@@ -49,35 +49,35 @@ class FullIndex(WindowMatcher):
 
 @define(eq=False)
 class ScanCount(FullIndex):
-    """Counts the tokens in common through the lists of all tokens of a set: a simple baseline.
+    """Counts shared tokens by scanning the lists of all tokens of a set: a simple baseline.
 
     Every token of every set is indexed, and every list of a set's tokens is read to its end. Use it to check another
-    matcher, or where tokens are in few sets each.
+    matcher, or if each token is in few sets.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     threshold : float
-        how similar two sets have to be
+        how similar two sets must be to match
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     similarity : str | function, default "jaccard"
         the measure of similarity of two sets (one of jaccard, cosine, dice, overlap, hamming, containment, or a
         well-behaved function of (overlap, size, size))
     matches : str | int, default "all"
-        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
-        whole number of at least 1)
+        how many matches of a set to report: the most similar ones, on a tie the earlier ("all" or a whole number of
+        at least 1)
     keep : str, default "all"
-        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        "first": a set that matches a kept one is dropped, and later sets are compared with kept ones only (one of
         all, first)
     sides : int, default 1
         1: matches within one stream; 2: across two only (at least 1 and at most 2)
 
     Complexity
     ----------
-    A set costs all entries of all lists of its tokens, which is most of the window where tokens are frequent. Retained
-    are the sets of the window; the index has one entry for each of their tokens.
+    A set costs all entries of the lists of its tokens: most of the window if tokens are frequent. It retains the sets
+    of the window; the index has one entry for each of their tokens.
 
     References
     ----------
@@ -102,25 +102,25 @@ class ScanCount(FullIndex):
 class Inverted(FullIndex):
     """Indexes every token of every set, and looks for matches in the shortest lists of a set.
 
-    As in `prefix`, some of the tokens of a set are enough to find every match. Here these are the tokens with the
-    fewest sets at the moment, so that no order of tokens has to be learnt.
+    As in `prefix`, some of a set's tokens are enough to find every match. Here these are the tokens that are in the
+    fewest sets now, so no order of tokens has to be learnt.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     threshold : float
-        how similar two sets have to be
+        how similar two sets must be to match
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     similarity : str | function, default "jaccard"
         the measure of similarity of two sets (one of jaccard, cosine, dice, overlap, hamming, containment, or a
         well-behaved function of (overlap, size, size))
     matches : str | int, default "all"
-        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
-        whole number of at least 1)
+        how many matches of a set to report: the most similar ones, on a tie the earlier ("all" or a whole number of
+        at least 1)
     keep : str, default "all"
-        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        "first": a set that matches a kept one is dropped, and later sets are compared with kept ones only (one of
         all, first)
     sides : int, default 1
         1: matches within one stream; 2: across two only (at least 1 and at most 2)
@@ -128,7 +128,7 @@ class Inverted(FullIndex):
     Complexity
     ----------
     A set costs the entries of its |s| − least + 1 shortest lists, `least` being the fewest tokens that it shares with
-    any match. Retained are the sets of the window; the index has one entry for each of their tokens.
+    any match. It retains the sets of the window; the index has one entry for each of their tokens.
 
     References
     ----------

@@ -1,11 +1,10 @@
-# mypy: disable-error-code="no-untyped-def"
-"""Matching by an index of every token, in compiled code: by counting, or by the shortest lists of a set.
+"""Matching by an index of every token, in compiled code: by counting, or by a set's shortest lists.
 
-COUNTED: the overlap with a set is the number of lists of s in which it stands (ScanCount of Li, Lu and Lu, ICDE 2008).
+COUNTED: the overlap of s with a set is how many lists of s contain it (ScanCount of Li, Lu and Lu, ICDE 2008).
 
-SHORTEST: a set that matches s shares o >= least(s) tokens with it, so only |s| − o tokens of s are not in common, and
-any |s| − least(s) + 1 of them hold one that is. So the shortest lists will do, whatever order tokens have. What is
-first met in the i-th of them (from 0) shares at most |s| − i tokens.
+SHORTEST: a set that matches s shares o >= least(s) tokens with it, so only |s| − o tokens of s are not shared, and any
+|s| − least(s) + 1 of them include a shared one. So scanning that many of the shortest lists suffices. A set first found
+in the i-th of them (from 0) shares at most |s| − i tokens.
 """
 
 import numpy as np
@@ -19,7 +18,7 @@ from skyband_setjoin.index import LISTS
 from skyband_setjoin.indexed import expire, find_all, horizon_of, insert_all, ones
 from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, with_room
 from skyband_setjoin.matching.bounds import least_of, rule_from, slack_of
-from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
+from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, MOST, SIDES
 from skyband_setjoin.sets import FIRST, NEXT
 from skyband_setjoin.similarity_kernel import HAMMING, OVERLAP, similarity
 
@@ -27,13 +26,13 @@ _PLACE_BITS = 31
 
 
 @kernel_njit
-def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens, sides, parts):
-    """Take in a batch; returns (sets, index) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set.
+def take(sets, index, own, rest, settings, counted, numbers, times, offsets, tokens, sides, parts):
+    """Take in a batch; returns the new (sets, index), cuts int64[n + 1] and MATCH[…], the matches of each set.
 
-    asked: int64[4], see window_matcher; counted: bool, which of the two ways.
+    settings: int64[4], see window_matcher; counted: bool, whether COUNTED.
     """
     rule = rule_from(own, rest)
-    two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
+    two, length, rows = settings[SIDES] == 2, abs(settings[LENGTH]), settings[LENGTH] < 0
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -53,11 +52,11 @@ def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens
             else:
                 _by_length(index.table, places, size, order)
                 few = (sets, index, rule, signature, words, size, places, order, size - least + 1)
-                matches, count = _probe(few, numbers[row], asked[WANTED], matches)
-            count = arrange(matches, count, asked[WANTED])
+                matches, count = _probe(few, numbers[row], settings[MOST], matches)
+            count = arrange(matches, count, settings[MOST])
             answers = append_matches(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
-        if parts[row] & BUILD and least <= size and not (asked[KEEP_FIRST] and count):
+        if parts[row] & BUILD and least <= size and not (settings[KEEP_FIRST] and count):
             if two or not parts[row] & PROBE:
                 find_all(index.table, side, words, size, places)
             if not lists.is_reserved(index.marks, index.table, index.pool, places, size):
@@ -71,7 +70,7 @@ def take(sets, index, own, rest, asked, counted, numbers, times, offsets, tokens
 
 @nested_njit
 def _by_length(table, places, size, order):
-    """The places of tokens, those whose list is shortest first, each in the low bits of an entry of `order`."""
+    """Order tokens by the length of their lists: entries of `order` hold their places in the low bits."""
     for i in range(size):
         length = np.int64(0) if places[i] == lists.NONE else np.int64(table[places[i]].count)
         order[i] = (length << _PLACE_BITS) | i
@@ -79,12 +78,12 @@ def _by_length(table, places, size, order):
 
 
 @nested_njit
-def _probe(asked, number, wanted, matches):
-    """Put what matches into `matches`: those in the shortest lists of a set; returns it and how many."""
-    sets, index, rule, signature, words, size, places, order, walked = asked
+def _probe(tokens, number, most, matches):
+    """Find matches in the shortest lists of a set; returns `matches` and their number."""
+    sets, index, rule, signature, words, size, places, order, walked = tokens
     records, first = sets.records, sets.marks[FIRST]
     table, pool = index.table, index.pool
-    ends_early = wanted > 0 and 0 <= rule.kind <= HAMMING and rule.kind != OVERLAP
+    ends_early = most > 0 and 0 <= rule.kind <= HAMMING and rule.kind != OVERLAP
     count = equal = 0
     for i in range(walked):
         place = places[order[i] & ((1 << _PLACE_BITS) - 1)]
@@ -94,32 +93,32 @@ def _probe(asked, number, wanted, matches):
         offset, head, mask = np.int64(row.offset), np.int64(row.head), (1 << row.bits) - 1
         for j in range(head, head + np.int64(row.count)):
             entry = pool[offset + (j & mask)]
-            theirs = np.int64(entry.size)
-            slack = slack_of(rule, size, theirs)
-            if ones(signature ^ entry.signature) > slack or 2 * (size - i) < size + theirs - slack:
+            other_size = np.int64(entry.size)
+            slack = slack_of(rule, size, other_size)
+            if ones(signature ^ entry.signature) > slack or 2 * (size - i) < size + other_size - slack:
                 continue
             record = records[(first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)) & (len(records) - 1)]
             if record.stamp == number:
                 continue
             record.stamp = number
             common = window.overlap(sets, record, words, size)
-            score = similarity(rule.kind, rule.own, common, size, theirs)
+            score = similarity(rule.kind, rule.own, common, size, other_size)
             if score >= rule.threshold:
                 matches = with_room(matches, count)
                 matches[count].earlier, matches[count].similarity = record.number, score
                 count += 1
-                # Nothing is as similar as an equal set, and of these the earlier come first in every list.
-                equal += common == size and common == theirs
-                if ends_early and equal == wanted:
+                # Nothing is more similar than an equal set, and the earliest of these is first in every list.
+                equal += common == size and common == other_size
+                if ends_early and equal == most:
                     return matches, count
     return matches, count
 
 
 @nested_njit
 def _count(sets, index, rule, size, places, number, matches):
-    """Put what matches into `matches`, the overlap counted in all lists of a set; returns it and how many."""
+    """Find matches by counting overlaps in all lists of a set; returns `matches` and their number."""
     records, first = sets.records, sets.marks[FIRST]
-    met = 0
+    candidates = 0
     for i in range(size):
         if places[i] == lists.NONE:
             continue
@@ -130,12 +129,12 @@ def _count(sets, index, rule, size, places, number, matches):
             record = records[slot & (len(records) - 1)]
             if record.stamp != number:
                 record.stamp, record.hits = number, 0
-                matches = with_room(matches, met)
-                matches[met].earlier = slot
-                met += 1
+                matches = with_room(matches, candidates)
+                matches[candidates].earlier = slot
+                candidates += 1
             record.hits += 1
     count = 0
-    for i in range(met):
+    for i in range(candidates):
         record = records[matches[i].earlier & (len(records) - 1)]
         score = similarity(rule.kind, rule.own, record.hits, size, np.int64(record.size))
         if score >= rule.threshold:

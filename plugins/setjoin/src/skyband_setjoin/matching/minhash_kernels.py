@@ -1,10 +1,9 @@
-# mypy: disable-error-code="no-untyped-def"
-"""Matching by minhashes in bands, in compiled code.
+"""Matching by MinHash bands, in compiled code.
 
-The least of a set's hashes by one function is that of another set with probability t, their Jaccard similarity; so all
-r of a band agree with probability t^r, and at least one band of b with 1 − (1 − t^r)^b. Sets that agree in a band are
-compared token by token. In each band the sets of one bucket hang together, the newest first, by links that say how far
-back the next one is: they go in the order of arrival, so what is too old ends a walk, and nothing is ever deleted.
+The least hash of two sets by one function is equal with probability t, their Jaccard similarity. So all r of a band
+agree with probability t^r, and at least one band of b with 1 − (1 − t^r)^b. Sets that agree in a band are compared
+token by token. The sets of a bucket are linked, the newest first, by how far back the next one is. They are in order
+of arrival, so the first expired set ends a scan, and nothing is ever deleted.
 
 Source: Broder, On the Resemblance and Containment of Documents, 1997; bands as in Indyk and Motwani, STOC 1998.
 """
@@ -20,18 +19,18 @@ from skyband_setjoin.indexed import horizon_of
 from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
 from skyband_setjoin.matching.bounds import NEVER, rule_from, slack_of
-from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
+from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, MOST, SIDES
 from skyband_setjoin.sets import FIRST, NEXT, mixed
 from skyband_setjoin.similarity_kernel import similarity
 
 LINK = np.dtype([("tag", np.uint32), ("back", np.uint32)])
-"""A set in a band: what its minhashes come to, and how many sets before it the next of its bucket is; 0: none."""
+"""A set in a band: the tag of its minhashes, and how many sets back the next of its bucket is; 0: none."""
 
 
 class Bands(NamedTuple):
     """The buckets of every band.
 
-    heads: int64[b, power of two], the newest set of a bucket, by the low bits of its tag; NEVER where there was none
+    heads: int64[b, power of two], the newest set of a bucket, by the low bits of its tag; NEVER if there was none
     links: LINK[as many as the window's ring has records, b]
     """
 
@@ -40,17 +39,17 @@ class Bands(NamedTuple):
 
 
 class Hashes(NamedTuple):
-    """The functions x → factors[k] · x + terms[k] modulo 2^32: uint32[b · r] each, those of a band side by side."""
+    """The functions x → factors[k] · x + terms[k] modulo 2^32: uint32[b · r] each, grouped by band."""
 
     factors: Any
     terms: Any
 
 
 @kernel_njit
-def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens, sides, parts):
-    """Take in a batch; returns (sets, bands) to go on with, cuts int64[n + 1] and MATCH[…], the matches of each set."""
+def take(sets, bands, hashes, own, rest, settings, numbers, times, offsets, tokens, sides, parts):
+    """Take in a batch; returns the new (sets, bands), cuts int64[n + 1] and MATCH[…], the matches of each set."""
     rule = rule_from(own, rest)
-    two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
+    two, length, rows = settings[SIDES] == 2, abs(settings[LENGTH]), settings[LENGTH] < 0
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -68,10 +67,10 @@ def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens,
         if parts[row] & PROBE and size:
             other = 1 - side if two else np.int64(-1)
             matches, count = _probe(sets, bands, rule, bag, mask, tags, size, other, numbers[row], matches)
-            count = arrange(matches, count, asked[WANTED])
+            count = arrange(matches, count, settings[MOST])
             answers = append_matches(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
-        if parts[row] & BUILD and size and not (asked[KEEP_FIRST] and count):
+        if parts[row] & BUILD and size and not (settings[KEEP_FIRST] and count):
             if not window.has_room(sets, size):
                 sets = window.enlarged(sets, size)
                 bands = fitted(bands, sets)
@@ -83,7 +82,7 @@ def take(sets, bands, hashes, own, rest, asked, numbers, times, offsets, tokens,
 
 @nested_njit
 def _tag(hashes, words, size, least, tags):
-    """The minhashes of a set into `least`, and what those of each band come to into `tags`."""
+    """Write the minhashes of a set to `least`, and a hash of those of each band to `tags`."""
     factors, terms = hashes.factors, hashes.terms
     for k in range(len(least)):
         least[k] = np.uint32(0xFFFFFFFF)
@@ -102,7 +101,7 @@ def _tag(hashes, words, size, least, tags):
 
 @nested_njit
 def _probe(sets, bands, rule, bag, mask, tags, size, other, number, matches):
-    """Put what matches a set, of side `other` where that is not −1, into `matches`; returns it and how many."""
+    """Find matches of a set, on side `other` unless that is −1; returns `matches` and their number."""
     records, ring, first = sets.records, sets.tokens, sets.marks[FIRST]
     heads, links = bands.heads, bands.links
     slots, stamps = bag.tokens, bag.stamps
@@ -116,15 +115,15 @@ def _probe(sets, bands, rule, bag, mask, tags, size, other, number, matches):
             if link.tag != tags[band] or record.stamp == number or record.side == 1 - other:
                 continue
             record.stamp = number
-            theirs = np.int64(record.size)
-            slack = slack_of(rule, size, theirs)
+            other_size = np.int64(record.size)
+            slack = slack_of(rule, size, other_size)
             if slack == NEVER:
                 continue
-            need = (size + theirs - slack) >> 1
-            common = in_common(slots, stamps, mask, number, ring, record.start, theirs, theirs - need)
+            need = (size + other_size - slack) >> 1
+            common = in_common(slots, stamps, mask, number, ring, record.start, other_size, other_size - need)
             if common <= 0:
                 continue
-            score = similarity(rule.kind, rule.own, common, size, theirs)
+            score = similarity(rule.kind, rule.own, common, size, other_size)
             if score >= rule.threshold:
                 matches = with_room(matches, count)
                 matches[count].earlier, matches[count].similarity = record.number, score

@@ -1,4 +1,4 @@
-"""The matcher for long sets that may miss a match: minhashes in bands."""
+"""The matcher for long sets by MinHash bands, which may miss matches."""
 
 import math
 from functools import lru_cache
@@ -22,41 +22,41 @@ MOST_HASHES = 64
 
 @define(eq=False)
 class MinHashLsh(WindowMatcher):
-    """Compares a set only with those that agree in a group of minhashes: for sets of a hundred tokens or more.
+    """Compares only sets that agree in a group of minhashes: for sets of a hundred tokens or more.
 
     Each set has b groups (bands) of r minhashes. Two sets are compared if all minhashes of one band agree. A pair as
-    similar as the threshold is found with probability `recall` or more, over the choice of `seed`; more similar pairs
-    with a higher one, equal sets always. What is found is compared exactly, so that no match is wrong. For Jaccard
-    similarity only.
+    similar as the threshold is found with probability `recall` or more, over the choice of `seed`. More similar pairs
+    are found with a higher probability, equal sets always. Candidates are compared exactly, so no match is wrong. For
+    Jaccard similarity only.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     threshold : float
-        how similar two sets have to be
+        how similar two sets must be to match
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     similarity : str | function, default "jaccard"
         the measure of similarity of two sets (one of jaccard, cosine, dice, overlap, hamming, containment, or a
         well-behaved function of (overlap, size, size))
     matches : str | int, default "all"
-        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
-        whole number of at least 1)
+        how many matches of a set to report: the most similar ones, on a tie the earlier ("all" or a whole number of
+        at least 1)
     keep : str, default "all"
-        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        "first": a set that matches a kept one is dropped, and later sets are compared with kept ones only (one of
         all, first)
     sides : int, default 1
         1: matches within one stream; 2: across two only (at least 1 and at most 2)
     recall : float, default 0.95
-        probability, at least, with which a pair as similar as the threshold is found (above 0 and below 1)
+        least probability of finding a pair as similar as the threshold (above 0 and below 1)
     seed : int, default 0
         seed of the hashes (at least 0)
 
     Complexity
     ----------
     A set costs b · r hashes for each token, at most 64 unless the threshold is very low, and the sets of its b buckets.
-    Short sets, and low thresholds over large windows, fill the buckets. Retained are the sets of the window; the index
+    Short sets, and low thresholds over large windows, fill the buckets. It retains the sets of the window; the index
     has b entries for each.
 
     References
@@ -77,7 +77,7 @@ class MinHashLsh(WindowMatcher):
 
     recall: float = number(
         0.95, above=0, below=1, kw_only=True,
-        help="probability, at least, with which a pair as similar as the threshold is found",
+        help="least probability of finding a pair as similar as the threshold",
     )  # fmt: skip
     seed: int = integer(0, at_least=0, kw_only=True, help="seed of the hashes")
 
@@ -86,9 +86,7 @@ class MinHashLsh(WindowMatcher):
 
     def __attrs_post_init__(self) -> None:
         if self.similarity != "jaccard":
-            message = (
-                f"must be 'jaccard': minhashes tell no other one (got {self.similarity!r}); use prefix or inverted"
-            )
+            message = f"must be 'jaccard': minhashes support no other (got {self.similarity!r}); use prefix or inverted"
             raise ConfigError(Problem("similarity", message))
         super().__attrs_post_init__()
 
@@ -102,7 +100,7 @@ class MinHashLsh(WindowMatcher):
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
-        result: Any = kernels.take(self._sets, self._bands, self._hashes, *self._rule.for_kernels, self._asked, *rows)
+        result: Any = kernels.take(self._sets, self._bands, self._hashes, *self._rule.for_kernels, self._spec, *rows)
         (self._sets, self._bands), cuts, answers = result
         return cuts, answers
 
@@ -119,16 +117,16 @@ class MinHashLsh(WindowMatcher):
 
 @lru_cache(maxsize=64)
 def _hashes(count: int, seed: int) -> Hashes:
-    """Hash functions, the same for all matchers of this number and seed, which share them."""
+    """Hash functions, shared by all matchers with this number and seed."""
     coefficients = np.random.default_rng(seed).integers(0, 2**32, (2, count), dtype=np.uint32)
     return Hashes(coefficients[0] | np.uint32(1), coefficients[1].copy())
 
 
 @lru_cache(maxsize=64)
 def bands_for(threshold: float, recall: float) -> tuple[int, int]:
-    """(bands, rows of each): as many rows as a budget of hashes allows, as those keep candidates few.
+    """(bands, rows of each): as many rows as a budget of hashes allows, as these keep candidates few.
 
-    So many bands that 1 − (1 − t^r)^b >= recall; one row each where the threshold is too low for the budget.
+    The bands are the fewest with 1 − (1 − t^r)^b >= recall; one row each if the threshold is too low for the budget.
     """
     best = (_bands(threshold, recall, 1), 1)
     for rows in range(2, MOST_HASHES + 1):

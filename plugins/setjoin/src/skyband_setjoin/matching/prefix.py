@@ -19,36 +19,36 @@ from skyband_setjoin.ranker import alike
 class Prefix(WindowMatcher):
     """Looks for the matches of a set among the sets that share one of its rarest tokens. The default.
 
-    Two sets that match share some number of tokens at least, so that one of the rarest tokens of either is among them.
-    Only the rarest tokens of each set are indexed. Which tokens are rare is learnt from the window, and learnt again
-    after as many sets as two windows hold.
+    Two matching sets share at least some number of tokens, so one of the rarest tokens of either is among these. Only
+    the rarest tokens of each set are indexed. Which tokens are rare is learnt from the window, and again after as many
+    sets as two windows hold.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     threshold : float
-        how similar two sets have to be
+        how similar two sets must be to match
     window : int
         length of the window, in the unit of the times or in rows (at least 1)
     similarity : str | function, default "jaccard"
         the measure of similarity of two sets (one of jaccard, cosine, dice, overlap, hamming, containment, or a
         well-behaved function of (overlap, size, size))
     matches : str | int, default "all"
-        how many matches of a set to report: the most similar ones, of those equally similar the earlier ("all" or a
-        whole number of at least 1)
+        how many matches of a set to report: the most similar ones, on a tie the earlier ("all" or a whole number of
+        at least 1)
     keep : str, default "all"
-        "first": a set that matches a kept one is dropped, and later ones are compared with kept ones only (one of
+        "first": a set that matches a kept one is dropped, and later sets are compared with kept ones only (one of
         all, first)
     sides : int, default 1
         1: matches within one stream; 2: across two only (at least 1 and at most 2)
 
     Complexity
     ----------
-    A set costs a walk through the lists of its |s| − least + 1 rarest tokens, `least` being the fewest tokens that it
-    shares with any match. For similarity "containment" least is 1, and all lists are walked. Learning which tokens are
-    rare costs O(tokens in the window). Retained are the sets of the window that a later one can match; the index has an
-    entry for each of their rarest tokens.
+    A set costs a scan of the lists of its |s| − least + 1 rarest tokens, `least` being the fewest tokens that it shares
+    with any match. For similarity "containment" least is 1, and all lists are scanned. Learning which tokens are rare
+    costs O(tokens in the window). It retains the sets of the window that a later one can match; the index has an entry
+    for each of their rarest tokens.
 
     References
     ----------
@@ -80,7 +80,7 @@ class Prefix(WindowMatcher):
     ) -> tuple[Int64, Array]:
         rows = alike(numbers, times, offsets, tokens, sides, parts)
         result: Any = kernels.take(
-            self._sets, self._index, self._levels, self._round, *self._rule.for_kernels, self._asked, *rows
+            self._sets, self._index, self._levels, self._round, *self._rule.for_kernels, self._spec, *rows
         )
         (self._sets, self._index, self._levels), cuts, answers = result
         self._rule.own.check(lambda: window.sizes(self._sets, offsets))

@@ -1,25 +1,25 @@
 # mypy: disable-error-code="no-untyped-def"
 """Matching by the rarest tokens of each set, in compiled code.
 
-least(n) is the least overlap with which any set matches one of n tokens, need(n, m) that with one of m. Tokens have a
-total order, the rare ones first (`rarity`), fixed between two rebuilds, and the lists of the index hold of each set its
-n − least(n) + 1 rarest tokens: its prefix. A new set walks the lists of its own prefix, or of its n − need(n, m) + 1
-rarest tokens where no set in the window has fewer than m: need does not fall as m grows.
+least(n) is the least overlap of a set of n tokens with any match, need(n, m) that with a match of m tokens. Tokens have
+a total order, the rare ones first (`rarity`), fixed between two rebuilds. The index has the n − least(n) + 1 rarest
+tokens of each set, its prefix. A new set scans the lists of its own prefix, or of its n − need(n, m) + 1 rarest tokens
+if no set in the window has fewer than m: need does not fall as m grows.
 
-No match is missed: let w be the rarest token that a matching pair has in common, and o their overlap. o − 1 common
-tokens follow w in either set, so it stands at a place of at most n − o <= n − least(n) in one and m − least(m) in the
-other, which is in both prefixes; and min(n − i, m − j) >= o >= need, i and j being its places, so the pair is not
-passed over. The place in the new set is at most n − need(n, m) where that is so for every set in the window. At a later
-common token that bound is smaller still: a pair that it rejects is none. As sets do not come by size, the whole prefix
-is indexed and not only what sets at least as long would need.
+No match is missed: let w be the rarest token that a matching pair shares, and o their overlap. o − 1 shared tokens
+follow w in either set, so w is at place n − o <= n − least(n) or before in one and m − least(m) in the other: in both
+prefixes. With w at places i and j, min(n − i, m − j) >= o >= need, so the pair is not skipped; and its place in the new
+set is at most n − need(n, m), for every set in the window. At a later shared token the bound is smaller still, so a
+pair that it rejects does not match. As sets do not arrive by size, the whole prefix is indexed, and not only the part
+for sets at least as long.
 
-Sets expire by number alone: a list's old entries are cut off when it is walked, and what nobody walks goes with the
-rebuild, after as many sets again as two windows hold, when the order is learnt anew. Both follow from the sets, and not
-from how they were cut into batches.
+Sets expire by number alone. A list's old entries are cut off when it is scanned; lists that are not scanned are cleared
+by the rebuild, after as many more sets as two windows hold, when the order is learnt again. Both depend on the sets
+only, not on the batches.
 
-Source: AllPairs (Bayardo et al., WWW 2007) and PPJoin (Xiao et al., WWW 2008) for prefix and places, the bitmap filter
-of Sandes et al. for signatures; that lists are cut when they are walked is from SSSJ (De Francisci Morales and Gionis,
-PVLDB 2016), the order that is learnt anew is ours.
+Sources: AllPairs (Bayardo et al., WWW 2007) and PPJoin (Xiao et al., WWW 2008) for prefixes and places, the bitmap
+filter of Sandes et al. for signatures, SSSJ (De Francisci Morales and Gionis, PVLDB 2016) for cutting lists during
+scans. Learning the order again is ours.
 """
 
 import numpy as np
@@ -34,16 +34,16 @@ from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, wit
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
 from skyband_setjoin.matching.bounds import NEVER, least_of, rule_from, slack_of, widest_of
 from skyband_setjoin.matching.rarity import learnt, rarest_first
-from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, SIDES, WANTED
+from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, MOST, SIDES
 from skyband_setjoin.sets import FIRST, NEXT, SMALLEST
 from skyband_setjoin.similarity_kernel import HAMMING, OVERLAP, similarity
 
 CLIPPED = 0xFFFF
-"""An entry has 16 bits for a size, which then is looked up, and as many for a place, where it only weakens a bound."""
+"""The most that an entry's 16 bits hold: a larger size is looked up, a larger place only weakens a bound."""
 
 TOGETHER = 64
-"""Entries of a list that are passed over at once where the signatures of all are too far apart. A loop over fewer is
-unrolled and not done in vectors, which takes half as long again."""
+"""Entries of a list that are skipped at once if all their signatures are too far apart. A loop over fewer is unrolled
+rather than vectorised, and takes half as long again."""
 
 SHORTEST_ROUND = 256
 KEPT_SINCE, LIVE_THEN = range(2)
@@ -51,14 +51,14 @@ _NEGATIVE = 1 << 31
 
 
 @kernel_njit
-def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets, tokens, sides, parts):
-    """Take in a batch; returns (sets, index, levels) to go on with, cuts int64[n + 1] and MATCH[…] of each set.
+def take(sets, index, levels, round_, own, rest, settings, numbers, times, offsets, tokens, sides, parts):
+    """Take in a batch; returns the new (sets, index, levels), cuts int64[n + 1] and MATCH[…] of each set.
 
-    levels: see `rarity`; round_: int64[2], sets KEPT_SINCE the last rebuild, and LIVE_THEN; asked: int64[4], see
+    levels: see `rarity`; round_: int64[2], sets KEPT_SINCE the last rebuild, and LIVE_THEN; settings: int64[4], see
     window_matcher.
     """
     rule = rule_from(own, rest)
-    two, length, rows = asked[SIDES] == 2, abs(asked[LENGTH]), asked[LENGTH] < 0
+    two, length, rows = settings[SIDES] == 2, abs(settings[LENGTH]), settings[LENGTH] < 0
     longest = 1
     for row in range(len(times)):
         longest = max(longest, offsets[row + 1] - offsets[row])
@@ -78,12 +78,12 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
             walked = size - max(least_of(rule, size), _need(rule, size, sets.marks[SMALLEST])) + 1
             find_all(index.table, 1 - side if two else side, words, prefix, places)
             matches, count = _probe(
-                sets, index, rule, bag, mask, signature, size, places, walked, numbers[row], asked[WANTED], matches
+                sets, index, rule, bag, mask, signature, size, places, walked, numbers[row], settings[MOST], matches
             )
-            count = arrange(matches, count, asked[WANTED])
+            count = arrange(matches, count, settings[MOST])
             answers = append_matches(answers, cuts[row], matches, count)
         cuts[row + 1] = cuts[row] + count
-        if parts[row] & BUILD and prefix > 0 and not (asked[KEEP_FIRST] and count):
+        if parts[row] & BUILD and prefix > 0 and not (settings[KEEP_FIRST] and count):
             if not window.has_room(sets, size):
                 sets = window.enlarged(sets, size)
             window.append(sets, numbers[row], times[row], side, words, size)
@@ -103,14 +103,14 @@ def take(sets, index, levels, round_, own, rest, asked, numbers, times, offsets,
 
 @nested_njit
 def _need(rule, size, smallest):
-    """The least overlap with which a set matches one that is no smaller than the smallest; 0 where that is not told."""
+    """The least overlap of a set with a match at least as large as the smallest set; 0 if unknown."""
     slack = slack_of(rule, size, smallest)
     return (size + smallest - slack) >> 1 if slack != NEVER else np.int64(0)
 
 
 @nested_njit
 def rebuilt(sets, rule, levels):
-    """An index of the window's sets by this order, and their tokens put in it. O(tokens of the window)."""
+    """Sort the tokens of the window's sets by this order, and index the sets. O(tokens of the window)."""
     index = lists.blank()
     marks, records, ring = sets.marks, sets.records, sets.tokens
     longest = np.int64(1)
@@ -137,7 +137,7 @@ def rebuilt(sets, rule, levels):
 
 @nested_njit
 def _entered(index, marks, side, words, size, signature, places, prefix):
-    """The index with the last set, as `marks` has it, in the lists of its prefix, which are at `places`."""
+    """Add the last set, by `marks`, to the lists of its prefix, which are at `places`; returns the index."""
     if 2 * (index.marks[LISTS] + prefix) > len(index.table):
         index = lists.roomy(index, prefix)
         find_all(index.table, side, words, prefix, places)
@@ -158,11 +158,11 @@ def _entered(index, marks, side, words, size, signature, places, prefix):
 
 @nested_njit
 def _cut(counts, table, pool, place, first):
-    """Cut off the entries of sets older than number `first` of the window; the list stays, if empty."""
+    """Cut off the entries of sets before number `first`; the list stays, even if empty."""
     row = table[place]
     offset, head, count, mask = np.int64(row.offset), np.int64(row.head), np.int64(row.count), (1 << row.bits) - 1
     old = 0
-    # What is older is less than 2^31 behind, as it goes with the next rebuild: the difference tells it in 32 bits.
+    # Older sets are less than 2^31 behind, as the next rebuild removes them: 32 bits suffice for the difference.
     while old < count and (np.int64(pool[offset + ((head + old) & mask)].number) - first) & _NEGATIVE:
         old += 1
     if old:
@@ -173,9 +173,9 @@ def _cut(counts, table, pool, place, first):
 
 @nested_njit(vectorized=True)
 def _fewest_apart(pool, begin, signature):
-    """The fewest bits in which a signature and those of some entries differ. LLVM takes several at once.
+    """The fewest bits in which a signature differs from those of some entries. LLVM vectorises it.
 
-    The index has no sign: where it might count from the array's end, entries are gathered one by one.
+    The index is unsigned: if it could be negative, entries would be gathered one by one.
     """
     fewest = np.int64(64)
     for j in range(begin, begin + TOGETHER):
@@ -185,14 +185,14 @@ def _fewest_apart(pool, begin, signature):
 
 @nested_njit
 def _probe(  # noqa: C901 - a numeric kernel is one loop
-    sets, index, rule, bag, mask, signature, size, places, prefix, number, wanted, matches
+    sets, index, rule, bag, mask, signature, size, places, prefix, number, most, matches
 ):
-    """Put what matches a set into `matches`; returns it and how many."""
+    """Find the matches of a set; returns `matches` and their number."""
     records, ring, first = sets.records, sets.tokens, sets.marks[FIRST]
     counts, table, pool = index.marks, index.table, index.pool
     slots, stamps = bag.tokens, bag.stamps
     kind, own, threshold = rule.kind, rule.own, rule.threshold
-    ends_early = wanted > 0 and 0 <= kind <= HAMMING and kind != OVERLAP
+    ends_early = most > 0 and 0 <= kind <= HAMMING and kind != OVERLAP
     count = equal = 0
     widest = widest_of(rule, size)
     for i in range(prefix):
@@ -212,28 +212,28 @@ def _probe(  # noqa: C901 - a numeric kernel is one loop
                 apart = ones(signature ^ entry.signature)
                 if apart > widest:
                     continue
-                theirs = np.int64(entry.size) & CLIPPED
+                other_size = np.int64(entry.size) & CLIPPED
                 place = np.int64(entry.size) >> 16
                 record = records[(first + ((np.int64(entry.number) - first) & 0xFFFFFFFF)) & (len(records) - 1)]
-                if theirs == CLIPPED:
-                    theirs = np.int64(record.size)
-                slack = slack_of(rule, size, theirs)
+                if other_size == CLIPPED:
+                    other_size = np.int64(record.size)
+                slack = slack_of(rule, size, other_size)
                 if apart > slack:
                     continue
-                need = (size + theirs - slack) >> 1
-                if min(size - i, theirs - place) < need or record.stamp == number:
+                need = (size + other_size - slack) >> 1
+                if min(size - i, other_size - place) < need or record.stamp == number:
                     continue
                 record.stamp = number
-                common = in_common(slots, stamps, mask, number, ring, record.start, theirs, theirs - need)
+                common = in_common(slots, stamps, mask, number, ring, record.start, other_size, other_size - need)
                 if common <= 0:
                     continue
-                score = similarity(kind, own, common, size, theirs)
+                score = similarity(kind, own, common, size, other_size)
                 if score >= threshold:
                     matches = with_room(matches, count)
                     matches[count].earlier, matches[count].similarity = record.number, score
                     count += 1
-                    # Nothing is as similar as an equal set, and of these the earlier come first in every list.
-                    equal += common == size and common == theirs
-                    if ends_early and equal == wanted:
+                    # Nothing is more similar than an equal set, and the earliest of these is first in every list.
+                    equal += common == size and common == other_size
+                    if ends_early and equal == most:
                         return matches, count
     return matches, count

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="no-untyped-def"
 """A total order of tokens, the rare ones first, learnt from the sets of a window, in compiled code.
 
-Tokens are counted in buckets by hash and the counts kept as levels of a byte, about a twelfth of a doubling each. Two
-tokens of one bucket seem as frequent as both together, which costs time and nothing else: any total order is right, and
-level, then hash, then the token itself is one. Tokens that the window had none of come first.
+Tokens are counted in buckets by hash, and each count is kept as a one-byte level, about twelve levels per doubling.
+Two tokens of one bucket seem as frequent as both together. That costs time only: any total order is correct, and ours
+is by level, then hash, then token. Tokens that the window did not contain are first.
 """
 
 import math
@@ -40,8 +40,8 @@ def learnt(sets):
 
 
 @nested_njit
-def rarest_first(levels, words, keys, size, wanted):
-    """Put the `wanted` rarest of `size` distinct words first, in order. keys: uint64[at least size], to work in."""
+def rarest_first(levels, words, keys, size, count):
+    """Move the `count` rarest of `size` distinct words to the front, in order. keys: uint64[at least size], scratch."""
     shift = np.uint64(64)
     room = len(levels)
     while room > 1:
@@ -51,7 +51,7 @@ def rarest_first(levels, words, keys, size, wanted):
         mix = mixed(words[i])
         keys[i] = (np.uint64(levels[mix >> shift]) << np.uint64(56)) | (mix >> np.uint64(8))
     if size <= _FEW:
-        for i in range(min(wanted, size - 1)):
+        for i in range(min(count, size - 1)):
             best = i
             for j in range(i + 1, size):
                 if keys[j] < keys[best] or (keys[j] == keys[best] and words[j] < words[best]):
@@ -61,7 +61,7 @@ def rarest_first(levels, words, keys, size, wanted):
     for place in range(size // 2 - 1, -1, -1):
         _sink(words, keys, place, size)
     stop = size
-    for _ in range(wanted):
+    for _ in range(count):
         stop -= 1
         _swap(words, keys, 0, stop)
         _sink(words, keys, 0, stop)
@@ -71,7 +71,7 @@ def rarest_first(levels, words, keys, size, wanted):
 
 @nested_njit
 def _sink(words, keys, place, stop):
-    """Move a word down the heap of `words[:stop]`, the rarest first, to where it belongs."""
+    """Move a word down the heap of `words[:stop]`, the rarest at its top, to its place."""
     while 2 * place + 1 < stop:
         child = 2 * place + 1
         if child + 1 < stop and _precedes(words, keys, child + 1, child):

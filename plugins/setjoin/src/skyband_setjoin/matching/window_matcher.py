@@ -1,4 +1,4 @@
-"""What the matchers share: the sets of the window, the rule they match by, and snapshots."""
+"""The base of all matchers: the sets of the window, the rule to match by, and snapshots."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,17 +22,17 @@ from skyband_setjoin.set_matcher import ALL, FIRST, Arrivals, Matches, SetMatche
 from skyband_setjoin.sets import FIRST as OLDEST
 from skyband_setjoin.sets import NEXT, Sets
 
-SIDES, LENGTH, WANTED, KEEP_FIRST = range(4)
-"""Where kernels find what they are asked: `sides`; the window's length, negative in rows; matches, 0 for all; keep."""
+SIDES, LENGTH, MOST, KEEP_FIRST = range(4)
+"""Indices of a kernel's parameters: `sides`; the window's length, negative in rows; matches, 0 for all; keep."""
 
 
 @define(eq=False)
 class WindowMatcher(SetMatcher):
-    """Holds the sets that a later one may match: valid, of enough tokens to match any, and kept."""
+    """Holds the sets that a later one may match: valid, with enough tokens to match any, and kept."""
 
     _sets: Sets = field(init=False, on_setattr=setters.NO_OP)
     _rule: Rule = field(init=False)
-    _asked: Int64 = field(init=False)
+    _spec: Int64 = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -40,20 +40,20 @@ class WindowMatcher(SetMatcher):
         self._sets = window.new()
         length = self.window if self.by == "time" else -self.window
         most = 0 if self.matches == ALL else int(self.matches)
-        self._asked = np.array([self.sides, length, most, self.keep == FIRST], np.int64)
+        self._spec = np.array([self.sides, length, most, self.keep == FIRST], np.int64)
         self._clear()
 
     @abstractmethod
     def _clear(self) -> None:
-        """Begin with an empty window."""
+        """Start with an empty window."""
 
     @abstractmethod
     def _take(
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:
-        """Take in sets of these numbers; returns cuts int64[n + 1] and MATCH[at least cuts[-1]].
+        """Take in sets with these numbers; returns cuts int64[n + 1] and MATCH[at least cuts[-1]].
 
-        The tokens may be of more sets than these.
+        `tokens` may contain those of other sets.
         """
 
     def _update(self, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8) -> Matches:
@@ -68,14 +68,14 @@ class WindowMatcher(SetMatcher):
         times, offsets, tokens, sides, parts = alike(*columns)
         sizes = spans[:, 1] - spans[:, 0]
         ends = np.append(0, np.cumsum(sizes))
-        first: Int64 = np.array([one._seen for one in matchers], np.int64)
+        first: Int64 = np.array([matcher._seen for matcher in matchers], np.int64)
         numbers = read_only(np.repeat(first - ends[:-1], sizes) + np.arange(ends[-1]))
         counts, matches = np.zeros(ends[-1] + 1, np.int64), list[Array]()
         each = zip(matchers, spans.tolist(), pairwise(ends.tolist()), strict=True)
-        for one, (start, stop), (begin, end) in each:
+        for matcher, (start, stop), (begin, end) in each:
             if stop > start:
                 own = slice(start, stop)
-                cuts, answers = one._take(
+                cuts, answers = matcher._take(
                     numbers[begin:end], times[own], offsets[start : stop + 1], tokens, sides[own], parts[own]
                 )
                 if cuts[-1]:
@@ -85,20 +85,20 @@ class WindowMatcher(SetMatcher):
         return np.cumsum(counts), together["earlier"].copy(), together["similarity"].copy()
 
     def _horizon(self, now: int) -> int:
-        """The time from which on sets are valid at `now`."""
+        """The time of the oldest sets that are valid at `now`."""
         return max(now - self.window, TIME_MIN)
 
     def __len__(self) -> int:
-        """Sets held: those that can still be matched."""
+        """The number of sets held, which can still be matched."""
         return int(self._sets.marks[NEXT] - self._sets.marks[OLDEST])
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the window's sets, slack included; tables that equal rules share do not count."""
+        """Bytes of the window's sets, slack included, without the tables that equal rules share."""
         return sum(array.nbytes for array in self._sets)
 
     def _state(self) -> dict[str, Array]:
-        """The sets held, oldest first, their tokens ascending: all else follows from them."""
+        """The sets held, oldest first, with ascending tokens: all else follows from them."""
         first, last = int(self._sets.marks[OLDEST]), int(self._sets.marks[NEXT])
         records = self._sets.records[np.arange(first, last) & (len(self._sets.records) - 1)]
         sizes = records["size"].astype(np.int64)
@@ -125,6 +125,6 @@ class WindowMatcher(SetMatcher):
         reader.require(bool((np.diff(sets.offsets) > 0).all()), "sizes", "must be at least 1: an empty set is not held")
         if count and self._now is not None:
             oldest = self._horizon(self._now)
-            reader.require(int(sets.times[0]) >= oldest, "times", f"must be valid, which is from {oldest} on")
+            reader.require(int(sets.times[0]) >= oldest, "times", f"must be valid: from {oldest} on")
         self._take(numbers, sets.times, sets.offsets, sets.tokens, sets.sides, np.full(count, BUILD, np.int8))
-        reader.require(len(self) == count, "sizes", "must be of sets that a later one can match")
+        reader.require(len(self) == count, "sizes", "must belong to sets that a later one can match")

@@ -1,1 +1,1 @@
-"""near-duplicates: which earlier sets in the window each row is like."""
+"""near-duplicates: which earlier sets in the window each row is similar to."""

@@ -1,4 +1,4 @@
-"""What the rows of many groups are answered with: their own columns beside those of their matches, made all at once."""
+"""Builds the answers of many groups at once: the columns of rows next to those of their matches."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ SIMILARITY = "similarity"
 
 
 class RowColumns:
-    """The columns of rows as answers have them: their ids, and what is carried of them or of them as a match."""
+    """Answer columns of rows: their ids, and the columns carried of the row itself or of a match."""
 
     def __init__(self, query: NearDuplicates, answers: pa.Schema) -> None:
         self.query = query
@@ -34,18 +34,18 @@ class RowColumns:
         self._first = len(several(query.id))
 
     def ids(self, rows: Rows) -> list[pa.Array]:
-        """The columns of the id of each row."""
+        """The id columns of each row."""
         kinds = [self.answers.field(name).type for name in self._ids]
         if self._plain:
             return [id_values(rows, kinds[0])]
         return [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
 
     def carried(self, rows: Rows) -> list[pa.Array]:
-        """The columns that are carried of each row."""
+        """The carried columns of each row."""
         return [self._carried(rows, name, name) for name in self.query.carry]
 
     def carried_of_match(self, rows: Rows) -> list[pa.Array]:
-        """The columns that are carried of each row where it is a match."""
+        """The carried columns of each row as a match."""
         names = self.query.carry_match
         return [self._carried(rows, *both) for both in zip(names, carried_of_match(names), strict=True)]
 
@@ -54,13 +54,13 @@ class RowColumns:
         return carried_values(rows, number, self.answers.field(answered).type)
 
     def of_match(self) -> list[pa.Field]:
-        """What answers tell of a match besides how similar it is, as it is stored."""
+        """The fields of a match in answers, apart from its similarity, as stored."""
         fields = [self.answers.field(name) for name in self._ids]
         fields = [field.with_name("name") for field in fields] if self._plain else fields
         return [*fields, *map(self.answers.field, carried_of_match(self.query.carry_match))]
 
     def needed(self, rows: Rows) -> Rows:
-        """Rows with no columns but those that answers tell."""
+        """The rows with only the columns that answers contain."""
         numbers = range(self._first + len(self.query.carried_names))
         names = [name for name in ("code", "name", *map(carried, numbers)) if name in rows]
         return Rows(rows.times, {name: rows[name] for name in names})
@@ -70,41 +70,41 @@ class Answered(NamedTuple):
     """The answers of some rows of a group."""
 
     columns: RowColumns
-    """The same of every group."""
+    """Equal for every group."""
     rows: Rows
     arrivals: Int64
-    """Of each answer, which of the rows it is of."""
+    """The row of each answer."""
     places: Int64
-    """Of each answer, which of the matches it tells, -1 for none."""
+    """The match of each answer, -1 for none."""
     similarity: Float64
     matches: Sequence[pa.Array]
-    """Of the matches, what is stored of them; empty where there are none."""
+    """The stored columns of the matches; empty if there are none."""
     row_places: pa.Array | None
-    """Of each answer, where its row stands in the order of all rows, where shards have to know."""
+    """The place of each answer's row in the order of all rows, if shards need it."""
 
 
 def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
-    """The columns of the answers of many groups, each an `Answered`. O(answers)."""
+    """The answer columns of many groups, each an `Answered`. O(answers)."""
     parts = [Answered(*each) for each in answers]
     columns, query, schema = parts[0].columns, parts[0].columns.query, parts[0].columns.answers
     rows = Rows.joined([part.rows for part in parts])
     arrivals = _joined([part.arrivals for part in parts], [len(part.rows) for part in parts])
-    chosen = pa.array(arrivals)
+    indices = pa.array(arrivals)
     answered: dict[str, Array | pa.Array] = {"time": rows.times[arrivals]}
     named = zip(identity_names("id", query.id), columns.ids(rows), strict=True)
-    answered |= {name: own.take(chosen) for name, own in named}
-    answered |= {name: own.take(chosen) for name, own in zip(query.carry, columns.carried(rows), strict=True)}
+    answered |= {name: own.take(indices) for name, own in named}
+    answered |= {name: own.take(indices) for name, own in zip(query.carry, columns.carried(rows), strict=True)}
     if SIMILARITY in schema.names or PLACE in schema.names:
         places = _joined([part.places for part in parts], [len(part.similarity) for part in parts])
         of_match = [*match_names(query.id), *carried_of_match(query.carry_match), MATCH_TIME, MATCH_PLACE]
-        there = [part.matches for part in parts if len(part.similarity)]
+        with_matches = [part.matches for part in parts if len(part.similarity)]
         similarity = pa.array(np.concatenate([part.similarity for part in parts]))
         which = pa.array(places, mask=places < 0)
         answered[SIMILARITY] = similarity.take(which)
         for number, name in enumerate(of_match):
             if name in schema.names:
                 kind = schema.field(name).type
-                stored = [matches[number] for matches in there]
+                stored = [matches[number] for matches in with_matches]
                 answered[name] = (
                     pa.concat_arrays(stored).take(which).cast(kind) if stored else pa.nulls(len(places), kind)
                 )
@@ -115,7 +115,7 @@ def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
 
 
 def _joined(places: Sequence[Int64], sizes: Sequence[int]) -> Int64:
-    """Places in each of several things as places in all of them, one after the other; those below 0 stay."""
+    """Places within each part as places in all parts one after the other; negative places stay."""
     joined = np.concatenate(places)
     begins = np.repeat(np.cumsum([0, *sizes[:-1]]), [len(some) for some in places])
     moved: Int64 = np.where(joined < 0, joined, joined + begins)

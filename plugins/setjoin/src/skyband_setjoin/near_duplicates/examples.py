@@ -14,7 +14,7 @@ EXAMPLES = (
 )
 
 JOB = JobExample(
-    "Which report is like an earlier one of the last hour, and which is the first of its kind:",
+    "Which report is similar to an earlier one of the last hour, and which is the first of its kind:",
     "reports.json",
     """\
 {"ts": "2026-06-20 09:00:00", "report": 1, "words": ["disk", "full", "on", "node", "a"]}

@@ -1,4 +1,4 @@
-"""How near-duplicates is answered: a processor a group, and small groups together."""
+"""Executes near-duplicates: one processor per group, and small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class NearDuplicatesExecution(Execution[NearDuplicates]):
-    """How near-duplicates is answered."""
+    """Executes near-duplicates."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return NearDuplicatesProcessor(self.query, bindings["set-matcher"], answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Where the answer is that of the definition, whatever the matcher, small groups are answered together."""
+        """Small groups are answered together if the matcher is exact."""
         query = self.query
         most = most_entries(bindings["set-matcher"], query.backend_parameters("set-matcher"))
         if not most:
@@ -48,14 +48,14 @@ class NearDuplicatesExecution(Execution[NearDuplicates]):
         return SmallNearDuplicates(most, query, answers, processor)
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
-        """Rows with nothing to tell them apart go to the same shards."""
+        """Indistinguishable rows go to the same shards."""
         lines = matrix_rows(shards)
         return by_cell(
             hash_columns([frame.column(name) for name in (TIME, *self.query.places)]), lines, shards // lines
         )
 
     def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no match; a row has none iff it has none in every shard where it meets others."""
+        """Shards share no match; a row has no match iff it has none in every shard that compares it."""
         query = self.query
         best = [] if query.matches == ALL or query.output == KEPT else [("similarity", "descending")]
         answers = answers.sort_by([(PLACE, "ascending"), *best, (MATCH_PLACE, "ascending")])  # nulls come last

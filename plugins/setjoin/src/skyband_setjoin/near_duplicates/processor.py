@@ -1,4 +1,4 @@
-"""One group's stream of near-duplicates: each row is answered when it comes, with the matches it finds before it."""
+"""Processes one group of near-duplicates: answers each row on arrival, with its matches among earlier rows."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -27,19 +27,19 @@ from skyband_setjoin.set_matcher import Matches, SetMatcher
 from skyband_setjoin.tokens import sets_of, sets_of_rows
 
 WHEN = "when"
-"""The column that has the time of each row, where row numbers stand in the place of times."""
+"""The column with the time of each row, if row numbers replace times."""
 
 _FEW_ROWS = 4
-"""Of a group in a turn of many, on average."""
+"""Rows per group in a turn of many groups, on average."""
 
 
 def at_their_times(rows: Rows) -> Rows:
-    """Rows whose numbers stood in the place of their times, with their times."""
+    """The rows with their times again, if row numbers replaced these."""
     return Rows(rows[WHEN], {name: rows[name] for name in rows.names if name != WHEN})
 
 
 class NearDuplicatesProcessor(PerRowProcessor):
-    """Feeds a set matcher and gives its answers the names, times and columns of their rows."""
+    """Feeds a set matcher, and adds the ids, times and columns of rows to its answers."""
 
     def __init__(self, query: NearDuplicates, matcher: Binding, answers: pa.Schema) -> None:
         self._query = query
@@ -55,12 +55,12 @@ class NearDuplicatesProcessor(PerRowProcessor):
         kinds = {MATCH_TIME: pa.int64(), MATCH_PLACE: PLACES}
         further = [pa.field(name, kinds[name]) for name in self._further]
         self._window_rows = RowStore([*self._columns.of_match(), *further])
-        """Of the rows of the window, what answers tell of a match: its id, columns to carry, its time and place."""
+        """What answers contain of a match, for the rows of the window: id, carried columns, time and place."""
         self._last: int | None = None
 
     @property
     def next_at(self) -> int:
-        """When the window is empty, so that the group can be forgotten."""
+        """The time when the window is empty, so that the group can be dropped."""
         return TIME_MAX if self._last is None or self._query.rows else self._last + self._query.window.length
 
     @property
@@ -77,14 +77,14 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def plain_turns(
         cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
     ) -> Sequence[PlainTurn | None]:
-        """Of each with rows, over windows in time, that has one of before in its window, and one at the end.
+        """A turn of each processor with rows, over windows in time, with an earlier row in its window and at its end.
 
-        Where shards share a group there is one group, so of these none is asked.
+        Shards that share a group have one group only, so they have no turns.
         """
         query = processors[0]._query
         if query.rows or processors[0]._shared or cls is not NearDuplicatesProcessor:
             return super().plain_turns(processors, times, spans, until)
-        before = np.array([TIME_MIN if one._last is None else one._last for one in processors], np.int64)
+        before = np.array([TIME_MIN if p._last is None else p._last for p in processors], np.int64)
         plain, window = (spans[:, 1] > spans[:, 0]) & (before > TIME_MIN), query.window.length
         last = times[spans[:, 1] - 1] if len(times) else before
         plain &= (last.view(np.uint64) - before.view(np.uint64) < window) & (last > max(until - window, TIME_MIN))
@@ -95,7 +95,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
-        """Rows that only these have are copied for all of them, few enough to be kept until each has copied its own."""
+        """Copy the rows of these processors together; they are few enough to keep until each has copied its own."""
         first, sizes = processors[0], spans[:, 1] - spans[:, 0]
         cuts = np.append(0, np.cumsum(sizes))
         rows = rows.take(np.arange(cuts[-1]) + np.repeat(spans[:, 0] - cuts[:-1], sizes))
@@ -103,21 +103,21 @@ class NearDuplicatesProcessor(PerRowProcessor):
         few = len(rows) <= _FEW_ROWS * len(processors)
         (offsets, tokens), sides = sets_of(rows["tokens"]), first._sides(rows)
         bounds = np.column_stack([cuts[:-1], cuts[1:]])
-        matchers = [one._matcher for one in processors]
+        matchers = [processor._matcher for processor in processors]
         own_cuts, earlier, similarity = type(first._matcher).update_together(
             matchers, times, offsets, tokens, sides, spans=bounds
         )
         ends, matches = own_cuts[cuts].tolist(), list[list[pa.Array]]()
         each = zip(processors, turns, bounds.tolist(), pairwise(ends), strict=True)
-        for one, turn, (start, stop), (begin, end) in each:
-            store = one._window_rows
+        for processor, turn, (start, stop), (begin, end) in each:
+            store = processor._window_rows
             if few:
                 store.defer(times, stored, start, stop)
             else:
                 store.update(times[start:stop], [column[start:stop] for column in stored])
             if end > begin:
                 matches.append(store.lookup(earlier[begin:end]))
-            one._last = turn.last
+            processor._last = turn.last
             store.forget(turn.last - window)
         together = [pa.concat_arrays(column) for column in zip(*matches, strict=True)]
         answers = first._answers(rows, np.diff(own_cuts), similarity, together)
@@ -139,10 +139,10 @@ class NearDuplicatesProcessor(PerRowProcessor):
         return int(apart[0]) if len(apart) else len(times)
 
     def begin_with(self, rows: Rows) -> "NearDuplicatesProcessor":
-        """Go on from the sets of a small group, which are all kept, the last of its rows among them.
+        """Continue from the sets of a small group, which are all kept, including its last row.
 
-        Over windows in rows, those that the group no longer has are put in without tokens, so that they count in the
-        window and match nothing. Those before its first set are left out.
+        Over windows in rows, rows that the group no longer has are added without tokens, so that they count in the
+        window and match nothing. Rows before its first set are left out.
         """
         if self._query.rows:
             rows, gone = without_gaps(rows)
@@ -160,16 +160,16 @@ class NearDuplicatesProcessor(PerRowProcessor):
         matches = self._window_rows.lookup(earlier) if len(earlier) else []
         answers = self._answers(rows, cuts[1:] - cuts[:-1], similarity, matches)
         if begins:
-            # What came before is too old for what comes next: go on as if it had never been, however it was cut.
+            # All earlier rows are too old for the next ones: start over, so that batches make no difference.
             self._begin()
             self._take(rows.slice(begins, len(rows)))
-        seen, window = self._matcher.seen, self._matcher.window
-        self._window_rows.forget(seen + 1 - window if self._query.rows else int(rows.times[-1]) - window)
+        number, window = self._matcher.seen, self._matcher.window
+        self._window_rows.forget(number + 1 - window if self._query.rows else int(rows.times[-1]) - window)
         self._last = int(rows.times[-1])
         return answers
 
     def _begins(self, times: Int64) -> int:
-        """The last row that finds the window empty, in time, after it has held some; 0 for none, or the first."""
+        """The last row, in time, before which a non-empty window became empty; 0 for none, or the first."""
         if self._query.rows or times[-1] - times[0] < self._query.window.length:
             return 0
         apart = np.flatnonzero(times[1:] - times[:-1] >= self._query.window.length)
@@ -177,13 +177,13 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     def _take(self, rows: Rows) -> Matches:
         """Feed rows to the matcher."""
-        seen = self._matcher.seen
-        when = np.arange(seen, seen + len(rows)) if self._query.rows else rows.times
+        number = self._matcher.seen
+        when = np.arange(number, number + len(rows)) if self._query.rows else rows.times
         self._window_rows.update(when, self._stored(rows))
         return self._matcher.update(when, *sets_of_rows(rows), self._sides(rows), rows[PART] if self._shared else None)
 
     def _stored(self, rows: Rows) -> list[pa.Array]:
-        """What answers tell of each row where it is a match."""
+        """What answers contain of each row as a match."""
         stored = [*self._columns.ids(rows), *self._columns.carried_of_match(rows), numbers_column(rows.times)]
         return [*stored, _places(rows)] if self._shared else stored
 
@@ -193,7 +193,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
     def _answers(
         self, rows: Rows, counts: Int64, similarity: Float64, matches: Sequence[pa.Array]
     ) -> RawAnswers | None:
-        """counts: how many matches each row has, of one group or of many; matches: what is stored of them."""
+        """counts: the number of matches of each row, of one group or of many. matches: their stored columns."""
         if self._query.output == PAIRS and not len(similarity):
             return None
         arrivals, places = self._answered(rows, counts)
@@ -204,7 +204,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         return RawAnswers(self._schema, columns_of, parts, len(arrivals))
 
     def _answered(self, rows: Rows, counts: Int64) -> tuple[Int64, Int64]:
-        """Of each answer the row that it is of, and which of all matches it tells, -1 for none."""
+        """The row of each answer, and which of all matches it contains, -1 for none."""
         if self._query.output == PAIRS:
             least = np.zeros(len(rows), np.int64)
         else:
@@ -226,7 +226,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         return self._matcher.nbytes
 
     def _frames(self) -> dict[str, pa.RecordBatch]:
-        """What is known of the rows of the window, as states have it: a frame of a kind, each with the times."""
+        """The columns of the window's rows for a state: a frame of each kind, with the times."""
         window = self._window_rows.frame()
         further = len(self._further)
         alone = {name: _renamed(window, name) for name in self._further}
@@ -247,7 +247,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         ids, times, places = (state_arrays.frame_from_array(name, arrays, like[name]) for name in like)
         further = [times, *([places] if self._shared else [])]
         if any(frame.column("time") != ids.column("time") for frame in further):
-            raise SnapshotError("contradicts itself: names, times and places of its rows are not of the same rows")
+            raise SnapshotError("is inconsistent: the ids, times and places of its rows do not belong to the same rows")
         columns = [*ids.columns, *(frame.column("name") for frame in further)]
         self._window_rows.load_state(
             pa.RecordBatch.from_arrays(columns, schema=self._window_rows.frame().schema), self._matcher.seen
@@ -258,7 +258,7 @@ _NO_PLACES = pa.RecordBatch.from_pylist([], schema=pa.schema([("time", pa.int64(
 
 
 def _renamed(window: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    """One column of the rows of a window, beside the times."""
+    """One column of the rows of a window, next to the times."""
     return pa.RecordBatch.from_arrays([window.column("time"), window.column(name)], names=["time", "name"])
 
 

@@ -1,4 +1,4 @@
-"""near-duplicates: which earlier sets in the window each row is like, and which rows are the first of their kind."""
+"""near-duplicates: which earlier sets in the window each row is similar to, and which rows are new."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -35,47 +35,47 @@ PAIRS, ROWS, KEPT = "pairs", "rows", "kept"
 
 
 PLACE, MATCH_PLACE = "row place", "match place"
-"""Columns of a shard's answers: where a row, and what it matches, stand in the order of all rows, as bytes."""
+"""Columns of a shard's answers: the places of a row and of its match in the order of all rows, as bytes."""
 
 
 def match_names(named: Columns) -> tuple[str, ...]:
-    """What the answers call the id of a match: match, or match_host and match_page where it is of several columns."""
+    """The names of a match's id in answers: match, or match_host and match_page if it has several columns."""
     return tuple(f"match_{name}" for name in several(named)) or ("match",)
 
 
 def carried_of_match(carried: tuple[str, ...]) -> list[str]:
-    """What the answers call the columns of a match that are carried."""
+    """The names of a match's carried columns in answers."""
     return [f"match_{name}" for name in carried]
 
 
 @define(eq=True)
 class NearDuplicates(Query):
-    """Matches each row's set with those of the rows in the window before it that are at least `threshold` similar.
+    """Matches each row's set with earlier sets in the window that are at least `threshold` similar.
 
-    Result columns: time and id of the row; match and match_time, those of the earlier row; similarity; then the columns
-    to `carry`, of the row, and those to `carry_match`, of the earlier row: `carry_match = ["text"]` gives match_text.
-    With `output = "pairs"` there is a row for each match, with `"rows"` one at least for each row of the source, all of
-    its match null where it has none, and with `"kept"` one for each without a match: time, id and what is carried.
-    An answer belongs to the later row: it is given when the watermark passes that, and never changes.
+    Result columns: time and id of the row; match and match_time, those of the earlier row; similarity; then the row's
+    columns in `carry` and the earlier row's in `carry_match`: `carry_match = ["text"]` adds match_text. `output` =
+    "pairs" has a row for each match. "rows" also has a row for each source row without a match, with nulls. "kept" has
+    only the rows without a match: time, id and carried columns. An answer belongs to the later row: it is given when
+    the watermark passes that row, and never changes.
 
-    What is carried of a row costs no memory after its answer; what is carried of matches is kept for the window.
+    Columns in `carry` cost no memory after the answer; those in `carry_match` are kept for the window.
 
-    Two rows meet while they are less than the window apart. Rows of one time come in the order of their ids (integers
-    ascending, others by hash), then of a hash of their tokens, then of what they carry, so that all engines agree which
-    is earlier.
+    Two rows are compared if they are less than the window apart. Rows with equal times are ordered by id (integers
+    ascending, others by hash), then by a hash of their tokens, then by carried columns, so that all engines agree
+    which is earlier.
 
-    With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only: no two kept
-    rows less than a window apart match, and each dropped one has a kept match less than a window before it. With
-    `matches = 1` its match, where it has one, else its own id, names its cluster for good.
+    With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only. So no two kept
+    rows less than a window apart match, and each dropped row has a kept match less than a window before it. With
+    `matches = 1` a row's match, or else its own id, is a permanent name of its cluster.
 
-    Matches share at least one token. Repeated tokens count once, a null in a list is no token, and a row whose list is
-    empty or null matches nothing. Rows without id or side are left out and counted; they do not count as rows of a
-    window. Rows later than `delay` are dropped and counted: they are neither kept nor told as duplicates.
+    Matches share at least one token. Repeated tokens count once, a null in a list is not a token, and a row with an
+    empty or null list matches nothing. Rows without id or side are dropped and counted; they do not count as rows of a
+    window. Rows later than `delay` are dropped and counted: they are neither kept nor reported as duplicates.
 
-    `id` may name several columns, which name a row together: the answers of `id = ["host", "page"]` have host, page,
-    match_host and match_page in the place of id and match.
+    `id` may be several columns, which identify a row together: the answers of `id = ["host", "page"]` have host, page,
+    match_host and match_page instead of id and match.
 
-    On several shards each row goes to some of them, so that every two rows meet in one.
+    With several shards, each row goes to some of them, so that every two rows are compared in one.
 
     Examples
     --------
@@ -93,25 +93,25 @@ class NearDuplicates(Query):
     answered_by: ClassVar[str] = "skyband_setjoin.near_duplicates.execution:NearDuplicatesExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
 
-    id: Columns = identity(help="the column that names a row in the answers, or several that do together")
-    tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
-    threshold: float = number(help="how similar two sets have to be")
-    window: Duration = duration(help="how far apart two rows may be: less than this")
+    id: Columns = identity(help="the column that identifies a row in answers, or several that do together")
+    tokens: str = column_name(help="the column of sets: lists of words or whole numbers")
+    threshold: float = number(help="how similar two sets must be to match")
+    window: Duration = duration(help="two rows are compared if they are less than this apart")
     similarity: str | Callable[[int, int, int], float] = similarity_parameter()
     matches: str | int = matches_parameter()
     keep: str = keep_parameter()
     output: str = choice(
         PAIRS, ROWS, KEPT, default=PAIRS,
-        help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": those without one',
+        help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": rows without one',
     )  # fmt: skip
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its answer")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to include in its answer")
     carry_match: tuple[str, ...] = carry_parameter(
-        help="columns of the earlier row to give with a match, as match_text for text; null where there is none"
+        help="columns of the earlier row to include with a match, as match_text for text; null without a match"
     )
     side: str | None = checked(
         None,
         type="column",
-        check=lambda given: None if given is None else is_name(given),
+        check=lambda side: None if side is None else is_name(side),
         help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
     )
 
@@ -129,18 +129,18 @@ class NearDuplicates(Query):
             raise ConfigError(*problems)
 
     def _name_problems(self) -> list[Problem]:
-        """Columns of the source that would be in the answers under names which others there have."""
+        """Problems with carried columns whose names in answers are already taken."""
         matched = () if self.output == KEPT else (*match_names(self.id), "match_time", "similarity")
         others = ("time", *matched, PLACE, MATCH_PLACE, *self.by)
         reserved = {*others, *identity_names("id", self.id)}
         problems = name_problems("id", several(self.id), others)
         problems += name_problems("carry", self.carry, reserved)
         if self.output == KEPT and self.carry_match:
-            message = 'goes with matches, which output = "kept" has none of: drop it, or ask for "pairs" or "rows"'
+            message = 'needs matches, and output = "kept" has none: drop it, or choose "pairs" or "rows"'
             return [*problems, Problem("carry_match", message)]
-        message = "as another column of them is: rename one of the two in the source"
+        message = "like another column: rename one of the two in the source"
         return problems + [
-            Problem("carry_match", f"{name!r} would be in the answers as {answer_name!r}, {message}")
+            Problem("carry_match", f"{name!r} would be called {answer_name!r} in answers, {message}")
             for name, answer_name in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
             if answer_name in reserved or answer_name in self.carry
         ]
@@ -151,7 +151,7 @@ class NearDuplicates(Query):
 
     @property
     def carried_names(self) -> tuple[str, ...]:
-        """The columns that are carried, of whichever row, each once: those of `carry` first."""
+        """The distinct columns carried of either row, those of `carry` first."""
         return tuple(dict.fromkeys([*self.carry, *self.carry_match]))
 
     @property
@@ -160,7 +160,7 @@ class NearDuplicates(Query):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What tells the shards of a row, besides its time."""
+        """The columns that, with the time, decide the shards of a row."""
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
     @property
@@ -218,4 +218,4 @@ class NearDuplicates(Query):
     def one_shard(self) -> str | None:
         if self.rows:
             return super().one_shard
-        return 'keep = "first" decides of each row by all rows before it' if self.keep == FIRST else None
+        return 'keep = "first" decides on each row by all rows before it' if self.keep == FIRST else None

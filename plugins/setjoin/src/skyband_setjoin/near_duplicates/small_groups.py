@@ -1,4 +1,4 @@
-"""The small groups of near-duplicates: each row is compared with all sets of its group's window."""
+"""Small groups of near-duplicates: compares each row with all sets of its group's window."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class SmallNearDuplicates(SmallSets):
-    """Groups of at most `most` sets that later rows are compared with; rows are answered when they come.
+    """Groups of at most `most` sets to compare later rows with; rows are answered on arrival.
 
-    Over windows in rows the number of its row stands in the place of a set's time, which is kept as well.
+    Over windows in rows, the row number replaces a set's time, which is kept as well.
     """
 
     def __init__(
@@ -73,21 +73,21 @@ class SmallNearDuplicates(SmallSets):
         self, step: PassInput, sets: SetsInOrder
     ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         sessions = len(sets.heads)
-        size, grown = np.zeros(sessions, np.int64), np.full(sessions, -1)
+        size, full_at = np.zeros(sessions, np.int64), np.full(sessions, -1)
         kept, count = np.zeros(len(sets.order), bool), np.full(len(sets.order), -1)
         *matches, number = match_rows(
             sets.placed(step), self.schedule.horizon, *self._similarity, self._threshold, self.two,
-            self._ranked, self._first, self.most, self.most_tokens, size, grown, kept, count, *self._room,
+            self._ranked, self._first, self.most, self.most_tokens, size, full_at, kept, count, *self._room,
         )  # fmt: skip
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         earlier, similarity = (values[:number] for values in matches)
         row = np.flatnonzero(count >= 0)
-        session, own, found = np.repeat(np.arange(sessions), sets.stops - sets.heads)[row], sets.order[row], count[row]
+        session, own, hits = np.repeat(np.arange(sessions), sets.stops - sets.heads)[row], sets.order[row], count[row]
         if self._output == KEPT:
-            alone = found == 0
-            return size, grown, kept, session[alone], self._columns(step, sets, own[alone], {})
-        times = np.maximum(found, 1) if self._output == ROWS else found
-        matched = np.repeat(found > 0, times)
+            alone = hits == 0
+            return size, full_at, kept, session[alone], self._columns(step, sets, own[alone], {})
+        times = np.maximum(hits, 1) if self._output == ROWS else hits
+        matched = np.repeat(hits > 0, times)
         place = np.full(len(matched), -1)
         place[matched] = np.arange(number)
         places = pa.array(place, mask=~matched)
@@ -97,12 +97,13 @@ class SmallNearDuplicates(SmallSets):
             "match_time": self._times(sets, earlier).take(places),
             "similarity": pa.array(similarity).take(places),
         }
-        return size, grown, kept, np.repeat(session, times), self._columns(step, sets, np.repeat(own, times), of_match)
+        columns = self._columns(step, sets, np.repeat(own, times), of_match)
+        return size, full_at, kept, np.repeat(session, times), columns
 
     def _columns(
         self, step: PassInput, sets: SetsInOrder, own: Int64, of_match: Mapping[str, pa.Array]
     ) -> list[pa.Array]:
-        """The columns of the answers: of sets `own`, all rows of the step, and of what each matches."""
+        """The answer columns: of the sets `own`, all rows of the step, and of their matches."""
         rows = pa.array(own - (len(sets.order) - len(step.times)))
         columns = {
             "time": self._times(sets, own),

@@ -1,4 +1,4 @@
-"""The walk of small groups through their rows, in compiled code: each is compared with all sets of its window."""
+"""Compares each row of small groups with all sets of its window, in compiled code."""
 
 from typing import Any
 
@@ -16,27 +16,27 @@ def _match(
     order: Any, sides: Any, offsets: Any, tokens: Any, kept: Any, head: int, row: int,
     kind: int, own: Any, threshold: float, two: bool, ranked: bool, best: Any, scores: Any,
 ) -> int:  # fmt: skip
-    """Write the matches of the set at place `row` among those kept before it; returns how many.
+    """Write the matches of the set at place `row` among the sets kept before it; returns how many.
 
-    ranked: the most similar first, as many as there is room for, instead of all in order of arrival. O(sets · tokens).
+    ranked: the most similar first, as many as fit, instead of all in order of arrival. O(sets · tokens).
     """
-    matches, one = 0, order[row]
-    size = offsets[one + 1] - offsets[one]
+    matches, number = 0, order[row]
+    size = offsets[number + 1] - offsets[number]
     if size == 0:
         return 0
     for place in range(head, row):
         other = order[place]
-        if not kept[place] or (two and sides[other] == sides[one]):
+        if not kept[place] or (two and sides[other] == sides[number]):
             continue
-        theirs = offsets[other + 1] - offsets[other]
-        # So few tokens may be shared at most: where that is not enough, they are not counted.
-        if similarity(kind, own, min(size, theirs), size, theirs) < threshold:
+        other_size = offsets[other + 1] - offsets[other]
+        # Skip counting if even the most tokens that may be shared are too few.
+        if similarity(kind, own, min(size, other_size), size, other_size) < threshold:
             continue
-        common = shared_tokens(offsets, tokens, one, other)
-        score = similarity(kind, own, common, size, theirs) if common else -np.inf
+        common = shared_tokens(offsets, tokens, number, other)
+        score = similarity(kind, own, common, size, other_size) if common else -np.inf
         if common == 0 or score < threshold or (matches == len(best) and score <= scores[matches - 1]):
             continue
-        # By insertion: the worst falls out at the end where there is no room for more.
+        # Insertion sort: if there is no more room, the worst match drops out at the end.
         rank = min(matches, len(best) - 1)
         matches = rank + 1
         while ranked and rank > 0 and scores[rank - 1] < score:
@@ -49,14 +49,14 @@ def _match(
 @njit(cache=True)
 def match_rows(  # noqa: C901 - a numeric kernel is one loop
     sets: PlacedSets, window: int, kind: int, own: Any, threshold: float, two: bool, ranked: bool, first: bool,
-    most: int, most_tokens: int, size: Any, grown: Any, kept: Any, count: Any, best: Any, scores: Any,
+    most: int, most_tokens: int, size: Any, full_at: Any, kept: Any, count: Any, best: Any, scores: Any,
 ) -> Any:  # fmt: skip
-    """Take rows in and find what each matches, session by session.
+    """Take in rows and find the matches of each, session by session.
 
-    Of each session the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes of each the number of sets
-    kept, and the place of the first row not taken in where there were more than `most` sets or `most_tokens`; of each
-    place whether its set is kept, and of a row that was taken in the number of its matches. best and scores are room to
-    work in. Returns of all matches the earlier set and the similarity, and how many these are. O(sets · tokens) a row.
+    A session has the sets held, order[heads:rows], and its rows, order[rows:stops]. Writes for each session the number
+    of sets kept, and the place of the first row not taken in if there were more than `most` sets or `most_tokens`; for
+    each place whether its set is kept, and the number of matches of a row taken in. best and scores are scratch.
+    Returns the earlier set and the similarity of all matches, and their number. O(sets · tokens) per row.
     """
     heads, rows, stops, order, times, sides, offsets, tokens, ended, oldest = sets
     room = 64 + len(order)
@@ -71,7 +71,7 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
         until = stops[number]
         while row < until:
             now, tokens_of = times[order[row]], offsets[order[row] + 1] - offsets[order[row]]
-            # The window moves with each row: what leaves it is seen by no later one.
+            # The window moves with each row: sets that leave it are not needed again.
             while head < row and times[order[head]] <= now - window:
                 if kept[head]:
                     kept[head] = False
@@ -88,16 +88,16 @@ def match_rows(  # noqa: C901 - a numeric kernel is one loop
                 earlier[match_count + rank], alike[match_count + rank] = best[rank], scores[rank]
             match_count += matches
             count[row] = matches
-            # An empty set is like none, and with keep = "first" one that has a match is compared with no other.
+            # An empty set matches nothing, and with keep = "first" a set with a match is not compared again.
             if tokens_of > 0 and not (first and matches > 0):
                 kept[row] = True
                 set_count += 1
                 words += tokens_of
             row += 1
             if set_count > most or words > most_tokens:
-                grown[number] = row
+                full_at[number] = row
                 break
-        if grown[number] < 0:
+        if full_at[number] < 0:
             while head < row and (ended[number] or times[order[head]] < oldest[number]):
                 if kept[head]:
                     kept[head] = False

@@ -12,7 +12,7 @@ EXAMPLES = examples(
 )
 
 JOB = JobExample(
-    "Which baskets of the last two days are most alike:",
+    "Which baskets of the last two days are most similar:",
     "baskets.json",
     """\
 {"at": "2026-06-20 09:00:00", "basket": 1, "items": ["bread", "milk", "eggs"]}

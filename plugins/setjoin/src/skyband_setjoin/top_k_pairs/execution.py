@@ -1,4 +1,4 @@
-"""How top-k-pairs is answered: a processor a group, and small groups together."""
+"""Executes top-k-pairs: one processor per group, and small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class TopKPairsExecution(Execution[TopKPairs]):
-    """How top-k-pairs is answered."""
+    """Executes top-k-pairs."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return PairProcessor(self.query, bindings["pair-ranker"], answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        """Small groups are answered together if the ranker is exact."""
         query = self.query
         parameters = query.backend_parameters("pair-ranker")
         most = most_entries(bindings["pair-ranker"], parameters)
@@ -52,7 +52,7 @@ class TopKPairsExecution(Execution[TopKPairs]):
         )  # fmt: skip
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
-        """Rows with nothing to tell them apart go to the same shards."""
+        """Indistinguishable rows go to the same shards."""
         rows = matrix_rows(shards)
         return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.query.places)]), rows, shards // rows)
 

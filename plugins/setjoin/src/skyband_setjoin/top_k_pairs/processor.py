@@ -1,4 +1,4 @@
-"""How the stream of one group is answered in a top-k-pairs: by its ranker."""
+"""Processes one group of a top-k-pairs query with a pair ranker."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
@@ -23,7 +23,7 @@ from skyband_setjoin.top_k_pairs.query import PLACES, TopKPairs
 
 
 class PairProcessor(BatchedProcessor):
-    """One group's ranker of pairs, with what its answers are called."""
+    """One group's pair ranker, with the names of its answer columns."""
 
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
@@ -44,7 +44,7 @@ class PairProcessor(BatchedProcessor):
         self.places = ValuesByArrival(PLACE_BYTES)
 
     def begin_with(self, last: int, rows: Rows) -> "PairProcessor":
-        """Go on from the sets of a small group, the moments up to the last row's time being answered."""
+        """Continue from the sets of a small group; moments up to the last row's time are already answered."""
         if self._rows:
             self._ranker.advance(int(rows.times[0]))
         self.feed(rows.times, rows, np.empty(0, np.int64))

@@ -41,32 +41,32 @@ from skyband_setjoin.tokens import WHAT as TOKENS
 from skyband_setjoin.tokens import encode_tokens, is_tokens
 
 PLACES = ("left place", "right place")
-"""Columns of a shard's answers: where the two sets stand in the order of all rows, as bytes."""
+"""Columns of a shard's answers: the places of the two sets in the order of all rows, as bytes."""
 
 
 @define(eq=True)
 class TopKPairs(Query):
-    """Ranks the pairs of a window's sets by how alike they are: within one stream, or across two with `side`.
+    """Ranks the pairs of a window's sets by similarity: within one stream, or across two with `side`.
 
-    Each row is a set of its own: two of one id can be a pair. Result columns: at, rank (from 1), left and right, the
-    two ids, similarity. Within one stream left came before right; across two, left is of the left stream. Of equally
-    similar pairs the one whose left came first ranks first, then the one whose right did. Rows of one time come in
-    the order of their ids (integers ascending, others by hash), then of a hash of their tokens, so that all engines
-    agree; with `carry`, then of a hash of what they carry.
+    Each row is a separate set: two rows with one id can be a pair. Result columns: at, rank (from 1), left and right,
+    the two ids, similarity. Within one stream left arrived before right; across two, left is from the left stream. Ties
+    are broken by which left, then which right, arrived first. Rows with equal times are ordered by id (integers
+    ascending, others by hash), then by a hash of their tokens, then by a hash of the columns in `carry`, so that all
+    engines agree.
 
-    `id` may name several columns, which tell sets apart together: the answers of `id = ["host", "page"]` have
-    left_host, left_page, right_host and right_page in the place of left and right. `carry = ["title"]` adds left_title
-    and right_title, of the two rows.
+    `id` may be several columns, which identify a set together: the answers of `id = ["host", "page"]` have left_host,
+    left_page, right_host and right_page instead of left and right. `carry = ["title"]` adds left_title and
+    right_title.
 
     `similarity`: jaccard is o / (n + m - o), cosine o / sqrt(n m), dice 2 o / (n + m), overlap o, hamming 2 o - n - m,
-    for two sets of n and m tokens that share o: all but overlap and hamming are from 0 to 1, overlap counts shared
-    tokens, and hamming is the negative number of tokens in one set only.
+    for two sets of n and m tokens that share o. Overlap counts shared tokens, and hamming is the negative number of
+    tokens in one set only; the others range from 0 to 1.
 
-    Pairs share at least one token. Repeated tokens count once, and a null in a list is no token. Rows without id,
-    list, token or side are left out and counted; they do not count as rows of a window.
+    Pairs share at least one token. Repeated tokens count once, and a null in a list is not a token. Rows without id,
+    list, token or side are dropped and counted; they do not count as rows of a window.
 
-    On several shards each row goes to some of them, so that every two rows meet in one; each shard gives the best of
-    the pairs it has found.
+    With several shards, each row goes to some of them, so that every two rows are compared in one; each shard returns
+    the best of its pairs.
 
     Examples
     --------
@@ -84,8 +84,8 @@ class TopKPairs(Query):
     answered_by: ClassVar[str] = "skyband_setjoin.top_k_pairs.execution:TopKPairsExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
 
-    id: Columns = identity(help="the column that names a set in the answers, or several that do together")
-    tokens: str = column_name(help="the column of sets: lists of words or of whole numbers")
+    id: Columns = identity(help="the column that identifies a set in answers, or several that do together")
+    tokens: str = column_name(help="the column of sets: lists of words or whole numbers")
     k: int = integer(at_least=1, help="pairs in an answer")
     window: Length = length(help=f"length of the window, {SO_FAR}")
     every: Length = every_parameter()
@@ -94,10 +94,10 @@ class TopKPairs(Query):
     side: str | None = checked(
         None,
         type="column",
-        check=lambda given: None if given is None else is_name(given),
+        check=lambda side: None if side is None else is_name(side),
         help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
     )
-    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a pair")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to include with a pair")
 
     def __attrs_post_init__(self) -> None:
         problems = problems_of(self.every, self.offset, {"window": self.window})
@@ -126,7 +126,7 @@ class TopKPairs(Query):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """What tells the shards of a row, besides its time."""
+        """The columns that, with the time, decide the shards of a row."""
         return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
     @property

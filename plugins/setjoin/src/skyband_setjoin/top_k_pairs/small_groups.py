@@ -1,4 +1,4 @@
-"""The small groups of top-k-pairs: every two sets of a window are compared when it is answered."""
+"""Small groups of top-k-pairs: compares every two sets of a window when it is answered."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,7 +34,7 @@ class SmallPairs(SmallSets):
         ids: int = 0,
         carry: Sequence[pa.DataType] = (),
     ) -> None:
-        """carry: the types of the columns to carry, the first `ids` of which are an id, where one does not name it."""
+        """carry: the types of the columns to carry; the first `ids` are the id, if it has several columns."""
         kind = pa.int64() if ids else answers.field("left").type
         columns = {carried(number): kind for number, kind in enumerate(carry)}
         self._ids, self._columns = ids, list(columns)
@@ -49,22 +49,22 @@ class SmallPairs(SmallSets):
     def compare(
         self, step: PassInput, sets: SetsInOrder
     ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
-        asked, (begins, ends) = step.moments, step.spans
-        size, grown = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
+        step_moments, (begins, ends) = step.moments, step.spans
+        size, full_at = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
         stays, pairs_of_answer = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
         *pairs, number = rank_pairs(
             sets.heads, sets.rows, sets.stops, step.sessions.ended, begins, ends,
-            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, asked.at,
+            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, step_moments.at,
             self.schedule.slides_with_longest_window,
             self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
-            size, grown, stays, pairs_of_answer, *self._room,
+            size, full_at, stays, pairs_of_answer, *self._room,
         )  # fmt: skip
         self._similarity[1].check(lambda: np.diff(sets.offsets))
         left, right, scores = (values[:number] for values in pairs)
         session = np.repeat(np.arange(len(begins)), ends - begins)
         moment = np.arange(len(pairs_of_answer)) + (begins - np.cumsum(ends - begins) + (ends - begins))[session]
         columns = [
-            moments(asked.at[np.repeat(moment, pairs_of_answer)], self.schema.field("at").type),
+            moments(step_moments.at[np.repeat(moment, pairs_of_answer)], self.schema.field("at").type),
             pa.array(
                 np.arange(1, number + 1) - np.repeat(np.cumsum(pairs_of_answer) - pairs_of_answer, pairs_of_answer)
             ),
@@ -73,7 +73,7 @@ class SmallPairs(SmallSets):
             pa.array(scores),
             *(sets.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
         ]
-        return size, grown, stays, np.repeat(session, pairs_of_answer), columns
+        return size, full_at, stays, np.repeat(session, pairs_of_answer), columns
 
     def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
         return [sets.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]

@@ -1,3 +1,3 @@
-"""What only set matchers do."""
+"""Checks of what only set matchers do."""
 
 MODULES = ("definition", "edges", "keeping", "sharing", "recall")

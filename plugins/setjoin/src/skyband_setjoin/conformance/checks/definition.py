@@ -1,4 +1,4 @@
-"""Every arrival is told the matches that comparing it with the whole window finds."""
+"""Every arrival's matches equal those found by comparing it with the whole window."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,13 +37,13 @@ def negated(overlap: int, n: int, m: int) -> float:
 
 @answer_once
 def expected(parameters: Mapping[str, Any], stream: PairStream, parts: Any = None) -> list[list[oracle.Match]]:
-    """What each set of the stream matches, by the definition."""
+    """The matches of each set of the stream, by definition."""
     times = range(len(stream)) if parameters.get("by") == "rows" else stream.times.tolist()
     return oracle.matches(parameters, times, sets_of(stream), stream.sides.tolist(), parts)
 
 
 def matched(backend: Any, stream: PairStream, cuts: list[int], parts: Any = None) -> list[list[oracle.Match]]:
-    """What each set is told when the stream is cut after these rows."""
+    """The matches reported for each set if the stream is cut after these rows."""
     answers: list[list[oracle.Match]] = []
     ends = [*cuts, len(stream)]
     for start, stop in zip([0, *ends[:-1]], ends, strict=True):
@@ -53,14 +53,14 @@ def matched(backend: Any, stream: PairStream, cuts: list[int], parts: Any = None
 
 
 def expect_matches(make: Make, stream: PairStream, what: str, **parameters: Any) -> None:
-    """Fail unless a backend with these parameters tells the matches of the definition, whatever the batches."""
+    """Fail unless a backend with these parameters reports the defined matches, for any batches."""
     got = matched(make(**parameters), stream, random_cuts(len(stream), len(stream)))
     expect_equal(got, expected(parameters, stream), f"matches of each set, {what}, {parameters}")
 
 
 @check("oracle", guarantees=("exact",))
-def check_every_arrival_is_told_its_matches(make: Make, case: Case) -> None:
-    """What updates return is what the definition says of each arrival, empty sets with no match among them."""
+def check_every_arrival_reports_its_matches(make: Make, case: Case) -> None:
+    """Updates return the defined matches of each arrival, none for empty sets."""
 
     def law(stream: PairStream) -> None:
         right = expected(case.parameters, stream)
@@ -73,7 +73,7 @@ def check_every_arrival_is_told_its_matches(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_words_match_as_defined(make: Make, case: Case) -> None:
-    """Sets of words as they are in text, near-duplicates among them, with room for some hundred: every similarity."""
+    """Sets of words distributed as in text, with near-duplicates, in windows of hundreds: every similarity."""
     for similarity in SIMILARITIES:
         stream = zipf(len(similarity), 400, universe=400, back=150)
         for threshold in THRESHOLDS.get(similarity, SHARES):
@@ -84,7 +84,7 @@ def check_words_match_as_defined(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_drift_loses_no_match(make: Make, case: Case) -> None:
-    """Words that are all new, and rare ones that turn frequent, match as any others."""
+    """Words that are all new, and rare ones that become frequent, match like any others."""
     streams = {"renamed": drifting(1, 1200, 300), "turned round": reweighted(2, 1200)}
     for what, stream in streams.items():
         for keep in ("all", "first"):
@@ -94,15 +94,15 @@ def check_drift_loses_no_match(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_sets_of_all_sizes_match(make: Make, case: Case) -> None:
-    """Short sets after long ones and long after short: sets do not come in the order of their sizes."""
+    """Short sets after long ones and long after short: sets do not arrive in order of size."""
     for similarity, threshold in (("jaccard", 0.5), ("cosine", 0.7), ("containment", 0.9)):
         parameters = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
         expect_matches(make, growing(1, 500), "sets that grow and shrink", **parameters, window=60)
 
 
 @check("oracle", guarantees=("exact",), once=True)
-def check_what_equals_the_threshold_matches(make: Make, case: Case) -> None:
-    """A similarity that is exactly the threshold, as a float, is enough: n sets of o, n and m tokens in every way."""
+def check_a_similarity_equal_to_the_threshold_matches(make: Make, case: Case) -> None:
+    """A similarity that equals the threshold, as a float, is enough: for all combinations of o, n and m tokens."""
     for similarity in SIMILARITIES:
         for n, m, common in (
             (100, 100, 71),
@@ -122,15 +122,15 @@ def check_what_equals_the_threshold_matches(make: Make, case: Case) -> None:
 
 
 @check("oracle", guarantees=("exact",), once=True)
-def check_an_own_function_matches(make: Make, case: Case) -> None:
-    """A function of (overlap, size, size) is taken for a similarity, with any that is well-behaved."""
+def check_a_user_function_matches(make: Make, case: Case) -> None:
+    """Any well-behaved function of (overlap, size, size) can be the similarity."""
     for function, threshold in ((squared_cosine, 0.4), (negated, -6.0)):
         parameters = {"threshold": threshold, "window": 30, "similarity": function, "keep": "all", "sides": 1}
         expect_matches(make, bursts(1), f"by {function.__name__}", **parameters, matches="all")
 
 
 class _Together(TurnsTogether):
-    """Matchers' turns, of which each arrival is an answer: none has moments."""
+    """Turns of matchers: each arrival is an answer, so there are no moments."""
 
     def columns(self, backend: Any, stream: Any, start: int, stop: int) -> list[Any]:
         times, _, _, sides = rows(backend, stream, start, stop)
@@ -156,5 +156,5 @@ def _flat(columns: Any) -> tuple[Any, ...]:
 
 @check("batch-split")
 def check_several_together_answer_as_each(make: Make, case: Case) -> None:
-    """Matchers that have their turns by one call, each its sets, are as those that are called alone."""
+    """Several matchers updated by one call, each with its own sets, answer like matchers updated alone."""
     holds_for(case, seeded(case, (1, 2)), lambda stream: _Together().expect_as_each(make, case, stream))

@@ -1,4 +1,4 @@
-"""The ends of windows and of time, names and sizes of any kind, and parameters that cannot be."""
+"""The edges of windows and of time, tokens and sizes of any kind, and invalid parameters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,8 +22,8 @@ MOST_OF_16_BITS = 2**16 - 1
 
 
 @check("edges")
-def check_a_window_old_matches_and_older_does_not(make: Make, case: Case) -> None:
-    """Sets of one token meet while they are at most W apart, in time; in rows while fewer than W came since."""
+def check_sets_a_window_apart_match_and_older_do_not(make: Make, case: Case) -> None:
+    """In time, sets match while they are at most W apart; in rows, while fewer than W arrived since."""
     if case.parameters.get("keep") == "first" or case.parameters.get("sides") == 2:
         return
     by_rows = case.parameters.get("by") == "rows"
@@ -37,8 +37,8 @@ def check_a_window_old_matches_and_older_does_not(make: Make, case: Case) -> Non
 
 
 @check("edges", guarantees=("exact",))
-def check_silence_changes_nothing_but_what_is_too_old(make: Make, case: Case) -> None:
-    """Advancing to a moment on the way, past it or not at all leaves the same matches."""
+def check_silence_only_expires_sets(make: Make, case: Case) -> None:
+    """Advancing to a moment between rows, past it or not at all leaves the same matches."""
 
     def law(stream: PairStream) -> None:
         right = expected(case.parameters, stream)
@@ -48,7 +48,7 @@ def check_silence_changes_nothing_but_what_is_too_old(make: Make, case: Case) ->
             if row % 3:
                 backend.advance(int(times[0]))
             got += plain(backend.update(*rows(backend, stream, row, row + 1)))
-        expect_equal(got, right, "matches of each set, advanced to its time before")
+        expect_equal(got, right, "matches of each set, after advancing to its time")
         if backend.now is not None:
             backend.advance(backend.now + backend.window + 1)
             expect_equal(len(backend), 0, "sets held when all are older than the window")
@@ -58,7 +58,7 @@ def check_silence_changes_nothing_but_what_is_too_old(make: Make, case: Case) ->
 
 @check("edges")
 def check_order_and_repeats_of_tokens_do_not_matter(make: Make, case: Case) -> None:
-    """A set is the same however its tokens are ordered and repeated."""
+    """The order and repetition of a set's tokens make no difference."""
 
     def law(stream: PairStream) -> None:
         rng = np.random.default_rng(len(stream))
@@ -71,7 +71,7 @@ def check_order_and_repeats_of_tokens_do_not_matter(make: Make, case: Case) -> N
 
 @check("edges", guarantees=("exact",))
 def check_names_of_tokens_do_not_matter(make: Make, case: Case) -> None:
-    """Tokens may be any 64-bit numbers: small ones, hashes, or all alike in their low bits."""
+    """Tokens may be any 64-bit numbers: small ones, hashes, or with equal low bits."""
     names: dict[str, Callable[[Any], Any]] = {
         "multiples of 2^48": lambda small: small << np.uint64(48),
         "spread ones": lambda small: small * np.uint64(0x9E3779B97F4A7C15),
@@ -91,7 +91,7 @@ def check_names_of_tokens_do_not_matter(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_ends_of_time(make: Make, case: Case) -> None:
-    """The first and the last time there is, with the longest window: no sum or difference of times overflows."""
+    """The first and the last possible time, with the longest window: no sum or difference of times overflows."""
     if case.parameters.get("by") == "rows":
         return
     times = [-FAR - 1, -FAR, -1, 0, FAR - 1, FAR]
@@ -103,8 +103,8 @@ def check_ends_of_time(make: Make, case: Case) -> None:
 
 
 @check("edges", once=True)
-def check_sets_of_more_tokens_than_16_bits_count(make: Make, case: Case) -> None:
-    """Sets may have any number of tokens: just under 65,535, as many, and more."""
+def check_sets_of_more_than_65535_tokens(make: Make, case: Case) -> None:
+    """Sets may have any number of tokens: just under 65,535, exactly as many, and more."""
     sizes = (MOST_OF_16_BITS - 1, MOST_OF_16_BITS, MOST_OF_16_BITS + 1, MOST_OF_16_BITS + 700)
     stream = stream_of([list(range(size)) for size in sizes] + [list(range(-5, size - 5)) for size in sizes])
     parameters = {"threshold": 0.9995, "window": 20, "matches": "all", "keep": "all", "sides": 1}
@@ -112,12 +112,12 @@ def check_sets_of_more_tokens_than_16_bits_count(make: Make, case: Case) -> None
     if case.info.guarantee == "exact":
         expect_equal(got, right, "matches of long sets")
     for answer, true in zip(got, right, strict=True):
-        expect(set(answer) <= set(true), f"long sets are told {sorted(set(answer) - set(true))}, which do not match")
+        expect(set(answer) <= set(true), f"long sets reported {sorted(set(answer) - set(true))}, which do not match")
 
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_a_snapshot_at_any_row_loses_no_match(make: Make, case: Case) -> None:
-    """Restored after every few rows, through whatever a backend does now and then: the matches are the same."""
+    """A matcher restored every few rows, also around periodic maintenance, reports the same matches."""
     if not case.has("snapshot"):
         return
     stream = zipf(3, 900, universe=300, back=80)
@@ -133,7 +133,7 @@ def check_a_snapshot_at_any_row_loses_no_match(make: Make, case: Case) -> None:
 
 @check("bad-input", once=True)
 def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """What is out of bounds, alone or beside the others, is refused by name."""
+    """Each parameter out of bounds, alone or with others, is refused by name."""
     wrong: list[tuple[str, dict[str, Any]]] = [
         ("window", {"window": 0}),
         ("sides", {"sides": 3}),
@@ -150,10 +150,10 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
     ]
     for name, values in wrong:
         if name == "threshold" and "similarity" in values and case.info.guarantee != "exact":
-            continue  # one that knows Jaccard's only names the similarity
+            continue  # a matcher for Jaccard only names the similarity
         try:
             make(**values)
         except ConfigError as error:
-            expect_equal({problem.field for problem in error.problems}, {name}, f"fields named when {values}")
+            expect_equal({problem.field for problem in error.problems}, {name}, f"fields named for {values}")
         else:
-            expect(False, f"{values} was taken")
+            expect(False, f"{values} was accepted")

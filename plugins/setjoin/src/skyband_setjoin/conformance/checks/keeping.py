@@ -1,4 +1,4 @@
-"""keep = "first" keeps one of each: its two laws, and what comes of them."""
+"""keep = "first" keeps one set of each kind: its two laws, and what follows from them."""
 
 from skyband_specs.batching import seeded
 from skyband_specs.check import Make, check, expect, expect_equal
@@ -15,7 +15,7 @@ COUNT = 3
 
 @check("oracle", guarantees=("exact",))
 def check_no_two_kept_sets_match_and_every_dropped_one_matched_a_kept_one(make: Make, case: Case) -> None:
-    """The two laws of a deduplicated stream, read off the answers alone."""
+    """The two laws of a deduplicated stream, verified from the answers alone."""
     if case.parameters.get("sides", 1) == 2:
         return
     by_rows = case.parameters.get("by") == "rows"
@@ -32,7 +32,7 @@ def check_no_two_kept_sets_match_and_every_dropped_one_matched_a_kept_one(make: 
         times = range(len(stream)) if by_rows else stream.times.tolist()
         for row, matches_of_row in enumerate(answers):
             dropped = [old for old, _ in matches_of_row if answers[old]]
-            expect(not dropped, f"set {row} is told to match {dropped}, which were dropped")
+            expect(not dropped, f"set {row} reports matches {dropped}, which were dropped")
         for place, new in enumerate(kept_rows):
             for old in kept_rows[:place]:
                 both = times[new] - times[old] + by_rows <= case.parameters["window"] and match(sets[old], sets[new])
@@ -42,24 +42,24 @@ def check_no_two_kept_sets_match_and_every_dropped_one_matched_a_kept_one(make: 
 
 
 @check("oracle", guarantees=("exact",), once=True)
-def check_when_the_kept_one_is_too_old_the_next_is_kept(make: Make, case: Case) -> None:
-    """A set that comes for ever is kept once in each window; those that hang together by a dropped one both stay."""
+def check_after_a_kept_set_expires_the_next_is_kept(make: Make, case: Case) -> None:
+    """A set that keeps arriving is kept once per window; two sets linked only by a dropped one are both kept."""
     parameters = {"threshold": 0.6, "window": 3, "matches": 1, "keep": "first", "sides": 1}
     again = stream_of([[1, 2]] * 10, list(range(10)))
     matches_of_row = matched(make(**parameters), again, [4])
     kept_rows = [row for row, matches in enumerate(matches_of_row) if not matches]
-    expect_equal(kept_rows, [0, 4, 8], "sets kept of ten that are equal, a window being 3")
+    expect_equal(kept_rows, [0, 4, 8], "sets kept of ten equal ones, with a window of 3")
     expect_equal(
-        [matches[0][0] for matches in matches_of_row if matches], [0, 0, 0, 4, 4, 4, 8], "kept sets that they matched"
+        [matches[0][0] for matches in matches_of_row if matches], [0, 0, 0, 4, 4, 4, 8], "kept sets matched by others"
     )
     chain = stream_of([[1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]])
     expect_equal(matched(make(**parameters), chain, []), expected(parameters, chain), "matches of a chain")
-    expect_equal(matched(make(**parameters), chain, [])[2], [], "matches of a chain's last, like a dropped one only")
+    expect_equal(matched(make(**parameters), chain, [])[2], [], "matches of a set similar only to a dropped one")
 
 
 @check("oracle", guarantees=("exact",))
-def check_a_flood_of_equal_sets_is_told_the_earliest(make: Make, case: Case) -> None:
-    """Hundreds of equal sets: the k earliest in the window are told, and of two equally similar the earlier."""
+def check_a_flood_of_equal_sets_reports_the_earliest(make: Make, case: Case) -> None:
+    """Of hundreds of equal sets the k earliest in the window are reported: on a tie the earlier."""
     sets = [[5, 9, 14] if row % 7 else [row, 9, 14] for row in range(300)]
     stream = stream_of(sets)
     for matches in (1, 3, "all"):

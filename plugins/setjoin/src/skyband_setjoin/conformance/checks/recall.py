@@ -1,8 +1,8 @@
-"""What a bounded matcher tells is right, and as much of it as it declares.
+"""A bounded matcher reports only true matches, and as large a share of them as it declares.
 
-The pairs tried are exactly as similar as the threshold, where a match is missed most often: most of those of a real
-stream are more similar, so their recall says little. Each trial is a pair and a seed of its own, so what is missed is
-binomial, and more than `allowed_failures` convict the matcher; FLAKE is the chance to convict a right one.
+The pairs tried are exactly at the threshold, where a match is missed most often: most pairs of a real stream are more
+similar, so their recall says little. Each trial has its own pair and seed, so the number of misses is binomial. More
+than `allowed_failures` fail the matcher; FLAKE is the probability to fail a correct one.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ COUNT = 2
 FLAKE = 1e-8
 PAIRS, SEEDS = 300, 5
 AT_THRESHOLD = {0.5: (20, 10, 10), 0.75: (30, 5, 5), 0.9: (36, 2, 2)}
-"""Tokens in both sets, in the first only and in the second only, by the similarity that comes of it."""
+"""Tokens in both sets, in the first only and in the second only, by the resulting similarity."""
 
 
 @check("oracle", guarantees=("bounded",), once=True)
-def check_pairs_at_the_threshold_are_told_as_often_as_declared(make: Make, case: Case) -> None:
-    """Of the pairs that are exactly at the threshold, a share `recall` or more is told, over seeds."""
+def check_pairs_at_the_threshold_are_reported_as_often_as_declared(make: Make, case: Case) -> None:
+    """Of the pairs exactly at the threshold, at least a share `recall` is reported, over seeds."""
     for threshold, sizes in AT_THRESHOLD.items():
         missed = 0
         for seed in range(SEEDS):
@@ -33,13 +33,13 @@ def check_pairs_at_the_threshold_are_told_as_often_as_declared(make: Make, case:
             missed += sum((2 * pair, threshold) not in answers[2 * pair + 1] for pair in range(PAIRS))
         trials = PAIRS * SEEDS
         allowed = allowed_failures(trials, 1 - backend.recall, FLAKE)
-        message = f"{missed} of {trials} pairs that are {threshold} similar were not told"
-        expect(missed <= allowed, f"{message}; with recall = {backend.recall} at most {allowed} may be")
+        message = f"{missed} of {trials} pairs of similarity {threshold} were not reported"
+        expect(missed <= allowed, f"{message}; with recall = {backend.recall} at most {allowed} may be missed")
 
 
 @check("oracle", guarantees=("bounded",))
-def check_all_that_is_told_matches(make: Make, case: Case) -> None:
-    """Each match told is one, with its similarity, as every candidate is verified; equal sets are always told."""
+def check_every_reported_match_is_true(make: Make, case: Case) -> None:
+    """Every reported match is true, with its similarity, and equal sets are always reported."""
     if case.parameters.get("keep") == "first":
         return
 
@@ -47,15 +47,15 @@ def check_all_that_is_told_matches(make: Make, case: Case) -> None:
         right = expected({**case.parameters, "matches": "all"}, stream)
         for row, matches in enumerate(matched(make(matches="all"), stream, [])):
             wrong = set(matches) - set(right[row])
-            expect(not wrong, f"set {row} is told {sorted(wrong)}, which do not match so")
+            expect(not wrong, f"set {row} reports {sorted(wrong)}, which do not match with this similarity")
             missed = [match for match in right[row] if match[1] == 1.0 and match not in matches]
-            expect(not missed, f"set {row} is not told {missed}, which equal it")
+            expect(not missed, f"set {row} does not report {missed}, which equal it")
 
     holds_for(case, seeded(case), law)
 
 
 def _pairs_of(seed: int, common: int, first: int, second: int) -> PairStream:
-    """Pairs of sets that share no token with any other."""
+    """Pairs of sets that share no tokens with other pairs."""
     rng = np.random.default_rng([12, seed])
     sets = []
     for _ in range(PAIRS):

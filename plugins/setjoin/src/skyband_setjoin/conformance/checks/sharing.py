@@ -1,4 +1,4 @@
-"""Matchers that share the matches of a stream."""
+"""Matchers that share the work on a stream."""
 
 import numpy as np
 from skyband.roles.sharding import BOTH, BUILD, PROBE
@@ -16,7 +16,7 @@ COUNT = 2
 
 @check("oracle", guarantees=("exact",))
 def check_sets_are_compared_by_their_parts(make: Make, case: Case) -> None:
-    """Two sets match iff the earlier is kept and the later meets, after a restore too; all of them are counted."""
+    """Two sets match iff the earlier is BUILD and the later PROBE, after a restore too; all sets are counted."""
     if case.parameters.get("keep") == "first":
         return
 
@@ -29,14 +29,14 @@ def check_sets_are_compared_by_their_parts(make: Make, case: Case) -> None:
             if case.has("snapshot"):
                 backend = case.restore(backend.snapshot())
         expect_equal(got, expected(case.parameters, stream, parts), f"matches with parts {parts.tolist()}")
-        expect_equal(backend.seen, len(stream), "sets seen, of whatever part")
+        expect_equal(backend.seen, len(stream), "sets seen, of any part")
 
     holds_for(case, seeded(case, (1, 2)), law)
 
 
 @check("oracle", guarantees=("exact",))
 def check_the_cells_of_a_matrix_find_every_match_once(make: Make, case: Case) -> None:
-    """Sets kept in the cells of a line and meeting in those of a column: together the cells tell all matches."""
+    """If sets are kept in the cells of a row and compared in those of a column, the cells report each match once."""
     if case.parameters.get("keep") == "first":
         return
 
@@ -49,6 +49,6 @@ def check_the_cells_of_a_matrix_find_every_match_once(make: Make, case: Case) ->
             for row, matches in enumerate(matched(make(matches="all"), stream, [], parts)):
                 together[row] += matches
         whole = matched(make(matches="all"), stream, [])
-        expect_equal([sorted(matches) for matches in together], whole, "matches that six cells tell")
+        expect_equal([sorted(matches) for matches in together], whole, "matches reported by six cells")
 
     holds_for(case, seeded(case, (1, 2)), law)
