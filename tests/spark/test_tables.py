@@ -140,9 +140,7 @@ def test_a_table_that_is_more_than_its_files_is_read_by_parts(session, tmp_path,
     job = tmp_path / "job.toml"
     place = "\n".join(f"{key} = {value}" for key, value in keys(format, "visits").items())
     job.write_text(SOURCE.format(format=format, place=place).replace('path = "counts"', 'path = "out"'))
-    why = (
-        "has deletionVectors, partitions by place)" if format == "delta" else "has deleted rows in files of their own)"
-    )
+    why = "has deletionVectors, partitions by place)" if format == "delta" else "has separate files of deleted rows)"
     wheres = {
         None: "Python, where rows are packed (the ",
         "more > 1": "Python, where rows are packed (the ",
@@ -161,7 +159,7 @@ def test_a_table_that_is_more_than_its_files_is_read_by_parts(session, tmp_path,
         assert rows_of(one.to_pylist(), one.column_names) == rows_of(other.to_pylist(), one.column_names)
         assert len(one) >= 4
     refused = call("run", job, "source.reader=spark", engine="spark")
-    assert refused.exit_code == 1 and "Spark's own reader of files does not know: leave it to Python" in refused.stderr
+    assert refused.exit_code == 1 and "Spark's file reader ignores: let Python read it" in refused.stderr
 
 
 DEADLY = """

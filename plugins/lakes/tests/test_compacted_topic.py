@@ -1,4 +1,4 @@
-"""A compacted topic holds the newest answer: what a broker on this machine has is read back, also after kills."""
+"""A compacted topic of the newest answer, read back from a local broker, also after kills."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def sent(address, topic):
         consumer.close()
 
 
-def test_rows_that_are_gone_come_first_and_a_message_says_its_micro_batch(broker):
+def test_deleted_rows_are_sent_first_and_messages_have_their_micro_batch(broker):
     sink(broker, "order").write(log(0), "one", 0)
     sink(broker, "order").write(log(1), "one", 1)
     keys = [{"place": place, "rank": rank} for place, rank in (("a", 1), (None, 2), ("", 3))]
@@ -118,7 +118,7 @@ def test_rows_that_are_gone_come_first_and_a_message_says_its_micro_batch(broker
     assert admin.describe_configs([resource])[resource].result(5)["cleanup.policy"].value == "compact"
 
 
-def test_a_topic_whose_broker_deletes_what_is_old_is_refused(broker):
+def test_a_topic_whose_broker_deletes_old_messages_is_refused(broker):
     from confluent_kafka.admin import AdminClient, NewTopic
 
     admin = AdminClient({"bootstrap.servers": broker})
@@ -140,7 +140,7 @@ ONE_RUN = {"kafka.transactional.id": "board", "kafka.enable.idempotence": "true"
 
 
 def test_each_micro_batch_may_be_a_transaction(broker):
-    """Readers of what is committed see whole answers, and none of a run that another took the place of."""
+    """Readers of committed messages see whole answers, and none of a run that was replaced by another."""
     first = sink(broker, "whole", **ONE_RUN)
     first.write(log(0), "one", 0)
     second = sink(broker, "whole", **ONE_RUN)
@@ -170,7 +170,7 @@ def test_a_broker_that_comes_back_is_waited_for(tmp_path):
         board = sink(address, "board")
         board.write(log(0), "one", 0)
         process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # until then it may answer once more
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)  # it may answer once more before it stops
         waiting = threading.Thread(target=lambda: board.write(log(1), "one", 1))
         waiting.start()
         time.sleep(0.3)
@@ -220,11 +220,11 @@ def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
     [
         (["sink.options={}"], 'sink.options.kafka.bootstrap.servers: is required, such as "broker1:9092"'),
         (["sink.options.topic=board"], "sink.options.topic: the topic is `table`: drop it"),
-        (["sink.options.acks=all"], "sink.options.acks: is not known to kafka: drop it"),
-        (["sink.path=out"], "sink.path: is of other formats: name the topic with table"),
+        (["sink.options.acks=all"], "sink.options.acks: is not an option of kafka: drop it"),
+        (["sink.path=out"], "sink.path: belongs to other formats: name the topic with table"),
         (["query.answers=all"], "sink."),
     ],
 )
-def test_what_a_job_says_wrongly_is_told_before_it_runs(call, sets, told):
+def test_wrong_keys_of_a_job_are_reported_before_it_runs(call, sets, told):
     checked = call("check", *sets)
     assert checked.exit_code == 1 and told in checked.stdout, checked.stdout

@@ -1,4 +1,4 @@
-"""The formats pass the checks that any plugin's must."""
+"""The formats pass the conformance checks."""
 
 import pytest
 from skyband.registry import installed
@@ -27,7 +27,7 @@ def test_conformance(format, check):
     assert report.ok, report.text()
 
 
-def test_the_functions_that_pages_name_are_found_under_cores_name():
+def test_documented_functions_are_importable_from_core():
     from skyband_jobs.formats import kafka_sink
     from skyband_lakes.kafka import sink
 

@@ -1,4 +1,4 @@
-"""DuckDB, and a PostgreSQL that really runs: it goes away and comes back, and others lock what a stream wants."""
+"""DuckDB, and a running PostgreSQL that goes away and comes back, and whose rows others lock."""
 
 import random
 import re
@@ -39,7 +39,7 @@ def test_duckdb_holds_the_newest_answers(one, tmp_path, monkeypatch):
 def postgres():
     if lacking() is not None:
         pytest.skip(lacking())
-    with TemporaryDirectory(prefix="postgres-") as folder:  # of pytest's own its user may see nothing
+    with TemporaryDirectory(prefix="postgres-") as folder:  # its user cannot read pytest's own
         server = Postgres(folder)
         server.start()
         yield server
@@ -72,7 +72,7 @@ def test_a_database_that_goes_away_and_comes_back_is_waited_for(postgres):
     sink(postgres, "away").write(log(0), "one", 0)
     sink(postgres, "whole").write(log(0), "one", 0)
     postgres.stop()
-    with pytest.raises(EngineError, match="look whether it runs and who holds its locks") as told:
+    with pytest.raises(EngineError, match="check that it runs and who holds its locks") as told:
         sink(postgres, "away", retry_seconds=0).write(log(1), "one", 1)
     assert PASSWORD not in str(told.value) and "***" in str(told.value)
     waiting = threading.Thread(target=lambda: sink(postgres, "away").write(log(1), "one", 1))
@@ -87,8 +87,8 @@ def test_a_database_that_goes_away_and_comes_back_is_waited_for(postgres):
 
 
 @pytest.mark.slow
-def test_a_deadlock_is_tried_again(postgres):
-    """The other holds what this one takes second, and wants what it has taken first."""
+def test_a_deadlock_is_retried(postgres):
+    """The other transaction takes the same locks in reverse order."""
     sink(postgres, "deadlock").write(log(0), "one", 0)
     sink(postgres, "numbered").write(log(0), "one", 0)
     engine = sqlalchemy.create_engine(postgres.url)
@@ -114,7 +114,7 @@ def test_a_deadlock_is_tried_again(postgres):
 
 
 @pytest.mark.slow
-def test_a_wrong_password_is_told_without_it(postgres):
+def test_a_wrong_password_is_reported_without_it(postgres):
     url = postgres.url.replace(PASSWORD, "not-the-secret")
     with pytest.raises(EngineError, match="password authentication failed") as told:
         open_sink("sql", url, {"table": "board"}, key=KEY).exists()
@@ -122,7 +122,7 @@ def test_a_wrong_password_is_told_without_it(postgres):
 
 
 @pytest.mark.slow
-def test_a_table_whose_columns_are_of_other_types_is_told(postgres):
+def test_a_table_with_other_column_types_is_reported(postgres):
     with sqlalchemy.create_engine(postgres.url, poolclass=sqlalchemy.pool.NullPool).begin() as connection:
         types = "place INTEGER, at TIMESTAMPTZ, rank BIGINT, count FLOAT, state BYTEA"
         connection.execute(sqlalchemy.text(f"CREATE TABLE typed ({types})"))
@@ -132,7 +132,7 @@ def test_a_table_whose_columns_are_of_other_types_is_told(postgres):
 
 
 @pytest.mark.slow
-def test_a_user_without_rights_is_told_and_changes_nothing(postgres):
+def test_a_user_without_rights_gets_an_error_and_changes_nothing(postgres):
     sink(postgres, "guarded").write(log(0), "one", 0)
     before = rows(postgres, "guarded")
     with sqlalchemy.create_engine(postgres.url, poolclass=sqlalchemy.pool.NullPool).begin() as connection:
@@ -147,7 +147,7 @@ def test_a_user_without_rights_is_told_and_changes_nothing(postgres):
 
 
 def changes(pages, change="entered", **columns):
-    """A log of answers by `page`, one a moment."""
+    """A log of answers by `page`, one per moment."""
     at = pa.array(range(len(pages)), pa.timestamp("us", "UTC"))
     told = pa.array([change] * len(pages), pa.string())
     return pa.table({"change": told, "at": at, "page": pa.array(pages, pa.string()), **columns})
@@ -170,7 +170,7 @@ def index_of(server, table):
 
 @pytest.mark.parametrize("key", [(), ("page",)])
 def test_a_text_with_a_nul_character_names_its_column_value_and_remedy(postgres, key):
-    """Looked at before: nothing of the micro-batch is written, and what is left of it without the row can be."""
+    """It is checked first: nothing of the micro-batch is written, and the rest without the row can be."""
     sink, table = by_page(postgres, f"nul{len(key)}", key), f"nul{len(key)}"
     sink.write(changes(["a"]), "one", 0)
     with pytest.raises(ConfigError) as told:
@@ -187,7 +187,7 @@ def test_a_text_with_a_nul_character_names_its_column_value_and_remedy(postgres,
 
 
 def test_keys_of_any_length_are_held(postgres):
-    """Short ones by an index of themselves; from the first long one on by their hashes."""
+    """Short keys are indexed themselves; from the first long one on, hashes are."""
     draw = random.Random(7)
     sink, held = by_page(postgres, "lengths"), set()
     for batch, longest in enumerate([10, 500, 20_000, 20_000, 10]):
@@ -201,28 +201,28 @@ def test_keys_of_any_length_are_held(postgres):
 
 
 @pytest.mark.parametrize("name", ["t" * 64, "ä" * 32, "x" * 64 + ".board", "a\0b"])
-def test_a_name_that_the_database_would_cut_is_told_by_its_key(postgres, name):
-    with pytest.raises(ConfigError, match=r"^table: .*(bytes, and a name here at most 63|cannot be a name)"):
+def test_a_name_that_the_database_would_cut_is_reported_with_its_key(postgres, name):
+    with pytest.raises(ConfigError, match=r"^table: .*(bytes, more than the 63 that a name may have|cannot be a name)"):
         by_page(postgres, name)
 
 
 @pytest.mark.parametrize("name", ["t" * 63, "ä" * 31])
-def test_a_name_as_long_as_the_database_has_them_is_taken(postgres, name):
+def test_a_name_of_the_maximal_length_is_accepted(postgres, name):
     for batch, page in enumerate("ab"):
         by_page(postgres, name).write(changes([page]), "one", batch)
     assert pages_in(postgres, f'"{name}"') == ["a", "b"]
     assert len(index_of(postgres, name)) == 1
 
 
-def test_a_column_whose_name_the_database_would_cut_is_told(postgres):
-    with pytest.raises(ConfigError, match=r"column 'c+' has 64 bytes, and a name here at most 63"):
+def test_a_column_whose_name_the_database_would_cut_is_reported(postgres):
+    with pytest.raises(ConfigError, match=r"column 'c+' has 64 bytes, more than the 63 that a name may have"):
         by_page(postgres, "columns").append(changes(["a"], **{"c" * 64: [1]}))
     assert not by_page(postgres, "columns").exists()
 
 
 @pytest.mark.parametrize("kind", ["postgresql", "sqlite", "duckdb"])
 @pytest.mark.parametrize("micros", [-62_135_596_800_000_001, 253_402_300_800_000_000])
-def test_a_time_that_no_driver_takes_names_its_column(kind, micros, tmp_path, request):
+def test_the_error_of_a_time_that_no_driver_supports_names_its_column(kind, micros, tmp_path, request):
     if kind == "duckdb":
         pytest.importorskip("duckdb_engine")
     url = request.getfixturevalue("postgres").url if kind == "postgresql" else f"{kind}:///{tmp_path}/board.db"
@@ -235,9 +235,9 @@ def test_a_time_that_no_driver_takes_names_its_column(kind, micros, tmp_path, re
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_columns_that_differ_only_in_case_are_told_where_they_are_one(kind, tmp_path):
+def test_columns_that_differ_only_in_case_are_refused_if_they_are_one(kind, tmp_path):
     if kind == "duckdb":
         pytest.importorskip("duckdb_engine")
     sink = open_sink("sql", f"{kind}:///{tmp_path}/board.db", {"table": "board"}, key=["page"])
-    with pytest.raises(ConfigError, match=f"the columns 'page' and 'Page' have one name in {kind}: rename one"):
+    with pytest.raises(ConfigError, match=f"the columns 'page' and 'Page' are one name in {kind}: rename one"):
         sink.append(changes(["a"], Page=["b"]))

@@ -1,4 +1,4 @@
-"""Iceberg tables: which catalogue and table, what a table may be like, and what is told of the wrong ones."""
+"""Iceberg tables: catalogues, tables and columns, and the errors of wrong ones."""
 
 import socket
 import sqlite3
@@ -43,7 +43,7 @@ def lake(tmp_path):
 
 @pytest.fixture
 def catalog(lake):
-    """The same catalogue as another program has it."""
+    """The catalogue as another program opens it."""
     from pyiceberg.catalog import load_catalog
 
     with load_catalog("default", **lake) as catalog:
@@ -80,7 +80,7 @@ def test_the_number_of_a_micro_batch_outlives_its_snapshot(lake, catalog):
     assert (sink.latest("one"), sink.latest("two"), sink.latest("three")) == (1, 0, None)
 
 
-def test_the_number_of_a_stream_that_is_new_to_an_old_table_is_not_known(lake, catalog):
+def test_a_stream_that_is_new_to_an_old_table_has_no_number(lake, catalog):
     open_sink("iceberg", "db.counts", lake).append(ANSWERS)
     table = catalog.load_table("db.counts")
     table.append(ANSWERS)
@@ -88,7 +88,7 @@ def test_the_number_of_a_stream_that_is_new_to_an_old_table_is_not_known(lake, c
     assert open_sink("iceberg", "db.counts", lake).latest("one") is None
 
 
-def test_a_table_that_was_rolled_back_says_how_far_it_is_now(lake, catalog):
+def test_a_table_that_was_rolled_back_has_its_earlier_number(lake, catalog):
     sink = open_sink("iceberg", "db.counts", lake)
     for batch in range(3):
         sink.write(ANSWERS, "one", batch)
@@ -101,7 +101,7 @@ def test_a_table_that_was_rolled_back_says_how_far_it_is_now(lake, catalog):
         sink.latest("one")
     again = open_sink("iceberg", "db.counts", lake)
     assert again.latest("one") == 1 and len(rows(lake)) == 6
-    assert again.latest("two") is None, "what a stream wrote since is there no more"
+    assert again.latest("two") is None, "later micro-batches are gone"
     with catalog.load_table("db.counts").manage_snapshots() as changes:
         changes.rollback_to_snapshot(table.metadata.snapshots[0].snapshot_id)
     assert open_sink("iceberg", "db.counts", lake).latest("one") == 0
@@ -119,8 +119,8 @@ LOG = pa.table({"place": ["a", "b"], "at": ANSWERS["at"][:2], "change": ["entere
 
 
 @pytest.mark.parametrize("times", [1, 5])
-def test_rows_that_others_add_while_a_table_is_written_anew_are_kept(times, lake, monkeypatch):
-    """It is written again; where others come first each time the commit is refused, and what is there stays."""
+def test_rows_that_others_add_while_a_table_is_rewritten_are_kept(times, lake, monkeypatch):
+    """It is rewritten again; if others always commit first, the commit fails and the table stays unchanged."""
     sink = open_sink("iceberg", "db.board", lake, key=["place"])
     sink.write(LOG, "one", 0)
     with_others, mine, left = tables._with_others, LOG.drop_columns("change").slice(0, 1), times
@@ -145,7 +145,7 @@ def test_rows_that_others_add_while_a_table_is_written_anew_are_kept(times, lake
     assert board() == [("a", 2), ("b", 1), *others] and sink.latest("one") == 1
 
 
-def test_an_empty_table_that_was_made_before_is_begun_with(lake, catalog):
+def test_an_existing_empty_table_is_used(lake, catalog):
     from pyiceberg.transforms import IdentityTransform
 
     table = catalog.create_table("db.counts", ANSWERS.select(["at", "place", "tags"]).schema)
@@ -176,7 +176,7 @@ def test_a_column_that_iceberg_has_no_type_for_is_named(lake):
     assert not sink.exists()
 
 
-def test_columns_that_must_have_a_value_take_answers_that_always_have_one(lake, catalog):
+def test_required_columns_accept_answers_that_always_have_one(lake, catalog):
     at = pa.field("at", pa.timestamp("us", "UTC"), nullable=False)
     catalog.create_table("db.counts", pa.schema([at, pa.field("place", pa.string())]))
     answers = ANSWERS.select(["at", "place"]).cast(pa.schema([at.with_nullable(True), ("place", pa.string())]))
@@ -194,23 +194,21 @@ def test_a_table_that_is_more_than_its_files_is_not_left_to_sparks_own_reader(la
     with catalog.load_table("db.counts").update_schema() as columns:
         columns.rename_column("place", "town")
     assert [row["town"] for row in rows(lake)] == ["a", "b", None]
-    with pytest.raises(
-        ConfigError, match="had other columns before, which Spark's own reader of files does not know: leave"
-    ):
+    with pytest.raises(ConfigError, match="had other columns before, which Spark's file reader ignores: let"):
         open_table("iceberg", "db.counts", lake).plain_files()
 
 
-def test_a_table_or_catalogue_that_is_not_there_is_told_with_what_is(lake, tmp_path):
+def test_the_error_of_a_missing_table_or_catalogue_names_existing_ones(lake, tmp_path):
     open_sink("iceberg", "db.counts", lake).append(ANSWERS)
     for name, catalog, said in (
         ("db.count", lake, r"table: there is no Iceberg table 'db.count' .*; did you mean 'db.counts'\?"),
-        ("db.counts", lake | {"name": "other"}, "'other', which is empty: look at catalog.name"),
+        ("db.counts", lake | {"name": "other"}, "'other', which is empty: check catalog.name"),
         ("db.counts", {"uri": f"sqlite:///{tmp_path}/no.db"}, r"catalog.uri: no such file \(sqlite.*no.db\)"),
         ("db.counts", {"uri": "gopher://lake"}, "catalog: the Iceberg catalog: .*gopher"),
         (
             "db.counts",
             {"name": "nobody-knows-it"},
-            "catalog.name: pyiceberg's configuration has no catalogue 'nobody-knows-it': put",
+            "catalog.name: pyiceberg's configuration has no catalogue 'nobody-knows-it': add",
         ),
         ("db.counts", {}, "catalog.uri: is required"),
         ("counts", lake, "table: the Iceberg table: Empty namespace"),
@@ -220,7 +218,7 @@ def test_a_table_or_catalogue_that_is_not_there_is_told_with_what_is(lake, tmp_p
     assert not (tmp_path / "no.db").exists(), "reading makes no catalogue"
 
 
-def test_what_is_no_catalogue_says_so(lake, tmp_path):
+def test_a_file_that_is_not_a_catalogue_is_refused(lake, tmp_path):
     (tmp_path / "lake.db").write_text("This is a text, and longer than the head of a database is. " * 3)
     for act in (open_sink("iceberg", "db.counts", lake).exists, lambda: open_table("iceberg", "db.counts", lake)):
         with pytest.raises(ConfigError, match=r"catalog: the Iceberg catalog: .*file is not a database"):
@@ -245,7 +243,7 @@ def test_a_catalogue_that_another_program_keeps_locked_fails_the_write(lake, tmp
         ("sink.table=counts", "sink.table: must be a name in a namespace, such as db.answers (got 'counts')"),
         (
             "sink.path=counts/",
-            "sink.path: is for Spark's connector, and table and catalog for pyiceberg: drop path, or these",
+            "sink.path: is for Spark's connector, while table and catalog are for pyiceberg: drop path, or these",
         ),
         ("sink.catalog.uri=sqlite://", "sink.catalog.uri: must be a file"),
         ("sink.catalog.uri=sqlite:///:memory:", "sink.catalog.uri: must be a file"),
@@ -253,13 +251,13 @@ def test_a_catalogue_that_another_program_keeps_locked_fails_the_write(lake, tmp
         ('sink.catalog={uri = "sqlite:///lake.db"}', "sink.catalog.warehouse: is required"),
         ('sink.catalog={warehouse = "lake/"}', "sink.catalog.uri: is required"),
         ("sink.catalog=lake.db", "sink.catalog: must be a table"),
-        ("sink.options.uri=x", "sink.options: play no part beside catalog"),
+        ("sink.options.uri=x", "sink.options: have no effect with catalog"),
         ("sink.format=delta", "sink.table: is only for formats with a catalogue: drop it (got format 'delta')"),
         ("source.table=db.visits", "source.table: is only for formats with a catalogue: drop it (got format 'parquet'"),
         ("sink.catalog.warehouse=visits.parquet", "sink.catalog.warehouse: "),
     ],
 )
-def test_keys_that_do_not_fit_are_told_by_check(check, setting, said):
+def test_check_reports_keys_that_do_not_fit(check, setting, said):
     called = check(setting)
     assert called.exit_code == 1 and said in called.stdout, called.stdout
 
@@ -270,10 +268,10 @@ def test_on_spark_a_path_is_for_the_connector(check):
     assert check(engine="spark", job=by_path).exit_code == 0
     assert "sink.table: is required for iceberg" in check(job=by_path).stdout
     both = check("sink.path=counts", engine="spark").stdout
-    assert "sink.path: is for Spark's connector, and table and catalog for pyiceberg" in both
+    assert "sink.path: is for Spark's connector, while table and catalog are for pyiceberg" in both
 
 
-def test_paths_of_the_catalogue_are_beside_the_job_and_the_answers_are_drawn(check, tmp_path, lake, monkeypatch):
+def test_paths_of_the_catalogue_are_next_to_the_job_and_the_answers_are_drawn(check, tmp_path, lake, monkeypatch):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)

@@ -1,4 +1,4 @@
-"""Answers as messages of a topic: what was sent is read back from a broker on this machine."""
+"""Answers as messages of a topic, read back from a local broker."""
 
 import json
 import pickle
@@ -71,7 +71,7 @@ def test_a_micro_batch_sent_twice_has_the_same_messages_twice_under_the_same_key
     assert sent[0][2] == {"skyband-job": b"visits", "skyband-stream": b"a stream", "skyband-batch": b"7"}
 
 
-def test_what_is_wrong_is_told_before_anything_is_sent():
+def test_problems_are_reported_before_anything_is_sent():
     for key in ([], ["place", "windwo"]):
         with pytest.raises(ConfigError, match="key: must name columns of the rows, place, at, count"):
             kafka_sink("counts", {}, key).write(ANSWERS, "one", 0)
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_told_before_anything_is_sent():
         kafka_sink("counts", {}, KEY).append(ANSWERS, replace=True)
 
 
-def test_a_broker_that_is_not_there_fails_the_micro_batch():
+def test_a_missing_broker_fails_the_micro_batch():
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     sink = kafka_sink("counts", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, KEY)
     sink.seconds = 0.5
@@ -87,28 +87,28 @@ def test_a_broker_that_is_not_there_fails_the_micro_batch():
         sink.write(ANSWERS, "one", 0)
 
 
-def test_a_broker_that_is_gone_is_told_in_one_error_and_not_by_the_library_line_by_line(capfd):
+def test_a_broker_that_is_gone_is_reported_in_one_error_and_not_line_by_line(capfd):
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     gone = {"bootstrap.servers": f"127.0.0.1:{kafka_broker.free_port()}"}
     sink, topic = kafka_sink("counts", gone, KEY), Topic("counts", gone, seconds=0.5)
     sink.seconds = 0.5
     for call in (lambda: sink.write(ANSWERS, "one", 0), lambda: next(topic.messages())):
-        with pytest.raises(EngineError, match=r"last heard: .* failed: Connection refused"):
+        with pytest.raises(EngineError, match=r"last log: .* failed: Connection refused"):
             call()
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_last_thing_heard_is_a_warning_at_least(monkeypatch):
-    """Also where a program has asked for every line."""
+def test_the_last_line_kept_is_at_least_a_warning(monkeypatch):
+    """Also if a program logs every line."""
     monkeypatch.setattr(getLogger("skyband.kafka"), "level", DEBUG)
     last = LastWords()
     logger = last.logger()
     assert last.after("gone") == "gone"
     for level, line in ((WARNING, "is  slow"), (INFO, "is well"), (DEBUG, "is there")):
         logger.log(level, line)
-    assert last.after("gone") == "gone; last heard: is slow"
+    assert last.after("gone") == "gone; last log: is slow"
     logger.error("is\nlost")
-    assert last.after("gone") == "gone; last heard: is lost"
+    assert last.after("gone") == "gone; last log: is lost"
 
 
 def test_a_sink_to_a_topic_travels_to_other_processes():
@@ -126,7 +126,7 @@ PAGE = Path(__file__).parents[3] / "core" / "docs" / "run" / "kafka.md"
 
 @pytest.fixture(scope="module")
 def requests(broker):
-    """3000 requests in order, dealt out to two of the three partitions of a topic."""
+    """3000 requests in order, spread over two of the three partitions of a topic."""
     from confluent_kafka import Producer
 
     make_topic(broker, "requests", 3)
@@ -144,7 +144,7 @@ def requests(broker):
         )
         producer.produce("requests", value=value, partition=number % 2)
         producer.poll(0)
-    producer.produce("requests", key="client 1", value=None, partition=0)  # as of a compacted topic
+    producer.produce("requests", key="client 1", value=None, partition=0)  # as in a compacted topic
     assert producer.flush(30) == 0
     return table
 
@@ -186,7 +186,7 @@ def test_a_value_that_cannot_be_read_is_named_by_its_partition_and_offset(broker
     kafka_broker.send(broker, "spoilt", [good, "no JSON", json.dumps({"ts": "yesterday", "client": "bob"}), good])
     start = 'source.options.startingOffsets=\'{"spoilt": {"0": %d}}\''
     for offset, said in (
-        (1, "topic spoilt: partition 0, offset 1: is no JSON object of these columns"),
+        (1, "topic spoilt: partition 0, offset 1: is not a JSON object with these columns"),
         (2, "topic spoilt: partition 0, offset 2: ts: cannot be read as timestamp"),
         (9, "options.startingOffsets: partition 0 of 'spoilt' has the offsets 0 to 4 (got 9)"),
     ):
@@ -196,7 +196,7 @@ def test_a_value_that_cannot_be_read_is_named_by_its_partition_and_offset(broker
 
 
 def test_values_that_cannot_be_read_are_put_aside_by_their_partition_and_offset(broker, job, tmp_path):
-    """Each alone: the others of its turn are answered for, and those that no query takes are told as ever."""
+    """Each alone: the other values of its turn are answered, and unusable rows are reported as usual."""
     make_topic(broker, "spoilt in part")
     good = [json.dumps({"ts": f"2026-01-01T00:00:{number:02}Z", "client": f"c{number}"}) for number in range(20)]
     spoilt = {
@@ -220,22 +220,22 @@ def test_values_that_cannot_be_read_are_put_aside_by_their_partition_and_offset(
         ("partition 0, offset 4", "\\xff{"),
         ("partition 0, offset 9", "{} {}"),
         ("partition 0, offset 14: ts", '{"ts": "yesterday"}'),
-        ("ts", "+99999-01-01 00:00:00+00:00"),  # a time as Spark reads it, of a year that no query takes
+        ("ts", "+99999-01-01 00:00:00+00:00"),  # a time that Spark reads, but in a year that no query supports
     ]
     assert all(row["ts"] is row["client"] is None and "\n" not in row["_reason"] for row in bad[:4])
     assert bad[4]["client"] == "1"
-    assert bad[0]["_reason"].startswith("is no JSON object of these columns")
+    assert bad[0]["_reason"].startswith("is not a JSON object with these columns")
     assert bad[3]["_reason"] == "cannot be read as timestamp[us, tz=UTC]: string: 'yesterday'" or bad[3]["_reason"]
 
 
-def test_a_turn_is_of_so_many_offsets(broker, requests, job):
+def test_a_turn_has_at_most_n_offsets(broker, requests, job):
     ran = job(
         "run", broker, "source.stream=true", "sink.trigger=available-now", "source.options.maxOffsetsPerTrigger=100"
     )
-    assert "31 micro-batches" in ran.stderr, "of 3000 rows, and a message without a value"
+    assert "31 micro-batches" in ran.stderr, "for 3000 rows, and a message without a value"
 
 
-def test_a_topic_or_a_broker_that_is_not_there_is_told(broker, job):
+def test_a_missing_topic_or_broker_is_reported(broker, job):
     ran = job("run", broker, "source.options.subscribe=nowhere")
     assert ran.exit_code == 1 and "options.subscribe: the broker has no topic 'nowhere'" in ran.stderr
     absent = Topic("requests", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, seconds=0.5)
@@ -259,11 +259,11 @@ def test_a_topic_or_a_broker_that_is_not_there_is_told(broker, job):
         ([1], False),
     ],
 )
-def test_offsets_to_begin_with_are_of_this_topic_and_not_of_its_end(offsets, fits):
+def test_starting_offsets_are_of_this_topic_and_not_its_end(offsets, fits):
     text = offsets if isinstance(offsets, str) else json.dumps(offsets)
     options = {"subscribe": "requests", "kafka.bootstrap.servers": "there:9092", "startingOffsets": text}
     problems = KafkaFormat().check(TableKeys(options=options, schema=pa.schema([("n", pa.int64())])), on_spark=False)
-    told = [problem.field for problem in problems if problem.field != "format"]  # which may lack the library
+    told = [problem.field for problem in problems if problem.field != "format"]  # the library may be missing
     assert told == [] if fits else told == ["options.startingOffsets"]
 
 
@@ -284,7 +284,7 @@ def test_offsets_to_begin_with_are_of_this_topic_and_not_of_its_end(offsets, fit
         ("source.schema=client STRING", "query.time: the source has no column 'ts'"),
     ],
 )
-def test_keys_that_do_not_fit_are_told_by_check(job, setting, said):
+def test_check_reports_keys_that_do_not_fit(job, setting, said):
     pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
     checked = job("check", "127.0.0.1:9", setting)
     assert checked.exit_code == 1 and said in checked.stdout, checked.stdout

@@ -1,4 +1,4 @@
-"""Tables that are more than their files are read in parts, each with what the table's log says of it."""
+"""Tables that are more than their files are read in parts, with the information of the table's log."""
 
 import pickle
 
@@ -39,12 +39,12 @@ def test_partitions_deletes_and_later_columns_are_in_the_rows(format, tmp_path, 
     table = open_table(format, *place)
     whole = pa.Table.from_batches(table.batches(table.schema.names), table.schema)
     assert in_order(whole.to_pylist()) == in_order(expected) and len(expected) == 80 - 2 * deletes
-    with pytest.raises(ConfigError, match="which Spark's own reader of files does not know"):
+    with pytest.raises(ConfigError, match="which Spark's file reader ignores"):
         table.plain_files()
 
 
 @pytest.mark.parametrize("deletes", [False, True])
-def test_parts_travel_and_are_the_rows_in_their_order(format, tmp_path, deletes):
+def test_parts_can_be_pickled_and_have_the_rows_in_order(format, tmp_path, deletes):
     place, _ = make(format, tmp_path, deletes)
     table = open_table(format, *place)
     columns = ["who", "place", "ts"]
@@ -58,7 +58,7 @@ def test_parts_travel_and_are_the_rows_in_their_order(format, tmp_path, deletes)
 @pytest.mark.parametrize("format", ["delta"], indirect=True)
 @pytest.mark.parametrize("rows", [1, 2, 7])
 def test_deleted_rows_are_those_of_the_file_however_many_are_read_at_once(format, tmp_path, monkeypatch, rows):
-    """A file has more rows than a batch: what is deleted in the first moves none of the next."""
+    """A file has more rows than a batch: deletes in the first do not shift the next."""
     monkeypatch.setattr(delta_parts, "_BATCH", rows)
     place, expected = make(format, tmp_path, True)
     table = open_table(format, *place)
@@ -66,10 +66,10 @@ def test_deleted_rows_are_those_of_the_file_however_many_are_read_at_once(format
     assert in_order(whole.to_pylist()) == in_order(expected)
 
 
-def test_a_table_kept_as_nobody_here_knows_says_what_reads_it(tmp_path):
+def test_the_error_of_an_unsupported_table_says_what_reads_it(tmp_path):
     if (lacking := DELTA.missing()) is not None:
         pytest.skip(lacking)
     tables_beyond_files.delta(tmp_path / "visits", False)
     tables_beyond_files.commit(tmp_path / "visits", tables_beyond_files.with_feature("typeWidening"))
-    with pytest.raises(ConfigError, match=r"has typeWidening, which only Delta's connector reads: run on Spark"):
+    with pytest.raises(ConfigError, match=r"has typeWidening, which only Delta's connector can read: run on Spark"):
         open_table("delta", str(tmp_path / "visits")).schema  # noqa: B018

@@ -1,4 +1,4 @@
-"""Tables in a Redis that really runs: it goes away and comes back, forgets, and holds what others wrote."""
+"""Tables in a running Redis that goes away and comes back, loses data, and has keys of other programs."""
 
 import json
 import threading
@@ -30,7 +30,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def other_server(tmp_path):
-    """One of a test's own, to end and start again."""
+    """A separate server for a test to stop and start."""
     one = RedisServer(tmp_path)
     one.start()
     yield one
@@ -89,7 +89,7 @@ def test_a_group_is_a_sorted_set_of_its_members_and_a_hash_of_its_rows(server):
         assert client.hkeys("top:%null:rows") == ["/x"]
     left = answers.set_column(2, "change", pa.array(["left"] * 4))
     sink(server, "top", ["place", "page"], score="total").append(left)
-    assert rows(server, "top") == {}, "a group of which nothing is left is in no list"
+    assert rows(server, "top") == {}, "an empty group is removed from the list"
 
 
 def test_a_group_of_many_rows(server):
@@ -116,10 +116,10 @@ def test_a_score_is_a_column_of_numbers(server):
     assert rows(server, "scores") == {}
 
 
-def test_what_others_wrote_in_its_place_is_refused_and_left(server):
+def test_keys_of_other_programs_are_refused_and_kept(server):
     with server.client() as client:
         client.set("taken:a:rows", "mine")
-    with pytest.raises(ConfigError, match="table: 'taken:a:rows' is a string that others have written"):
+    with pytest.raises(ConfigError, match="table: 'taken:a:rows' is a string of another program"):
         sink(server, "taken").append(log(0))
     with server.client() as client:
         assert client.get("taken:a:rows") == "mine" and not client.exists("taken:%null:rows")
@@ -130,7 +130,7 @@ def test_a_server_that_goes_away_and_comes_back_is_waited_for(other_server):
     board = sink(server, "board")
     board.write(log(0), "one", 0)
     server.kill()
-    with pytest.raises(EngineError, match="look whether it runs") as told:
+    with pytest.raises(EngineError, match="check that it runs") as told:
         sink(server, "board", retry_seconds=0).write(log(1), "one", 1)
     assert PASSWORD not in str(told.value) and f"redis://127.0.0.1:{server.port}/0" in str(told.value)
     waiting = threading.Thread(target=lambda: board.write(log(1), "one", 1))
@@ -148,26 +148,26 @@ def test_a_server_that_goes_away_and_comes_back_is_waited_for(other_server):
     assert there == whole != {}
     server.kill()
     server.start(forgets=True)
-    with pytest.raises(EngineError, match="had micro-batch 1 of this stream, and has it no more: turn on its append"):
+    with pytest.raises(EngineError, match="had micro-batch 1 of this stream, and has lost it: turn on its append"):
         board.write(log(2), "one", 2)
     assert rows(server, "board") == {}
 
 
-def test_a_user_without_rights_is_told_and_changes_nothing(server):
+def test_a_user_without_rights_gets_an_error_and_changes_nothing(server):
     sink(server, "guarded").write(log(0), "one", 0)
     before = rows(server, "guarded")
     with server.client() as client:
         client.acl_setuser("guest", enabled=True, passwords=[f"+{PASSWORD}"], keys="*", categories=["+@read"])
     guest = server.url.replace("redis://:", "redis://guest:")
-    with pytest.raises(EngineError, match=r"no permissions to run the 'eval.*: look at its URL, its rights") as told:
+    with pytest.raises(EngineError, match=r"no permissions to run the 'eval.*: check its URL, its rights") as told:
         open_sink("redis", guest, {"table": "guarded"}, key=KEY).write(log(1), "one", 1)
     assert PASSWORD not in str(told.value)
     assert rows(server, "guarded") == before and sink(server, "guarded").latest("one") == 0
 
 
-def test_a_wrong_password_is_told_without_it(server):
+def test_a_wrong_password_is_reported_without_it(server):
     url = server.url.replace(PASSWORD, "not-the-secret")
-    with pytest.raises(EngineError, match=r"the server redis://127.0.0.1:\d+/0: .*look at its URL") as told:
+    with pytest.raises(EngineError, match=r"the server redis://127.0.0.1:\d+/0: .*check its URL") as told:
         open_sink("redis", url, {"table": "board"}, key=KEY).exists()
     assert "not-the-secret" not in str(told.value)
 
@@ -206,13 +206,13 @@ def test_a_job_leaves_the_newest_answer(call, server):
         (["sink.url=redis://x:y"], "sink.url: must be written redis://"),
         (["-sink.url"], "sink.url: is required for redis"),
         (["-sink.table"], "sink.table: is required for redis"),
-        (["sink.table=skyband_tables"], "sink.table: begins as what Skyband notes"),
-        (["sink.path=out"], "sink.path: is of files: name the server with url"),
-        (["sink.options.scores=rank"], "sink.options.scores: is not known to redis; did you mean 'score'?"),
+        (["sink.table=skyband_tables"], "sink.table: must not start like Skyband's own keys"),
+        (["sink.path=out"], "sink.path: is for files: name the server with url"),
+        (["sink.options.scores=rank"], "sink.options.scores: is not an option of redis; did you mean 'score'?"),
         (["sink.options.retry_seconds=soon"], "sink.options.retry_seconds: must be a number of seconds"),
         (["query.answers=all"], "sink.format: the local engine writes "),
     ],
 )
-def test_what_a_job_says_wrongly_is_told_before_it_runs(call, sets, told):
+def test_wrong_keys_of_a_job_are_reported_before_it_runs(call, sets, told):
     checked = call("check", *sets)
     assert checked.exit_code == 1 and told in checked.stdout and PASSWORD not in checked.output, checked.stdout

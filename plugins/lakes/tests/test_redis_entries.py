@@ -1,4 +1,4 @@
-"""What a server is told of changes, without one: no two groups or rows have one name, and a score is a number."""
+"""The entries sent to a Redis server: no two groups or rows share a name, and a score is a number."""
 
 import json
 import math
@@ -14,7 +14,7 @@ TEXTS = [None, "", "a", "a:b", "a%3Ab", "%null", "%", ":", "b", "%25"]
 
 
 def told(changes, score, tables, scores):
-    """As the script does it."""
+    """Applies entries like the script."""
     for text in entries_of(changes, "board", score):
         name, gone, rows, unscored, scored = json.loads(text)
         for member in gone:
@@ -27,8 +27,8 @@ def told(changes, score, tables, scores):
 
 @pytest.mark.parametrize("at_once", [1, 2, 1000])
 @pytest.mark.parametrize("score", ["total", None])
-def test_a_row_stands_under_its_own_name_with_its_newest_score_or_none(score, at_once, monkeypatch):
-    """Against a dictionary: names of any text, scores that are null, NaN or a number, whichever were there before."""
+def test_a_row_has_its_own_name_with_its_newest_score_or_none(score, at_once, monkeypatch):
+    """Compared with a dictionary: names of any text, and scores that are null, NaN or a number, over any old ones."""
     monkeypatch.setattr(groups, "_AT_ONCE", at_once)
     chance, expected, tables, scores = random.Random(at_once), {}, {}, {}
     for number in range(40):
@@ -43,7 +43,7 @@ def test_a_row_stands_under_its_own_name_with_its_newest_score_or_none(score, at
         rows = names.slice(len(gone)).append_column("total", pa.array(totals, pa.float64()))
         told(NetChanges(("place", "page"), names.slice(0, len(gone)), rows), score, tables, scores)
     members = [(json.loads(row)["place"], json.loads(row)["page"]) for rows in tables.values() for row in rows.values()]
-    assert sorted(members, key=repr) == sorted(expected, key=repr), "each row once, under a name of its own"
+    assert sorted(members, key=repr) == sorted(expected, key=repr), "each row once, under its own name"
     assert len({frozenset(place for place, _ in map(_key, rows.values())) for rows in tables.values() if rows}) == len(
         {place for place, _ in expected}
     )

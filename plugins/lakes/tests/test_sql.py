@@ -1,4 +1,4 @@
-"""Tables of databases: a job's answers, the newest of them or all, and what others do to a table meanwhile."""
+"""Database tables: a job's answers, the newest or all, and changes by other programs meanwhile."""
 
 import decimal
 import random
@@ -50,7 +50,7 @@ def test_a_table_holds_the_newest_answer(call, tmp_path):
         assert board(tmp_path / "board.db") == newest(visits()), mode
 
 
-def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
+def test_all_answers_are_appended_if_requested(call, tmp_path):
     assert call("run", "query.answers=all").exit_code == 0
     answers = local.apply(visits(), QUERY)
     assert len(board(tmp_path / "board.db")) == len(answers) > len(newest(visits()))
@@ -64,20 +64,20 @@ def test_all_answers_are_added_where_they_are_asked(call, tmp_path):
             "sink.format: parquet only adds rows, so it cannot hold the newest answers: write to delta, iceberg, ",
         ),
         (["sink.format=console"], "sink.format: console only adds rows"),
-        (["sink.url=sqlite://"], "sink.url: a database in memory ends with the run: name a file"),
-        (["sink.url=nonsense"], "sink.url: must be written as SQLAlchemy has it"),
-        (["sink.url=frobnicate://x/y"], "sink.url: SQLAlchemy does not know 'frobnicate'"),
+        (["sink.url=sqlite://"], "sink.url: a database in memory is lost after the run: name a file"),
+        (["sink.url=nonsense"], "sink.url: must be a SQLAlchemy URL"),
+        (["sink.url=frobnicate://x/y"], "sink.url: SQLAlchemy has no dialect 'frobnicate'"),
         (["sink.url=oracle://x/y"], "sink.url: oracle needs "),
-        (["sink.path=out"], "sink.path: is of files: name the database with url"),
-        (["sink.options.retries=3"], "sink.options.retries: is not known to sql"),
+        (["sink.path=out"], "sink.path: is for files: name the database with url"),
+        (["sink.options.retries=3"], "sink.options.retries: is not an option of sql"),
         (["sink.options.retry_seconds=soon"], "sink.options.retry_seconds: must be a number of seconds"),
         (["query.changed=pace"], "query.changed: the answers have no column 'pace'"),
     ],
 )
-def test_what_a_job_says_wrongly_is_told_before_it_runs(call, tmp_path, sets, told):
+def test_wrong_keys_of_a_job_are_reported_before_it_runs(call, tmp_path, sets, told):
     checked = call("check", *sets)
     assert checked.exit_code == 1 and told in checked.stdout, checked.stdout
-    assert not (tmp_path / "board.db").exists(), "a check connects to nothing that is not there"
+    assert not (tmp_path / "board.db").exists(), "a check creates no database"
 
 
 def test_a_job_reads_the_table_that_another_wrote(call, tmp_path):
@@ -106,11 +106,11 @@ def test_a_job_reads_the_table_that_another_wrote(call, tmp_path):
     [
         (["source.table=bord"], "source.table: there is no table 'bord' in the database sqlite:///"),
         (["source.url=sqlite:///none.db"], "source.table: there is no table 'board' in the database sqlite:///"),
-        (['source.schema="at TIMESTAMP"'], "source.schema: a table in sql says its columns itself"),
+        (['source.schema="at TIMESTAMP"'], "source.schema: a table in sql has its own schema"),
         (["source.format=json"], "source.url: is only for databases: drop it (got format 'json')"),
     ],
 )
-def test_what_a_source_says_wrongly_is_told_before_it_is_read(call, tmp_path, sets, told):
+def test_wrong_keys_of_a_source_are_reported_before_it_is_read(call, tmp_path, sets, told):
     made(tmp_path / "board.db", "CREATE TABLE board (ts DATETIME, page TEXT, host TEXT)")
     source = ["source.format=sql", "source.url=sqlite:///board.db", "source.table=board", "-source.path"]
     lacking = call("check", "source.format=sql", "source.table=board", "-source.path")
@@ -119,7 +119,7 @@ def test_what_a_source_says_wrongly_is_told_before_it_is_read(call, tmp_path, se
     assert checked.exit_code == 1 and told in checked.stdout, checked.stdout
     assert not (tmp_path / "none.db").exists()
     on_spark = call("check", *source, engine="spark")
-    assert on_spark.exit_code == 1 and "source.format: sql is read by --engine local; " in on_spark.stdout
+    assert on_spark.exit_code == 1 and "source.format: sql is for --engine local; " in on_spark.stdout
 
 
 def table_at(url, columns=None):
@@ -163,7 +163,7 @@ def test_rows_are_read_as_they_were_written(kind, tmp_path):
         numbers[stream] += 1
         sink.write(EVERY_TYPE.slice(0, 0), stream, numbers[stream])
         versions.append(open_table("sql", url, {"table": "board"}).version)
-    assert len({*versions}) == 17, "whichever stream wrote, and however few batches it has written"
+    assert len({*versions}) == 17, "for any stream, and any number of batches"
 
 
 WHOLE = [0, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 5, 2**64 - 1]
@@ -171,15 +171,15 @@ CENTS = [decimal.Decimal(text) for text in ("0.10", "-1234567890123.45", "123456
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_no_number_is_rounded_in_silence(kind, tmp_path):
-    """What is read is what was written, to the last digit, or it was refused by its column and value."""
+def test_no_number_is_rounded_silently(kind, tmp_path):
+    """Numbers are read as written, to the last digit, or refused by column and value."""
     if kind == "duckdb":
         pytest.importorskip("duckdb_engine")
     numbers = [(value, pa.uint64()) for value in WHOLE]
     numbers += [(value, pa.decimal128(18, 2)) for value in CENTS]
     numbers += [(decimal.Decimal(value), pa.decimal128(38, 0)) for value in (-(2**63), 2**63 - 1, 10**37 + 1)]
     refused = []
-    numbers = numbers if kind == "sqlite" else numbers[4::4]  # each is a file that it makes and closes
+    numbers = numbers if kind == "sqlite" else numbers[4::4]  # each creates and closes a file
     for place, (value, number) in enumerate(numbers):
         url = f"{kind}:///{tmp_path}/{place}.db"
         rows = pa.table({"n": pa.array([None, value], number)})
@@ -195,7 +195,7 @@ def test_no_number_is_rounded_in_silence(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
-def test_names_that_a_float_does_not_tell_apart_are_rows_of_their_own(kind, tmp_path):
+def test_names_that_are_equal_as_floats_are_separate_rows(kind, tmp_path):
     if kind == "duckdb":
         pytest.importorskip("duckdb_engine")
     url, ids = f"{kind}:///{tmp_path}/board.db", [2**53, 2**53 + 1, 2**53 + 2]
@@ -210,7 +210,7 @@ def test_names_that_a_float_does_not_tell_apart_are_rows_of_their_own(kind, tmp_
 
 
 def test_a_key_may_be_null_in_any_of_its_columns_and_names_one_row(tmp_path):
-    """Against a dictionary, whatever is null, all of them too."""
+    """Compared with a dictionary, for any nulls, also in all columns."""
     for width in (1, 2):
         names = [f"k{place}" for place in range(width)]
         chance, expected = random.Random(width), {}
@@ -232,8 +232,8 @@ def test_a_key_may_be_null_in_any_of_its_columns_and_names_one_row(tmp_path):
 
 
 @pytest.mark.parametrize("replace", [False, True])
-def test_a_batch_whose_commit_may_have_been_is_not_added_again(replace, tmp_path, monkeypatch):
-    """A connection that is lost after the commit and before its answer: in place of others it may be written twice."""
+def test_a_batch_that_may_have_been_committed_is_not_appended_again(replace, tmp_path, monkeypatch):
+    """The connection is lost between the commit and its answer: only a replacing write may be repeated."""
     url, lost = f"sqlite:///{tmp_path}/board.db", []
     run = database.Database._run
 
@@ -247,7 +247,7 @@ def test_a_batch_whose_commit_may_have_been_is_not_added_again(replace, tmp_path
     sink = open_sink("sql", url, {"table": "board"})
     sink.append(EVERY_TYPE.slice(0, 1))
     monkeypatch.setattr(database.Database, "_run", losing)
-    with nullcontext() if replace else pytest.raises(EngineError, match="look whether it runs"):
+    with nullcontext() if replace else pytest.raises(EngineError, match="check that it runs"):
         sink.append(EVERY_TYPE, replace)
     assert lost and table_at(url).num_rows == len(EVERY_TYPE) + (0 if replace else 1)
 
@@ -261,14 +261,14 @@ def test_more_rows_than_are_read_at_once(tmp_path, monkeypatch):
     assert table_at(f"sqlite:///{tmp_path}/board.db").equals(many)
 
 
-def test_a_column_of_a_type_that_is_not_read_is_named(tmp_path):
+def test_a_column_of_an_unsupported_type_is_named(tmp_path):
     made(tmp_path / "board.db", "CREATE TABLE board (ts DATETIME, about JSON)")
-    with pytest.raises(ConfigError, match="table: column 'about' is JSON, which is not read: read a view"):
+    with pytest.raises(ConfigError, match="table: column 'about' is JSON, which is not supported: read a view"):
         table_at(f"sqlite:///{tmp_path}/board.db")
     made(tmp_path / "digits.db", "CREATE TABLE board (most NUMERIC(38, 3))")
     assert table_at(f"sqlite:///{tmp_path}/digits.db").schema.field("most").type == pa.decimal128(38, 3)
     made(tmp_path / "digits.db", "ALTER TABLE board ADD more NUMERIC(39, 3)")
-    with pytest.raises(ConfigError, match=r"column 'more' is NUMERIC\(39, 3\), which is not read"):
+    with pytest.raises(ConfigError, match=r"column 'more' is NUMERIC\(39, 3\), which is not supported"):
         table_at(f"sqlite:///{tmp_path}/digits.db")
     made(tmp_path / "board.db", "ALTER TABLE board RENAME TO raw; CREATE VIEW board AS SELECT ts FROM raw")
     assert table_at(f"sqlite:///{tmp_path}/board.db").num_rows == 0
@@ -303,13 +303,13 @@ def test_ten_kills_leave_the_newest_answer_or_what_was_there(call, tmp_path):
         "--set",
         "sink.mode=append",
     ]
-    for _ in range(2):  # the first compiles what the others find
+    for _ in range(2):  # the first run compiles the kernels
         begun = time.monotonic()
         subprocess.run(command, check=True, capture_output=True)
     whole, chance, there = time.monotonic() - begun, random.Random(10), newest(visits())
     killed = 0
     for kill in range(10):
-        if kill % 2:  # a table to change, else one to make
+        if kill % 2:  # a table to change, else one to create
             made(tmp_path / "board.db", "DELETE FROM board WHERE host = 'x'; UPDATE board SET rank = 77")
         elif (tmp_path / "board.db").exists():
             (tmp_path / "board.db").unlink()
@@ -334,20 +334,20 @@ def made(path, statement):
         database.executescript(statement)
 
 
-def test_a_table_of_other_columns_is_told_before_a_run(call, tmp_path):
+def test_a_table_with_other_columns_is_reported_before_a_run(call, tmp_path):
     columns = "host TEXT, at TEXT, window TEXT, rank INT, object TEXT, total REAL, low REAL, high REAL"
     made(tmp_path / "board.db", f"CREATE TABLE board ({columns})")
     said = "sink.table: the table 'board' has no column 'share': it has host, at, "
     checked = call("check", "sink.mode=append")
     assert checked.exit_code == 1 and said in checked.stdout, checked.stdout
     made(tmp_path / "board.db", "ALTER TABLE board ADD share REAL; ALTER TABLE board ADD team TEXT NOT NULL DEFAULT ''")
-    assert call("run", "sink.mode=append").exit_code == 0, "a column of one's own that fills itself is no matter"
+    assert call("run", "sink.mode=append").exit_code == 0, "a further column with a default is allowed"
     assert board(tmp_path / "board.db") == newest(visits())
     made(tmp_path / "board.db", f"DROP TABLE board; CREATE TABLE board ({columns}, share REAL, team TEXT NOT NULL)")
-    assert "wants a value in its column 'team'" in call("check", "sink.mode=append").stdout
+    assert "requires a value in its column 'team'" in call("check", "sink.mode=append").stdout
 
 
-def test_what_others_write_to_a_table_stays_or_gives_way(call, tmp_path):
+def test_rows_of_other_programs_are_kept_or_replaced(call, tmp_path):
     assert call().exit_code == 0
     made(
         tmp_path / "board.db",
@@ -369,20 +369,20 @@ def log_of(rows):
 
 
 def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(tmp_path):
-    """Its numbers are in another table, which stays."""
+    """Its micro-batch numbers are in another table, which remains."""
     path = tmp_path / "board.db"
     sink = sink_at(path)
     sink.write(log_of(visits().slice(0, 4)), "one", 0)
     made(path, "DROP TABLE board")
     with pytest.raises(EngineError, match="had micro-batch 0 of this stream, and now has none of it"):
         sink.latest("one")
-    assert sink_at(path).latest("one") is None, "so that a run that begins again is told, too"
+    assert sink_at(path).latest("one") is None, "so that a restarted run gets the error, too"
     sink_at(path).write(log_of(visits()), "one", 0)
     assert sink_at(path).latest("one") == 0 and board(path) == newest(visits())
 
 
-def test_a_micro_batch_that_is_older_than_the_last_is_there_already(tmp_path):
-    """A stream that goes on from an older checkpoint writes its micro-batches again, each once."""
+def test_a_micro_batch_older_than_the_last_is_not_written_again(tmp_path):
+    """A stream that resumes from an older checkpoint repeats its micro-batches, which are written once."""
     path = tmp_path / "board.db"
     for number, rows in enumerate((visits().slice(0, 4), visits().slice(4))):
         sink_at(path).write(log_of(rows), "one", number)
@@ -396,13 +396,13 @@ def test_a_micro_batch_that_is_older_than_the_last_is_there_already(tmp_path):
     assert table_at(url).num_rows == 2
 
 
-def test_a_lock_of_others_is_waited_for_and_told_where_it_stays(tmp_path):
+def test_a_lock_is_waited_for_and_reported_if_it_stays(tmp_path):
     path = tmp_path / "board.db"
     sink_at(path).append(log_of(visits().slice(0, 4)))
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")
         before = board(path)
-        with pytest.raises(EngineError, match="database is locked: look whether it runs and who holds its locks"):
+        with pytest.raises(EngineError, match="database is locked: check that it runs and who holds its locks"):
             sink_at(path, seconds=0).write(log_of(visits()), "one", 0)
         assert board(path) == before
         waiting = threading.Thread(target=lambda: sink_at(path).write(log_of(visits()), "one", 0))
@@ -414,7 +414,7 @@ def test_a_lock_of_others_is_waited_for_and_told_where_it_stays(tmp_path):
     assert board(path) == newest(visits()) and sink_at(path).latest("one") == 0
 
 
-def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
+def test_instants_and_floats_that_a_database_stores_differently(tmp_path):
     at = pa.array([10**15], pa.timestamp("us", "Europe/Berlin"))
     log = pa.table({"host": ["x"], "at": at, "change": ["entered"], "total": [float("nan")]})
     path = tmp_path / "board.db"
@@ -428,7 +428,7 @@ def test_instants_and_floats_that_a_database_has_otherwise(tmp_path):
         open_sink("sql", f"sqlite:///{tmp_path}/other.db", {"table": "board"}, key=["host"]).append(lists)
 
 
-def test_a_format_that_holds_no_newest_answers_is_told_with_those_that_do(tmp_path, monkeypatch):
+def test_a_format_without_newest_answers_is_reported_with_those_that_do(tmp_path, monkeypatch):
     from skyband_jobs.formats import formats
 
     (sql,) = (one for one in formats.installed().formats.listing if one.info.name == "sql")
@@ -469,6 +469,6 @@ def test_a_column_of_another_type_is_refused_with_both(name, kind, column, tmp_p
         (pa.int64(), "ANYTHING"),
     ],
 )
-def test_a_column_of_a_type_that_holds_them_is_taken(kind, column, tmp_path):
+def test_a_column_of_a_compatible_type_is_accepted(kind, column, tmp_path):
     made(tmp_path / "board.db", f"CREATE TABLE board (it {column})")
     open_sink("sql", f"sqlite:///{tmp_path}/board.db", {"table": "board"}).check(pa.schema([("it", kind)]))

@@ -1,4 +1,4 @@
-"""Tables in process: answers are written once, read back as they were, and a wrong table is told."""
+"""Tables in process: answers are written once and read back unchanged, and a wrong table is reported."""
 
 import shutil
 
@@ -57,19 +57,19 @@ def rows(format, place):
     return pa.Table.from_batches(table.batches(table.schema.names), table.schema).to_pylist()
 
 
-def test_each_micro_batch_is_written_once_and_says_its_number(format, place):
+def test_each_micro_batch_is_written_once_with_its_number(format, place):
     sink = open_sink(format, *place)
     assert not sink.exists() and sink.latest("one") is None
     for batch in range(3):
         sink.write(ANSWERS.slice(batch, 1), "one", batch)
         assert open_sink(format, *place).latest("one") == batch
     sink.write(ANSWERS.slice(0, 0), "one", 3)
-    assert sink.latest("one") == 3, "a micro-batch without answers, too"
+    assert sink.latest("one") == 3, "also for a micro-batch without answers"
     assert sink.exists() and sink.latest("another") is None
     assert rows(format, place) == ANSWERS.to_pylist()
 
 
-def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
+def test_a_batch_is_appended_or_replaces_the_table(format, place):
     sink = open_sink(format, *place)
     sink.append(ANSWERS.slice(0, 0))
     assert rows(format, place) == []
@@ -80,7 +80,7 @@ def test_a_batch_is_appended_or_takes_the_place_of_what_is_there(format, place):
     assert rows(format, place) == ANSWERS.to_pylist()[1:]
 
 
-def test_changes_are_made_to_what_is_there_or_take_its_place(format, place):
+def test_changes_are_applied_to_the_table_or_replace_it(format, place):
     sink, key = open_sink(format, *place), ("name",)
     table = pa.table({"name": ["a", "b"], "count": [1, 2]})
     nobody = table.slice(0, 0).select(["name"])
@@ -89,7 +89,7 @@ def test_changes_are_made_to_what_is_there_or_take_its_place(format, place):
         assert sorted(row["name"] for row in rows(format, place)) == [*expected]
 
 
-def test_instants_that_a_source_shows_in_another_zone_are_kept_in_utc(format, place):
+def test_instants_of_another_zone_are_stored_in_utc(format, place):
     instants = pa.array([1_000_000, None], pa.timestamp("us", "Europe/Paris"))
     table = pa.table({"name": instants, "seen": [[instants[0]], None]})
     sink, key = open_sink(format, *place), ("name",)
@@ -133,13 +133,13 @@ def test_a_table_that_is_set_back_while_a_stream_runs_takes_nothing_more(format,
     shutil.copytree(copy, tmp_path)
     with pytest.raises(EngineError, match="had micro-batch 4 of this stream, and is at 3 now: bring it back"):
         sink.latest("one")
-    assert open_sink(format, *place).latest("one") == 3, "another run looks at its checkpoint"
+    assert open_sink(format, *place).latest("one") == 3, "another run checks its own checkpoint"
 
 
 @pytest.mark.parametrize(
     "wrong", [pa.table({"x": [1]}), ANSWERS.set_column(2, "count", pa.array([1, 2, 3])), ANSWERS.select(["at"])]
 )
-def test_a_table_of_other_columns_is_refused_with_both(format, place, wrong):
+def test_a_table_with_other_columns_is_refused_with_both_schemas(format, place, wrong):
     sink = open_sink(format, *place)
     sink.append(ANSWERS)
     sink.check(ANSWERS.schema)
@@ -151,7 +151,7 @@ def test_a_table_of_other_columns_is_refused_with_both(format, place, wrong):
     assert rows(format, place) == ANSWERS.to_pylist() and sink.latest("one") is None
 
 
-def test_what_is_no_table_says_so(format, tmp_path):
+def test_a_path_that_is_not_a_table_is_refused(format, tmp_path):
     with pytest.raises(ConfigError, match=r"path: the .* table: |catalog.uri: no such file \("):
         open_table(format, *arguments(format, tmp_path / "nowhere"))
 
@@ -172,12 +172,12 @@ def call(tmp_path):
 
 
 def into(format, **others):
-    """What makes a job write a table."""
+    """The settings with which a job writes a table."""
     return [f"sink.{key}={value}" for key, value in {"format": format, **keys(format), **others}.items()]
 
 
 def reading(format, **others):
-    """What makes a job one over the table of its answers."""
+    """The settings with which a job reads the table of its answers."""
     source = {f"source.{key}": value for key, value in {"format": format, **keys(format), **others}.items()}
     return [f"{key}={value}" for key, value in {**source, "query.time": "at", "query.item": "count"}.items()]
 
@@ -199,8 +199,8 @@ def test_a_job_writes_a_table_that_another_reads(call, format, place):
     assert [line.split()[-1] for line in shown.stdout.splitlines()[1:]] == ["1", "1"], shown.stdout
 
 
-def test_what_is_wrong_with_a_job_of_tables_is_told_before_it_runs(call, format):
-    assert call("check", *reading(format), "sink.format=console").exit_code == 1, "there is no such table yet"
+def test_problems_of_a_job_with_tables_are_reported_before_it_runs(call, format):
+    assert call("check", *reading(format), "sink.format=console").exit_code == 1, "the table does not exist yet"
     assert call("run", *into(format)).exit_code == 0
     for setting, said in (
         ('source.schema="at TIMESTAMP"', "source.schema: a table in"),
@@ -211,7 +211,7 @@ def test_what_is_wrong_with_a_job_of_tables_is_told_before_it_runs(call, format)
         assert said in told
 
 
-def test_a_table_of_other_columns_is_told_before_it_runs(call, format, place):
+def test_a_table_with_other_columns_is_reported_before_a_run(call, format, place):
     sink = open_sink(format, *place)
     sink.append(ANSWERS)
     for mode in ("append", "overwrite"):
@@ -224,7 +224,7 @@ def test_a_table_of_other_columns_is_told_before_it_runs(call, format, place):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, format):
+def test_a_missing_library_is_named_with_its_extra(call, monkeypatch, format):
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
     checked = call("check", *into(format))
     assert f"sink.format: {format} needs " in checked.stdout
@@ -236,7 +236,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, fo
 @pytest.mark.parametrize(
     ("format", "columns", "told"),
     [
-        ("delta", {"Page": ["b"]}, "path: the columns 'page' and 'Page' have one name in Delta: rename one"),
+        ("delta", {"Page": ["b"]}, "path: the columns 'page' and 'Page' are one name in Delta: rename one"),
         ("delta", {"a\0": ["b"]}, r"path: column 'a\x00' cannot be a name: choose another, by AS in source.select"),
         ("iceberg", {"": ["b"]}, "table: column '' cannot be a name: choose another, by AS in source.select"),
         (
@@ -248,7 +248,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(call, monkeypatch, fo
     ids=["case", "nul", "empty", "year"],
 )
 @pytest.mark.parametrize("key", [(), ("page",)], ids=["log", "current"])
-def test_what_a_table_cannot_hold_names_the_column(format, columns, told, key, tmp_path):
+def test_the_error_of_an_unsupported_value_names_the_column(format, columns, told, key, tmp_path):
     pytest.importorskip("deltalake" if format == "delta" else "pyiceberg")
     catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/lake"}
     place, options = (f"{tmp_path}/board", {}) if format == "delta" else ("db.board", catalog)
@@ -261,9 +261,9 @@ def test_what_a_table_cannot_hold_names_the_column(format, columns, told, key, t
 
 IN_THE_WAY = {
     "file": "'{0}/file' is a file: name a folder",
-    "file/below/it": "'{0}/file/below/it' lies below '{0}/file', which is a file",
+    "file/below/it": "'{0}/file/below/it' is below '{0}/file', which is a file",
     "/dev/null": "'/dev/null' is a device",
-    "/dev/null/x": "'/dev/null/x' lies below '/dev/null', which is a device",
+    "/dev/null/x": "'/dev/null/x' is below '/dev/null', which is a device",
     "link": "'{0}/link' is a broken link",
     "answers": None,
     "new/answers": None,
@@ -272,7 +272,7 @@ IN_THE_WAY = {
 
 @pytest.mark.parametrize("format", ["delta", "parquet", "csv"])
 @pytest.mark.parametrize("path", IN_THE_WAY)
-def test_check_names_what_stands_where_the_answers_are_to_go(format, path, tmp_path):
+def test_check_reports_what_occupies_the_place_of_the_answers(format, path, tmp_path):
     if format == "delta" and DELTA.missing() is not None:
         pytest.skip(f"delta {DELTA.missing()}")
     pq.write_table(pa.table({"ts": pa.array([0], pa.timestamp("us")), "who": ["a"]}), tmp_path / "visits.parquet")
@@ -292,8 +292,8 @@ def test_check_names_what_stands_where_the_answers_are_to_go(format, path, tmp_p
             assert result.exit_code == 0, result.output
 
 
-def test_a_damaged_log_of_a_delta_table_is_told_in_one_line(tmp_path):
-    """The library puts a backtrace of its own code, and colours, into some of its messages."""
+def test_a_damaged_log_of_a_delta_table_is_reported_in_one_line(tmp_path):
+    """Some of the library's messages contain colours and a backtrace of its code."""
     if DELTA.missing() is not None:
         pytest.skip(f"delta {DELTA.missing()}")
     place = arguments("delta", tmp_path)

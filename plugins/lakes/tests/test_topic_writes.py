@@ -1,4 +1,4 @@
-"""A topic that is written to, without a broker: which keys stand, and that nothing that failed is sent after all."""
+"""Writes to a topic, without a broker: the current keys, and that failed messages are not sent later."""
 
 import random
 from types import SimpleNamespace
@@ -11,8 +11,8 @@ from skyband_lakes.kafka.compacted_topic import CompactedTopic
 pytest.importorskip("confluent_kafka")
 
 
-def test_the_keys_that_stand_are_those_whose_last_message_has_a_value(monkeypatch):
-    """Of messages of anybody: keys may be empty, and messages without one are no rows."""
+def test_current_keys_are_those_whose_last_message_has_a_value(monkeypatch):
+    """Also for messages of other programs: keys may be empty, and messages without a key are not rows."""
     chance = random.Random(4)
     for _ in range(50):
         sent = [(chance.choice([None, b"", b"a", b"b"]), chance.choice([None, b"", b"{}"])) for _ in range(12)]
@@ -26,7 +26,7 @@ def test_the_keys_that_stand_are_those_whose_last_message_has_a_value(monkeypatc
 
 
 class Producer:
-    """Has a queue of messages, some of which the broker takes when it is flushed."""
+    """A producer with a queue, of which the broker accepts some messages on a flush."""
 
     made: list
 
@@ -49,8 +49,8 @@ class Producer:
 
 
 @pytest.mark.parametrize("takes", [0, 1, 2])
-def test_what_was_not_delivered_is_not_sent_after_what_comes_later(takes, monkeypatch):
-    """The library goes on to send in the background what was given to it: an older row would come after a newer."""
+def test_undelivered_messages_are_not_sent_after_later_ones(takes, monkeypatch):
+    """The library keeps sending in the background: an older row could arrive after a newer one."""
     made = []
     monkeypatch.setattr(Producer, "made", made, raising=False)
     monkeypatch.setattr(delivery.KAFKA.imported(), "Producer", Producer)
@@ -66,8 +66,8 @@ def test_what_was_not_delivered_is_not_sent_after_what_comes_later(takes, monkey
     assert made == [first, second] and second.sent == [("a", "2")]
 
 
-@pytest.mark.parametrize("stops", [ValueError("a row that is none"), KeyboardInterrupt()], ids=repr)
-def test_what_was_given_before_messages_ended_with_an_error_is_not_sent_after_all(stops, monkeypatch):
+@pytest.mark.parametrize("stops", [ValueError("not a row"), KeyboardInterrupt()], ids=repr)
+def test_messages_before_an_error_are_not_sent_after_all(stops, monkeypatch):
     made = []
     monkeypatch.setattr(Producer, "made", made, raising=False)
     monkeypatch.setattr(delivery.KAFKA.imported(), "Producer", Producer)
@@ -86,8 +86,8 @@ def test_what_was_given_before_messages_ended_with_an_error_is_not_sent_after_al
     assert [producer.queue + producer.sent for producer in made] == [[], [("a", "2")]]
 
 
-def test_an_answer_that_is_no_message_for_its_size_says_whose_it_is_and_what_to_raise():
-    """librdkafka refuses it before it connects to anything."""
+def test_the_error_of_an_answer_too_large_for_a_message_says_whose_it_is_and_what_to_raise():
+    """librdkafka refuses it before it connects."""
     topic = delivery.Delivery("board", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, seconds=0.01)
     with pytest.raises(ConfigError) as told:
         topic.send([('{"page":"a"}', "x" * 2_000_000)], {})

@@ -1,4 +1,4 @@
-"""How long a database or a server that is away is waited for, by a clock that only goes on while it is looked at."""
+"""How long to wait for a database or server that is away, with a clock that advances only when it is read."""
 
 import sqlite3
 from contextlib import nullcontext
@@ -13,7 +13,7 @@ from skyband_lakes.sql.database import Database
 exceptions = pytest.importorskip("redis.exceptions")
 errors = pytest.importorskip("sqlalchemy.exc")
 LONGEST, LOOK = 2.0, 0.001
-"""Seconds of a pause at most, and of a look at the clock."""
+"""Seconds of the longest pause, and of a reading of the clock."""
 
 
 class Clock:
@@ -25,7 +25,7 @@ class Clock:
         return self.now
 
     def sleep(self, seconds):
-        assert self.now < 1000, "it waits for ever"
+        assert self.now < 1000, "it waits forever"
         self.pauses.append(seconds)
         self.now += seconds
 
@@ -37,7 +37,7 @@ def of_sqlite(kind, name):
 
 
 def away(kind):
-    """A class of what is at a URL, such a URL, and what asking it raises while it is away."""
+    """A class, a URL for it, and the error of calling it while it is away."""
     if kind == "sql":
         return Database, "sqlite://", lambda: of_sqlite(errors.OperationalError, "SQLITE_BUSY")
     return Server, "redis://nowhere", lambda: exceptions.ConnectionError("refused")
@@ -55,8 +55,8 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("seconds", [0.0, 0.3, 4.0, 29.0, 100.0])
 @pytest.mark.parametrize("patience", [0.0, 0.5, 5.0, 30.0])
 @pytest.mark.parametrize("kind", ["sql", "redis"])
-def test_what_is_away_is_waited_for_as_long_as_was_asked_and_no_longer(kind, patience, seconds, clock):
-    """In pauses that double, up to two seconds: what is back is found soon, and what is not is asked seldom."""
+def test_a_server_that_is_away_is_waited_for_as_long_as_configured(kind, patience, seconds, clock):
+    """In pauses that double up to two seconds, so that its return is noticed soon with few calls."""
     made, url, error = away(kind)
 
     def work(_):
@@ -75,7 +75,7 @@ def test_what_is_away_is_waited_for_as_long_as_was_asked_and_no_longer(kind, pat
 
 
 @pytest.mark.parametrize("kind", ["sql", "redis"])
-def test_what_is_asked_once_is_not_waited_for(kind, clock):
+def test_once_does_not_wait(kind, clock):
     made, url, error = away(kind)
 
     def work(_):
@@ -87,7 +87,7 @@ def test_what_is_asked_once_is_not_waited_for(kind, clock):
 
 
 @pytest.mark.parametrize("failures", [0, 1, 2, 3])
-def test_a_row_that_someone_else_has_just_written_is_met_two_times(failures, clock):
+def test_a_row_just_written_by_another_client_is_retried_two_times(failures, clock):
     turns = []
 
     def work(_):
@@ -105,16 +105,16 @@ def test_a_row_that_someone_else_has_just_written_is_met_two_times(failures, clo
 
 
 @pytest.mark.parametrize("error", [exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.DataError])
-def test_what_does_not_pass_is_not_waited_for(error, clock):
+def test_permanent_errors_are_not_waited_for(error, clock):
     def work(_):
         raise error("no")
 
-    with pytest.raises(EngineError, match="look at its URL"):
+    with pytest.raises(EngineError, match="check its URL"):
         Server("redis://nowhere", 60.0).until_done(work)
     assert clock.pauses == []
 
 
-def test_a_server_that_says_nothing_is_given_up_while_it_is_called_and_asked():
+def test_a_silent_server_is_given_up_during_a_call():
     options = Server("redis://nowhere")._connected().connection_pool.connection_kwargs
     assert 0 < options["socket_connect_timeout"] <= 60
     assert 0 < options["socket_timeout"] <= 60

@@ -1,1 +1,1 @@
-"""Delta Lake, Apache Iceberg and Kafka as formats of Skyband's jobs, without a connector of Spark."""
+"""Formats for Skyband's jobs without a Spark connector: Delta Lake, Apache Iceberg, Kafka, Redis and SQL databases."""

@@ -1,4 +1,4 @@
-"""What this distribution brings: five formats of sources and sinks."""
+"""What this distribution registers: five formats of sources and sinks."""
 
 from skyband import FormatInfo, hookimpl
 
@@ -7,7 +7,7 @@ _TRIALS = "skyband_lakes.trials"
 
 @hookimpl
 def skyband_formats() -> list[FormatInfo]:
-    """Delta Lake and Apache Iceberg, read and written; SQL databases likewise; Kafka, read; the newest answers."""
+    """Delta Lake, Apache Iceberg and SQL, read and written; Kafka, read; Redis and Kafka, the newest answers."""
     can = ("reads", "writes", "streams")
     return [
         FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", (*can, "current"),

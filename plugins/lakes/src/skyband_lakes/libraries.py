@@ -1,4 +1,4 @@
-"""The libraries behind the formats, each an extra of this distribution, imported when one is first needed."""
+"""The libraries behind the formats, each an extra of this distribution, imported on first use."""
 
 from importlib import import_module
 from typing import Any
@@ -11,17 +11,17 @@ _DISTRIBUTION = "skyband-lakes"
 
 @frozen
 class Library:
-    """A library that comes with an extra."""
+    """A library that an extra installs."""
 
     name: str
     extra: str
 
     def missing(self) -> str | None:
-        """What to install, where it is not there; None where it is."""
+        """How to install it if it is missing, else None."""
         return missing(self.name, self.extra, _DISTRIBUTION)
 
     def imported(self, module: str = "") -> Any:
-        """It, or a module of it. Raises EngineError, saying what to install, where it is not there."""
+        """Import it, or a module of it. Raises EngineError, with the command to install it, if it is missing."""
         library = imported(self.name, self.extra, _DISTRIBUTION)
         return import_module(f"{self.name}.{module}") if module else library
 

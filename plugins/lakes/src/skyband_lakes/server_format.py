@@ -1,4 +1,4 @@
-"""What formats of a server have alike, whose tables are at a URL and not in files: their keys."""
+"""The job keys of formats whose tables are on a server, at a URL."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -10,15 +10,15 @@ _PATIENCE = "retry_seconds"
 
 
 class ServerFormat(Format):
-    """A table is `table` at the server of `url`; the option `retry_seconds` says how long one that is away is waited
-    for."""
+    """A table is `table` at the server of `url`; the option `retry_seconds` is how long to wait for a server that is
+    away."""
 
     name: ClassVar[str]
-    """As jobs have it."""
+    """The name of the format in jobs."""
     what: ClassVar[str]
-    """That is at the URL."""
+    """What is at the URL, for messages."""
     own_options: ClassVar[tuple[str, ...]] = ()
-    """Besides `retry_seconds`."""
+    """The options other than `retry_seconds`."""
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
         further = {name: value for name, value in options.items() if name != "table"}
@@ -29,14 +29,14 @@ class ServerFormat(Format):
         return keys
 
     def _key_problems(self, keys: TableKeys) -> list[Problem]:
-        """What is wrong with its keys but for `table` and `url`, which each format has its own words for."""
-        remedies = (("path", f"is of files: name the {self.what} with url"), ("catalog", "drop it"))
+        """Problems with its keys, except `table` and `url`, which each format checks itself."""
+        remedies = (("path", f"is for files: name the {self.what} with url"), ("catalog", "drop it"))
         problems = [
             Problem(name, f"{remedy} (got format {self.name!r})") for name, remedy in remedies if getattr(keys, name)
         ]
         options = (*self.own_options, _PATIENCE)
         problems += [
-            Problem(f"options.{name}", f"is not known to {self.name}; {suggest(name, options)}")
+            Problem(f"options.{name}", f"is not an option of {self.name}; {suggest(name, options)}")
             for name in keys.options
             if name not in options
         ]

@@ -1,4 +1,4 @@
-"""What the conformance checks try the formats with: a table in a folder."""
+"""Tables in a folder for the conformance checks of the formats."""
 
 from math import isnan
 from pathlib import Path
@@ -8,14 +8,14 @@ from skyband_specs.formats import FormatTrial
 
 
 class DeltaTrial(FormatTrial):
-    """A table that is a folder."""
+    """A Delta table in a folder."""
 
     def keys(self, folder: Path) -> TableKeys:
         return TableKeys(path=str(folder / "counts of today"))
 
 
 class IcebergTrial(FormatTrial):
-    """A table in a catalogue in SQLite."""
+    """An Iceberg table in a SQLite catalogue."""
 
     def keys(self, folder: Path) -> TableKeys:
         catalog = {"uri": f"sqlite:///{folder}/the lake.db", "warehouse": str(folder / "the lake")}

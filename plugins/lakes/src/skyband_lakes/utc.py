@@ -1,4 +1,4 @@
-"""Instants in UTC, which tables of a lake keep whatever the zone in which a source shows them."""
+"""Converts instants to UTC for tables of a lake, whatever the time zone of the source."""
 
 from typing import TYPE_CHECKING
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
 
 def in_utc(rows: "pa.Table") -> "pa.Table":
-    """The rows with their instants in UTC, those in lists too: the rows themselves where they are."""
+    """The rows with instants in UTC, also in lists; the same table if they already are."""
     schema = schema_in_utc(rows.schema)
     return rows if schema == rows.schema else rows.cast(schema)
 
 
 def schema_in_utc(schema: "pa.Schema") -> "pa.Schema":
-    """The columns of `in_utc`."""
+    """The schema of `in_utc`."""
     import pyarrow as pa
 
     return pa.schema([entry.with_type(_in_utc(entry.type)) for entry in schema], schema.metadata)
 
 
 def changes_in_utc(changes: NetChanges) -> NetChanges:
-    """The same of changes."""
+    """`in_utc` for changes."""
     return evolve(changes, gone=in_utc(changes.gone), rows=in_utc(changes.rows))
 
 

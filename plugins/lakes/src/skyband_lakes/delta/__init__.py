@@ -1,1 +1,1 @@
-"""Delta Lake tables through the library deltalake."""
+"""Delta Lake tables, with the library deltalake."""

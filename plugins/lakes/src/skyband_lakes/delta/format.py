@@ -1,4 +1,4 @@
-"""Delta Lake as a format of jobs."""
+"""The job format `delta`."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,12 +24,12 @@ class DeltaFormat(Format):
             if getattr(keys, name)
         ]
         if keys.path is None:
-            problems.append(Problem("path", "is required for delta: where the table is"))
+            problems.append(Problem("path", "is required for delta: the path of the table"))
         elif (blocked := folder_problem("path", keys.path)) is not None:
             problems.append(blocked)
         if keys.schema is not None:
-            problems.append(Problem("schema", "a table in delta says its columns itself: drop it"))
-        lacking = None if on_spark and not keys.key else DELTA.missing()  # a session may have Delta's connector
+            problems.append(Problem("schema", "a table in delta has its own schema: drop it"))
+        lacking = None if on_spark and not keys.key else DELTA.missing()  # a Spark session may have Delta's connector
         return problems if lacking is None else [*problems, Problem("format", f"delta {lacking}")]
 
     def read(self, keys: TableKeys) -> DeltaRows:

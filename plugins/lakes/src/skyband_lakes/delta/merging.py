@@ -1,4 +1,4 @@
-"""A Delta table that holds the newest answers: changes are merged into it, in one commit with their number."""
+"""Merges changes into a Delta table of the newest answers, in one commit with the micro-batch number."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ _GONE = "skyband_gone"
 
 
 def merge(table: Any, changes: NetChanges, commit: Any) -> None:
-    """Remove the rows that are gone, and put the others in the place of those with their keys.
+    """Delete the rows that are gone, and insert or replace the others by key.
 
-    commit: its properties.
+    commit: the commit properties.
     """
     merger = table.merge(
         _source(changes),
@@ -29,7 +29,7 @@ def merge(table: Any, changes: NetChanges, commit: Any) -> None:
 
 
 def _source(changes: NetChanges) -> "pa.Table":
-    """Both kinds of changes as one table: of rows that are gone all but the key is null."""
+    """Both kinds of changes in one table; rows that are gone are null except for the key."""
     import pyarrow as pa
 
     parts = []
@@ -43,7 +43,7 @@ def _source(changes: NetChanges) -> "pa.Table":
 
 
 def _same(name: str) -> str:
-    """A null is like a null, which `=` does not say."""
+    """A null-safe equality, as `=` is not true for two nulls."""
     old, new = f"old.{_quoted(name)}", f"new.{_quoted(name)}"
     return f"({old} = {new} OR ({old} IS NULL AND {new} IS NULL))"
 

@@ -1,4 +1,4 @@
-"""The files of a Delta table as its log has them: the columns that only the log says, and the rows that are deleted."""
+"""The files of a Delta table, with the columns that only its log has, and without deleted rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,9 @@ _BATCH = 100_000
 class DeltaPart(TablePart):
     """The rows of one file of a table.
 
-    table: where it is. options: deltalake's `storage_options`. path: of the file, within the table. schema: all columns
-    of the table; those that the file has not are null. keys: the columns by which the table is partitioned, with the
-    file's values. deleted: bits of rows, 1 for those that its deletion vector names; None where it has none.
+    table: its path. options: deltalake's `storage_options`. path: of the file, in the table. schema: all columns of the
+    table; columns missing in the file are null. keys: the table's partition columns, with the file's values. deleted: a
+    bit per row, 1 if the deletion vector names it; None without a vector.
     """
 
     table: str
@@ -35,16 +35,16 @@ class DeltaPart(TablePart):
 
     @property
     def place(self) -> str:
-        """The file."""
+        """The path of the file."""
         return f"{self.table.rstrip('/')}/{self.path}"
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return self.bytes
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """Its rows without those that are deleted, only the columns named. O(rows of the file)."""
+        """Its rows, except deleted ones, with only the named columns. O(rows of the file)."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -53,7 +53,7 @@ class DeltaPart(TablePart):
             gone = None if self.deleted is None else self.deleted.slice(first, len(batch))
             first += len(batch)
             if gone is not None and gone.true_count:
-                rest = pa.repeat(pa.scalar(False), len(batch) - len(gone))  # its vector ends with the last deleted row
+                rest = pa.repeat(pa.scalar(False), len(batch) - len(gone))  # the vector ends at the last deleted row
                 batch = batch.filter(pc.invert(pa.concat_arrays([gone, rest])))
             yield batch
 
@@ -66,14 +66,14 @@ class DeltaPart(TablePart):
         for name, value in self.keys.items():
             is_so = ds.field(name).is_null() if value is None else ds.field(name) == ds.scalar(value)
             expression = is_so if expression is None else expression & is_so
-        options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # nanoseconds would end in 2262
+        options = ds.ParquetReadOptions(coerce_int96_timestamp_unit="us")  # nanoseconds overflow in 2262
         return ds.ParquetFileFormat(read_options=options).make_fragment(
             self.path, filesystem=PyFileSystem(handler), partition_expression=expression
         )
 
 
 def parts_of(table: Any, place: str, options: Mapping[str, str], schema: "pa.Schema") -> list[DeltaPart]:
-    """The files of a table of the library's, in the order they were committed."""
+    """The files of a deltalake table, in commit order."""
     import pyarrow as pa
 
     added = pa.table(table.get_add_actions(flatten=True))
@@ -91,17 +91,17 @@ def parts_of(table: Any, place: str, options: Mapping[str, str], schema: "pa.Sch
 
 
 def _values(added: Any, name: str, kind: Any) -> list[Any]:
-    """What the files say of a column, as scalars of its type."""
+    """The files' values of a partition column, as scalars of its type."""
     return [value if value.is_valid else None for value in added[name].cast(kind)]
 
 
 def _deleted(table: Any) -> dict[str, "pa.Array"]:
-    """The rows that deletion vectors name, by the path of their file within the table."""
+    """The rows that deletion vectors name, by the path of their file in the table."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not hasattr(table, "deletion_vectors"):
-        message = "the Delta table has deletion vectors, which this deltalake does not read: pip install -U deltalake"
+        message = "the Delta table has deletion vectors, which this deltalake cannot read: pip install -U deltalake"
         raise ConfigError(Problem("path", message))
     vectors = pa.table(table.deletion_vectors())
     root = _plain(table.table_uri).rstrip("/") + "/"
@@ -111,5 +111,5 @@ def _deleted(table: Any) -> dict[str, "pa.Array"]:
 
 
 def _plain(uri: str) -> str:
-    """A file's address as its log has it."""
+    """A file's address as in the log."""
     return uri.removeprefix("file://")

@@ -1,4 +1,4 @@
-"""Delta Lake tables through the library deltalake, without Spark's connector."""
+"""Reads and writes Delta Lake tables with the library deltalake, without Spark's connector."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PLAIN = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
-"""What a reader may meet in a table whose Parquet files hold just the rows."""
+"""Reader features of a table whose Parquet files contain exactly its rows."""
 
-_READ = {*_PLAIN, "deletionVectors"}
-"""What is read here."""
+_SUPPORTED = {*_PLAIN, "deletionVectors"}
+"""The supported reader features."""
 
 
 @define(eq=False)
 class DeltaSink(BatchSink):
-    """Appends answers to a Delta table, and makes it where it is not there.
+    """Appends answers to a Delta table, and creates it if it does not exist.
 
     path: a folder, or an address such as s3://bucket/table. options: deltalake's `storage_options`.
 
-    The number of a micro-batch is in the same commit as its answers, as the version of an application
-    transaction whose id is the stream's.
+    The micro-batch number is in the same commit as its answers, as the version of an application transaction with the
+    stream's id.
     """
 
     path: str
     options: Mapping[str, str] = field(factory=dict)
 
     def latest(self, stream: str) -> int | None:
-        with _told("path"):
+        with _errors_as_problems("path"):
             table = self._table()
             return None if table is None else table.transaction_version(stream)
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
         library = DELTA.imported()
-        done = library.CommitProperties(app_transactions=[library.Transaction(stream, batch)])
-        self._write(answers, "append", done)
+        properties = library.CommitProperties(app_transactions=[library.Transaction(stream, batch)])
+        self._write(answers, "append", properties)
 
     def exists(self) -> bool:
-        with _told("path"):
+        with _errors_as_problems("path"):
             return bool(DELTA.imported().DeltaTable.is_deltatable(self.path, dict(self.options)))
 
     def check(self, schema: "pa.Schema") -> None:
-        with _told("path"):
+        with _errors_as_problems("path"):
             table = self._table()
             if table is not None:
                 _check_columns(self.path, table, schema_in_utc(schema))
@@ -64,37 +64,37 @@ class DeltaSink(BatchSink):
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
         library, changes = DELTA.imported(), changes_in_utc(changes)
         commit = None if number is None else library.CommitProperties(app_transactions=[library.Transaction(*number)])
-        with _told("path"):
+        with _errors_as_problems("path"):
             table = self._table()
         if table is None or replace or not len(changes):
             self._write(changes.rows, "overwrite" if replace else "append", commit)
             return
-        with _told("path"):
+        with _errors_as_problems("path"):
             _check_columns(self.path, table, changes.rows.schema)
             merge(table, changes, commit)
 
     def _table(self) -> Any:
         return DELTA.imported().DeltaTable(self.path, storage_options=dict(self.options)) if self.exists() else None
 
-    def _write(self, answers: "pa.Table", mode: str, done: Any) -> None:
+    def _write(self, answers: "pa.Table", mode: str, properties: Any) -> None:
         library, answers = DELTA.imported(), in_utc(answers)
         check_columns(answers.schema, "Delta", place="path")
-        with _told("path"):
+        with _errors_as_problems("path"):
             table = self._table()
             if table is not None:
                 _check_columns(self.path, table, answers.schema)
             library.write_deltalake(
-                self.path if table is None else table, answers, mode=mode, commit_properties=done,
+                self.path if table is None else table, answers, mode=mode, commit_properties=properties,
                 **({"storage_options": dict(self.options)} if table is None else {}),
             )  # fmt: skip
 
 
 def _check_columns(path: str, table: Any, answers: "pa.Schema") -> None:
-    """Raise ConfigError where a table has other columns than the answers."""
-    wanted = DELTA.imported().Schema.from_arrow(answers)
-    there, ours = ([(one.name, one.type) for one in schema.fields] for schema in (table.schema(), wanted))
-    if there != ours:
-        columns = f"{_columns(there)}, and the rows to write {_columns(ours)}"
+    """Raise ConfigError if the columns of a table differ from those of the answers."""
+    schemas = table.schema(), DELTA.imported().Schema.from_arrow(answers)
+    theirs, ours = ([(column.name, column.type) for column in schema.fields] for schema in schemas)
+    if theirs != ours:
+        columns = f"{_columns(theirs)}, and the rows to write {_columns(ours)}"
         message = f"the Delta table {path!r} has {columns}: choose another path"
         raise ConfigError(Problem("path", message))
 
@@ -105,68 +105,66 @@ def _columns(fields: list[tuple[str, Any]]) -> str:
 
 @define(eq=False)
 class DeltaRows(TableRows):
-    """The rows of a Delta table as it is now, in the order they were committed."""
+    """The current rows of a Delta table, in commit order."""
 
     path: str
     options: Mapping[str, str] = field(factory=dict)
     _table: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        with _told("path"):
+        with _errors_as_problems("path"):
             self._table = DELTA.imported().DeltaTable(self.path, storage_options=dict(self.options))
 
     @property
     def schema(self) -> "pa.Schema":
-        """The columns, as Arrow has them. Raises ConfigError where the table is kept as is not known here."""
+        """The Arrow schema. Raises ConfigError if the table needs an unsupported reader feature."""
         import pyarrow as pa
 
-        unknown = sorted({*self._features()} - _READ)
+        unknown = sorted({*self._features()} - _SUPPORTED)
         if unknown:
-            message = f"the Delta table {self.path!r} has {', '.join(unknown)}, which only Delta's connector reads"
+            message = f"the Delta table {self.path!r} has {', '.join(unknown)}, which only Delta's connector can read"
             raise ConfigError(Problem("path", f"{message}: run on Spark and configure it under [spark]"))
-        with _told("path"):
+        with _errors_as_problems("path"):
             return pa.schema(self._table.schema().to_arrow())
 
     @property
     def version(self) -> int:
-        """Of the table: another after each commit."""
+        """The version of the table, which changes with each commit."""
         return int(self._table.version())
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """The rows, only the columns named."""
-        with _told("path"):
+        """The rows, with only the named columns."""
+        with _errors_as_problems("path"):
             for part in self.parts():
                 yield from part.batches(columns)
 
     def parts(self) -> list[DeltaPart]:
-        """Its files, with the columns of partitions and without deleted rows."""
+        """Its files, with partition columns and without deleted rows."""
         schema = self.schema
-        with _told("path"):
+        with _errors_as_problems("path"):
             return parts_of(self._table, self.path, self.options, schema)
 
     def plain_files(self) -> list[str]:
-        """The Parquet files that hold just the rows. Raises ConfigError where the table's log says more of them."""
+        """The Parquet files, if they contain exactly the rows. Raises ConfigError if the log adds to them."""
         partitioned = ", ".join(self._table.metadata().partition_columns)
         more = [*self._features(), *([f"partitions by {partitioned}"] if partitioned else [])]
         more = [what for what in more if what not in _PLAIN]
         if more:
-            message = (
-                f"the Delta table {self.path!r} has {', '.join(more)}, which Spark's own reader of files does not know"
-            )
-            remedy = "leave it to Python, or configure Delta's connector under [spark]"
+            message = f"the Delta table {self.path!r} has {', '.join(more)}, which Spark's file reader ignores"
+            remedy = "let Python read it, or configure Delta's connector under [spark]"
             raise ConfigError(Problem("path", f"{message}: {remedy}"))
         return list(self._table.file_uris())
 
     def _features(self) -> list[str]:
-        """What a reader must know of the table."""
+        """The reader features that the table needs."""
         mode = self._table.metadata().configuration.get("delta.columnMapping.mode", "none")
         mapping = ["columnMapping"] if mode != "none" else []
         return sorted({*(self._table.protocol().reader_features or ()), *mapping})
 
 
 @contextmanager
-def _told(place: str) -> Iterator[None]:
-    """What deltalake says against a table, as a problem with its path."""
+def _errors_as_problems(place: str) -> Iterator[None]:
+    """Convert deltalake's errors to a problem with the table's path."""
     errors = DELTA.imported("exceptions")
     try:
         yield

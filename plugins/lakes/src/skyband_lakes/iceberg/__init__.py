@@ -1,1 +1,1 @@
-"""Apache Iceberg tables through the library pyiceberg."""
+"""Apache Iceberg tables, with the library pyiceberg."""

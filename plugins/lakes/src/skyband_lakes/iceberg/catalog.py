@@ -1,4 +1,4 @@
-"""The catalogue that says where Iceberg tables are, opened through the library pyiceberg."""
+"""Opens the catalogue of Iceberg tables with the library pyiceberg."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,25 +16,25 @@ _ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def absolute_catalog(properties: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """A catalogue's properties, the SQLite file of `uri` and the folder of `warehouse` taken from `folder`."""
+    """A catalogue's properties, with the SQLite file of `uri` and the folder of `warehouse` relative to `folder`."""
     placed = dict(properties)
     uri, warehouse = placed.get("uri"), placed.get("warehouse")
     if isinstance(uri, str):
-        placed["uri"] = _SQLITE.sub(lambda found: f"{found[1]}{folder.absolute()}/", uri, count=1)
+        placed["uri"] = _SQLITE.sub(lambda match: f"{match[1]}{folder.absolute()}/", uri, count=1)
     if isinstance(warehouse, str) and not _ELSEWHERE.match(warehouse):
         placed["warehouse"] = str(folder.absolute() / warehouse)
     return placed
 
 
 def catalog_problems(properties: Mapping[str, Any], writes: bool = False) -> list[Problem]:
-    """What is wrong with a catalogue's properties beyond what only the catalogue can say.
+    """Problems with a catalogue's properties that are visible without opening it.
 
-    writes: whether a table may have to be made there.
+    writes: whether a table may have to be created in it.
     """
     uri = str(properties.get("uri", ""))
     if not uri and "name" not in properties:
         message = (
-            'is required: where the catalogue is, such as "sqlite:///lake.db", or catalog.name as pyiceberg knows it'
+            'is required: the catalogue, such as "sqlite:///lake.db", or catalog.name from pyiceberg\'s configuration'
         )
         return [Problem("catalog.uri", message)]
     if uri.startswith("sqlite") and (":memory:" in uri or not uri.partition("://")[2].strip("/")):
@@ -46,9 +46,9 @@ def catalog_problems(properties: Mapping[str, Any], writes: bool = False) -> lis
 
 @contextmanager
 def opened(properties: Mapping[str, str]) -> Iterator[Any]:
-    """The catalogue; one in SQLite is made where its file is not there.
+    """Open the catalogue; one in SQLite is created if its file does not exist.
 
-    Raises ConfigError for what pyiceberg and its database say against it meanwhile.
+    Converts errors of pyiceberg and its database to ConfigError while it is open.
     """
     wrong = catalog_problems(properties)
     if wrong:
@@ -70,18 +70,18 @@ def _loaded(load: Any, name: str, properties: Mapping[str, str]) -> Any:
     except ValueError as error:
         if not str(error).startswith("URI missing"):
             raise
-        message = f"pyiceberg's configuration has no catalogue {name!r}: put it there, or set catalog.uri"
+        message = f"pyiceberg's configuration has no catalogue {name!r}: add it there, or set catalog.uri"
         raise ConfigError(Problem("catalog.name", message)) from error
 
 
 def is_there(properties: Mapping[str, str]) -> bool:
-    """Whether there is a catalogue: only a SQLite file may be missing."""
+    """Whether the catalogue exists: only a SQLite file may be missing."""
     file = sqlite_file(properties)
     return file is None or file.is_file()
 
 
 def sqlite_file(properties: Mapping[str, str]) -> Path | None:
-    """The file that a catalogue is kept in; None of other catalogues."""
+    """The SQLite file of a catalogue; None for other catalogues."""
     scheme, _, path = properties.get("uri", "").partition(":///")
     of_sqlite = scheme.partition("+")[0] == "sqlite" and path and not path.startswith("file:")
     return Path(path.partition("?")[0]) if of_sqlite else None
@@ -89,9 +89,9 @@ def sqlite_file(properties: Mapping[str, str]) -> Path | None:
 
 @contextmanager
 def catalog_errors(place: str) -> Iterator[None]:
-    """What pyiceberg, Arrow, the database or the system say against a table, as a problem with a key of its job."""
-    said = tuple(kind for kind in vars(ICEBERG.imported("exceptions")).values() if isinstance(kind, type))
-    kinds: list[type[BaseException]] = [kind for kind in said if issubclass(kind, Exception)]
+    """Convert errors of pyiceberg, Arrow, the database or the system to a problem with a key of the job."""
+    library_errors = tuple(kind for kind in vars(ICEBERG.imported("exceptions")).values() if isinstance(kind, type))
+    kinds: list[type[BaseException]] = [kind for kind in library_errors if issubclass(kind, Exception)]
     kinds += [OSError, ValueError, *_database_errors()]
     try:
         yield
@@ -105,5 +105,5 @@ def catalog_errors(place: str) -> Iterator[None]:
 def _database_errors() -> list[type[BaseException]]:
     try:
         return [import_module("sqlalchemy.exc").SQLAlchemyError]
-    except ModuleNotFoundError:  # catalogues of other kinds do without
+    except ModuleNotFoundError:  # other kinds of catalogues need no database
         return []

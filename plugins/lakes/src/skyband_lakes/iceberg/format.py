@@ -1,4 +1,4 @@
-"""Apache Iceberg as a format of jobs."""
+"""The job format `iceberg`."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,14 +13,14 @@ from skyband_lakes.libraries import ICEBERG
 
 
 class IcebergFormat(Format):
-    """A table is the name `table` in a catalogue, whose properties for pyiceberg are `catalog`.
+    """A table has the name `table` in a catalogue, whose pyiceberg properties are `catalog`.
 
-    On Spark one with a `path` in the place of both is left to Iceberg's connector.
+    On Spark, a table with `path` instead of both is left to Iceberg's connector.
     """
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if keys.path is not None and (keys.table is not None or keys.catalog):
-            message = "is for Spark's connector, and table and catalog for pyiceberg: drop path, or these"
+            message = "is for Spark's connector, while table and catalog are for pyiceberg: drop path, or these"
             return [Problem("path", message)]
         if keys.path is not None and on_spark:
             return []
@@ -36,9 +36,9 @@ class IcebergFormat(Format):
         else:
             problems += catalog_problems(keys.catalog, writes=keys.writes)
         if keys.options:
-            problems.append(Problem("options", "play no part beside catalog: its properties go there"))
+            problems.append(Problem("options", "have no effect with catalog: put the properties there"))
         if keys.schema is not None:
-            problems.append(Problem("schema", "a table in iceberg says its columns itself: drop it"))
+            problems.append(Problem("schema", "a table in iceberg has its own schema: drop it"))
         lacking = ICEBERG.missing()
         return problems if lacking is None else [*problems, Problem("format", f"iceberg {lacking}")]
 

@@ -1,4 +1,4 @@
-"""The files of an Iceberg table as its snapshot has them: without rows that are deleted, with today's columns."""
+"""The files of an Iceberg table in its snapshot, without deleted rows and with the current columns."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class IcebergPart(TablePart):
-    """The rows of one file of a table, whose deletes pyiceberg applies, and whose columns it knows by their ids.
+    """The rows of one file of a table; pyiceberg applies its deletes and finds its columns by id.
 
-    metadata, io: the table's, as pyiceberg has them. task: the file and the files of its deletes. schema: the columns.
+    metadata, io: pyiceberg's, of the table. task: the file and its delete files. schema: the columns.
     """
 
     metadata: Any
@@ -27,16 +27,16 @@ class IcebergPart(TablePart):
 
     @property
     def place(self) -> str:
-        """The file."""
+        """The path of the file."""
         return str(self.task.file.file_path)
 
     @property
     def size(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         return int(self.task.file.file_size_in_bytes)
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """Its rows, only the columns named."""
+        """Its rows, with only the named columns."""
         import pyarrow as pa
 
         fields = pa.schema([self.schema.field(name) for name in columns])

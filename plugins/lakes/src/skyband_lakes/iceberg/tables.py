@@ -1,4 +1,4 @@
-"""Apache Iceberg tables through the library pyiceberg, without Spark's connector."""
+"""Reads and writes Apache Iceberg tables with the library pyiceberg, without Spark's connector."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
 
 _STREAM, _BATCH = "skyband.stream", "skyband.batch"
 _TURNS = 5
-"""How often a table is written anew where each time others have committed before."""
+"""How often rewriting a table is retried after commits of other writers."""
 
 
-def _here(properties: Mapping[str, str]) -> dict[str, str]:
+def _local_properties(properties: Mapping[str, str]) -> dict[str, str]:
     return absolute_catalog(properties, Path.cwd())
 
 
 @define(eq=False)
 class IcebergSink(BatchSink):
-    """Appends answers to an Iceberg table, and makes it, its namespace and a SQLite catalogue where they are not there.
+    """Appends answers to an Iceberg table, and creates it, its namespace and a SQLite catalogue if they do not exist.
 
     table: its name in the catalogue, such as db.answers. catalog: the properties of pyiceberg's catalogue.
 
-    The number of a micro-batch is in the snapshot of its answers, beside the stream's id, and in the table's
-    properties, where it outlives the snapshot.
+    The micro-batch number is in the snapshot of its answers, with the stream's id, and in the table's properties, where
+    it outlives the snapshot.
     """
 
     table: str
-    catalog: Mapping[str, str] = field(factory=dict, converter=_here)
+    catalog: Mapping[str, str] = field(factory=dict, converter=_local_properties)
 
     def latest(self, stream: str) -> int | None:
         if not is_there(self.catalog):
@@ -55,8 +55,8 @@ class IcebergSink(BatchSink):
             changes.set_properties({_property(stream): str(batch)})
 
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
-        """The table is written anew, as pyiceberg has no commit that replaces some rows and removes others: again where
-        others committed meanwhile."""
+        """Rewrite the table, as pyiceberg has no commit that replaces some rows and deletes others; retry if other
+        writers committed meanwhile."""
         changes = changes_in_utc(changes)
         for turns_left in range(_TURNS - 1, -1, -1):
             try:
@@ -78,7 +78,7 @@ class IcebergSink(BatchSink):
                     commit.set_properties({_property(number[0]): str(number[1])})
 
     def exists(self) -> bool:
-        """Whether the table has been written to: one that was made and is empty may be begun with."""
+        """Whether the table has been written to: an existing empty table can be used."""
         if not is_there(self.catalog):
             return False
         with opened(self.catalog) as catalog:
@@ -109,7 +109,7 @@ class IcebergSink(BatchSink):
 
     @contextmanager
     def _changes(self, answers: "pa.Table") -> Iterator[Any]:
-        """Changes that are committed together, as one: with the table itself where it is not there yet."""
+        """Changes in one commit, which creates the table if it does not exist."""
         _check_times(answers)
         with (
             opened(self.catalog) as catalog,
@@ -137,7 +137,7 @@ def _is_conflict(cause: BaseException | None) -> bool:
 
 
 def _check_times(rows: "pa.Table") -> None:
-    """The library notes the first and last time of a file as Python's."""
+    """Refuse times beyond Python's: the library records the first and last time of a file as such."""
     import pyarrow as pa
 
     for name, column in zip(rows.column_names, rows.columns, strict=True):
@@ -146,13 +146,13 @@ def _check_times(rows: "pa.Table") -> None:
 
 
 def _overwrite(commit: Any, rows: "pa.Table", summary: Mapping[str, str]) -> None:
-    with warnings.catch_warnings():  # that there was nothing to delete
+    with warnings.catch_warnings():  # of having nothing to delete
         warnings.simplefilter("ignore", UserWarning)
         commit.overwrite(rows, snapshot_properties=dict(summary))
 
 
 def _with_others(name: str, table: Any, changes: NetChanges) -> "pa.Table":
-    """What a table holds once these changes are made."""
+    """The contents of a table after these changes."""
     import pyarrow as pa
 
     _check_columns(name, table, changes.rows.schema)
@@ -166,27 +166,27 @@ def _property(stream: str) -> str:
 
 
 def _latest(table: Any, stream: str) -> int | None:
-    """The last micro-batch of a stream in the snapshots that led to the table as it is now.
+    """The last micro-batch of a stream in the ancestors of the table's current snapshot.
 
-    Where the first of these have been expired, the table's own properties say it. They do not where all are there: a
-    table that was rolled back has them still.
+    If the oldest of these have expired, the table's properties have the number. They are not used otherwise, because a
+    table that was rolled back still has them.
     """
     snapshot = first = table.current_snapshot()
     while snapshot is not None:
-        said = snapshot.summary.additional_properties if snapshot.summary is not None else {}
-        if said.get(_STREAM) == stream:
-            return int(said[_BATCH])
+        summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+        if summary.get(_STREAM) == stream:
+            return int(summary[_BATCH])
         first, parent = snapshot, snapshot.parent_snapshot_id
         snapshot = None if parent is None else table.snapshot_by_id(parent)
     if first is None or first.sequence_number == 1:
         return None
-    kept = table.properties.get(_property(stream))
-    return None if kept is None else int(kept)
+    number = table.properties.get(_property(stream))
+    return None if number is None else int(number)
 
 
 @contextmanager
 def _holdable() -> Iterator[None]:
-    """Raise ConfigError for a column whose type Iceberg has not."""
+    """Raise ConfigError for a column whose type Iceberg does not have."""
     try:
         yield
     except ICEBERG.imported("io.pyarrow").UnsupportedPyArrowTypeException as error:
@@ -195,15 +195,15 @@ def _holdable() -> Iterator[None]:
 
 
 def _check_columns(name: str, table: Any, answers: "pa.Schema") -> None:
-    """Raise ConfigError where a table has other columns than the answers, or of types that cannot hold theirs."""
-    there = table.schema()
-    if {one.name for one in there.fields} == set(answers.names):
-        ours = ICEBERG.imported("io.pyarrow").pyarrow_to_schema(answers, there.name_mapping)
-        if all(_holds(one, ours.find_field(one.name)) for one in there.fields):
+    """Raise ConfigError if a table's columns differ from those of the answers, or cannot hold their values."""
+    schema = table.schema()
+    if {column.name for column in schema.fields} == set(answers.names):
+        ours = ICEBERG.imported("io.pyarrow").pyarrow_to_schema(answers, schema.name_mapping)
+        if all(_holds(column, ours.find_field(column.name)) for column in schema.fields):
             return
-    has = ", ".join(f"{one.name}{' required' if one.required else ''} {one.field_type}" for one in there.fields)
-    given = ", ".join(f"{one.name} {one.type}" for one in answers)
-    message = f"the Iceberg table {name!r} has {has}, and the rows to write {given}: choose another table"
+    has = ", ".join(f"{each.name}{' required' if each.required else ''} {each.field_type}" for each in schema.fields)
+    answer_columns = ", ".join(f"{column.name} {column.type}" for column in answers)
+    message = f"the Iceberg table {name!r} has {has}, and the rows to write {answer_columns}: choose another table"
     raise ConfigError(Problem("table", message))
 
 
@@ -211,9 +211,9 @@ def _holds(column: Any, answer: Any) -> bool:
     if column.required and not answer.required:
         return False
     if column.field_type == answer.field_type:
-        return True  # `promote` refuses some types that are the same
+        return True  # `promote` refuses some equal types
     if isinstance(answer.field_type, ICEBERG.imported("types").StringType):
-        return False  # it would promote text to bytes, as which it would come back
+        return False  # it would promote text to bytes, and return bytes
     try:
         ICEBERG.imported("schema").promote(answer.field_type, column.field_type)
     except ICEBERG.imported("exceptions").ResolveError:
@@ -223,10 +223,10 @@ def _holds(column: Any, answer: Any) -> bool:
 
 @define(eq=False)
 class IcebergRows(TableRows):
-    """The rows of an Iceberg table as it is now, in the order they were committed."""
+    """The current rows of an Iceberg table, in commit order."""
 
     name: str
-    catalog: Mapping[str, str] = field(factory=dict, converter=_here)
+    catalog: Mapping[str, str] = field(factory=dict, converter=_local_properties)
     _table: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -244,63 +244,63 @@ class IcebergRows(TableRows):
         tables = [".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space)]
         message = f"there is no Iceberg table {self.name!r} in the catalogue {catalog.name!r}"
         return (
-            f"{message}; {suggest(self.name, tables)}" if tables else f"{message}, which is empty: look at catalog.name"
+            f"{message}; {suggest(self.name, tables)}" if tables else f"{message}, which is empty: check catalog.name"
         )
 
     @property
     def schema(self) -> "pa.Schema":
-        """The columns, as Arrow has them."""
+        """The Arrow schema."""
         import pyarrow as pa
 
         with catalog_errors("table"):
             arrow = ICEBERG.imported("io.pyarrow")
             columns = arrow.schema_to_pyarrow(self._table.schema(), include_field_ids=False)
-        return pa.schema([one.with_type(_plain(one.type)) for one in columns])
+        return pa.schema([column.with_type(_plain(column.type)) for column in columns])
 
     @property
     def version(self) -> int | None:
-        """Of the table: another after each commit."""
+        """The snapshot of the table, which changes with each commit."""
         return self._table.metadata.current_snapshot_id
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """The rows, only the columns named."""
-        for part in self.parts():  # one by one, or all of them would be in memory
+        """The rows, with only the named columns."""
+        for part in self.parts():  # one by one, to keep memory small
             yield from part.batches(columns)
 
     def parts(self) -> list[IcebergPart]:
-        """Its files, each with the deletes that apply to it."""
+        """Its files, each with its deletes."""
         with catalog_errors("table"):
             table, schema = self._table, self.schema
             return [IcebergPart(table.metadata, table.io, task, schema) for task in self._tasks(table.scan())]
 
     def plain_files(self) -> list[str]:
-        """The Parquet files that hold just the rows. Raises ConfigError where the table is more than these."""
+        """The Parquet files, if they contain exactly the rows. Raises ConfigError otherwise."""
         with catalog_errors("table"):
             tasks = self._tasks(self._table.scan())
         deletes = any(task.delete_files for task in tasks)
         others = sorted({str(task.file.file_format.value).lower() for task in tasks} - {"parquet"})
         for wrong, what in (
-            (deletes, "has deleted rows in files of their own"),
+            (deletes, "has separate files of deleted rows"),
             (others, f"has files in {', '.join(others)}"),
             (len(self._table.schemas()) > 1, "had other columns before"),
         ):
             if wrong:
-                message = f"the Iceberg table {self.name!r} {what}, which Spark's own reader of files does not know"
-                remedy = "leave it to Python, or configure Iceberg's connector under [spark]"
+                message = f"the Iceberg table {self.name!r} {what}, which Spark's file reader ignores"
+                remedy = "let Python read it, or configure Iceberg's connector under [spark]"
                 raise ConfigError(Problem("table", f"{message}: {remedy}"))
         return [task.file.file_path for task in tasks]
 
     def _tasks(self, scan: Any) -> list[Any]:
-        """The files to read, in the order of their commits."""
+        """The files to read, in commit order."""
         snapshot = self._table.current_snapshot()
         manifests = [] if snapshot is None else snapshot.manifests(self._table.io)
-        entries = [one for manifest in manifests for one in manifest.fetch_manifest_entry(self._table.io)]
-        order = {one.data_file.file_path: (one.sequence_number or 0, at) for at, one in enumerate(entries)}
+        entries = [entry for manifest in manifests for entry in manifest.fetch_manifest_entry(self._table.io)]
+        order = {entry.data_file.file_path: (entry.sequence_number or 0, at) for at, entry in enumerate(entries)}
         return sorted(scan.plan_files(), key=lambda task: order[task.file.file_path])
 
 
 def _plain(type: Any) -> Any:
-    """A type as other readers of Parquet give it: pyiceberg has the large ones, whose offsets are of 64 bits."""
+    """A type as in other Parquet readers: pyiceberg returns the large ones, with 64-bit offsets."""
     import pyarrow as pa
 
     small = {pa.large_string(): pa.string(), pa.large_binary(): pa.binary()}

@@ -1,1 +1,1 @@
-"""Topics of Kafka through the library confluent-kafka."""
+"""Kafka topics, with the library confluent-kafka."""

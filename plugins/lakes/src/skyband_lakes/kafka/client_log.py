@@ -1,28 +1,28 @@
-"""What librdkafka says of its connections: kept for an error, as it would say it again and again on stderr."""
+"""Keeps librdkafka's log lines for error messages, instead of repeating them on stderr."""
 
 import logging
 
 
 class LastWords:
-    """The last thing that a client said, at the level of warnings or above.
+    """The last line that a client logged, at the level WARNING or above.
 
-    A broker that is gone is told of a thousand times a minute. What went wrong at the end is in the error of whoever
-    waits for it; a program that wants every line gives the logger `skyband.kafka` a handler.
+    A missing broker is logged a thousand times a minute. The error of a failed call includes the last line. For all
+    lines, add a handler to the logger `skyband.kafka`.
     """
 
     def __init__(self) -> None:
         self.words = ""
 
     def logger(self) -> logging.Logger:
-        """One of its own for a client, whose lines come here and to the handlers of `skyband.kafka`, no others."""
+        """A separate logger for a client; its lines go only here and to the handlers of `skyband.kafka`."""
         client, parent = logging.Logger("skyband.kafka.client"), logging.getLogger("skyband.kafka")
         client.parent, parent.propagate = parent, False
         client.addHandler(_Keep(self))
         return client
 
     def after(self, why: object) -> str:
-        """A reason, and what was said last."""
-        return f"{why}; last heard: {self.words}" if self.words else str(why)
+        """A reason, with the last line logged."""
+        return f"{why}; last log: {self.words}" if self.words else str(why)
 
 
 class _Keep(logging.Handler):

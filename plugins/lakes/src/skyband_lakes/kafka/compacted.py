@@ -1,4 +1,4 @@
-"""A compacted topic that holds the newest answers: the last message of a row's key is the row, or has no value."""
+"""A compacted topic of the newest answers: the last message of a key is its row, or has no value."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LIKE_JAVAS = {"partitioner": "murmur2_random"}
-"""A key goes to the partition that Kafka Streams and other clients in Java would take."""
+"""The partitioner of Kafka Streams and other Java clients."""
 
 
 @define(eq=False)
 class CompactedSink(BatchSink):
-    """Sends what changed as messages: of rows that are gone first, without a value, then of those that stand.
+    """Sends changes as messages: first rows that are gone, without a value, then current rows.
 
-    topic: made where it is not there, compacted. options: of librdkafka. key: the columns that name a row; in JSON they
-    are the message's key, and the whole row its value.
+    topic: created, compacted, if it does not exist. options: of librdkafka. key: the columns that identify a row. They
+    are the message's key in JSON, and the whole row is its value.
 
-    The topic says no number: a micro-batch that is given again is sent again, and leaves each key as it was. With
-    `transactional.id` among the options each micro-batch is one transaction.
+    The topic stores no micro-batch number: a repeated micro-batch is sent again, which leaves each key unchanged. With
+    the option `transactional.id` each micro-batch is one transaction.
     """
 
     topic: str
@@ -42,7 +42,7 @@ class CompactedSink(BatchSink):
         self._delivery = Delivery(self.topic, {**_LIKE_JAVAS, **self.options})
 
     def latest(self, stream: str) -> None:
-        """None: nothing tells what a topic has."""
+        """None: a topic stores no micro-batch number."""
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:  # noqa: ARG002
         raise self._adds_none()
@@ -51,7 +51,7 @@ class CompactedSink(BatchSink):
         raise self._adds_none()
 
     def exists(self) -> bool:
-        """Whether anything was sent to it: a topic is often made before."""
+        """Whether anything was sent to it: topics are often created in advance."""
         return self._topic.exists() and not self._topic.is_empty()
 
     def check(self, schema: "pa.Schema") -> None:
@@ -81,7 +81,7 @@ class CompactedSink(BatchSink):
         yield from zip(stand, json_rows(changes.rows), strict=True)
 
     def _check_columns(self, schema: "pa.Schema") -> None:
-        """Raise ConfigError where the newest messages are no rows of these columns."""
+        """Raise ConfigError if the newest messages are not rows with these columns."""
         for value in self._topic.newest_values():
             columns = _columns(value)
             if columns is None or {*columns} != {*schema.names}:
@@ -90,7 +90,7 @@ class CompactedSink(BatchSink):
                 raise ConfigError(Problem("table", f"{message}: choose another topic"))
 
     def _adds_none(self) -> ConfigError:
-        return ConfigError(Problem("answers", 'a topic takes answers = "current"; a log is sent by kafka_sink'))
+        return ConfigError(Problem("answers", 'a topic needs answers = "current"; to send a log, use kafka_sink'))
 
 
 def _columns(value: bytes) -> list[str] | None:

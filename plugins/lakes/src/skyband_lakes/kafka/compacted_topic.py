@@ -1,4 +1,4 @@
-"""A topic whose broker keeps the last message of each key: whether it is there, made so, and what stands in it."""
+"""A topic whose broker keeps the last message of each key: checks, creates and reads it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +13,13 @@ from skyband_lakes.libraries import KAFKA
 _POLICY = "cleanup.policy"
 _COMPACT = "compact"
 _NEWEST = 20
-"""Messages of each partition whose columns are looked at."""
+"""Messages of each partition whose columns are checked."""
 _AS_THE_BROKER_HAS_IT = -1
 
 
 @define
 class CompactedTopic(Topic):
-    """A topic that is written to. Each call connects anew, and raises EngineError where no broker answers."""
+    """A topic to write to. Each call connects again, and raises EngineError if no broker answers."""
 
     def exists(self) -> bool:
         """Whether the broker has it."""
@@ -27,18 +27,18 @@ class CompactedTopic(Topic):
             return self._partition_numbers(consumer) is not None
 
     def is_empty(self) -> bool:
-        """Whether nothing was ever sent to it."""
+        """Whether no message was ever sent to it."""
         with self._consumer() as consumer:
             return all(begin == end for begin, end in self._ranges(consumer).values())
 
     def make(self) -> None:
-        """Make it, with one partition, so that its messages have one order."""
+        """Create it with one partition, so that its messages are ordered."""
         topic = KAFKA.imported("admin").NewTopic(self.name, 1, _AS_THE_BROKER_HAS_IT, config={_POLICY: _COMPACT})
         with self._admin() as admin:
             admin.create_topics([topic], request_timeout=self.seconds)[self.name].result(self.seconds)
 
     def check_policy(self) -> None:
-        """Raise ConfigError where the broker deletes rows for their age. Not every broker says so, to everyone."""
+        """Raise ConfigError if the broker deletes rows by age. Some brokers do not tell everyone their policy."""
         library, codes = KAFKA.imported("admin"), KAFKA.imported().KafkaError
         resource = library.ConfigResource(library.ConfigResource.Type.TOPIC, self.name)
         with self._admin() as admin:
@@ -50,12 +50,12 @@ class CompactedTopic(Topic):
                     raise
                 return
         if policy is not None and policy.value != _COMPACT:
-            message = f"the topic {self.name!r} has {_POLICY} = {policy.value}, which deletes rows that stand"
+            message = f"the topic {self.name!r} has {_POLICY} = {policy.value}, which deletes current rows"
             remedy = f"kafka-configs.sh --alter --topic {self.name} --add-config {_POLICY}={_COMPACT}"
             raise ConfigError(Problem("table", f"{message}: set it ({remedy}), or choose another topic"))
 
     def newest_values(self) -> Iterator[bytes]:
-        """Of the last messages of each partition those with a value."""
+        """The values of the last messages of each partition, except missing ones."""
         for turn in self.turns(newest=_NEWEST):
             yield from (message.value() for message in turn if message.value() is not None)
 

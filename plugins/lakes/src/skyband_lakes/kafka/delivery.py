@@ -1,4 +1,4 @@
-"""Messages on their way to a topic: sent in order, and waited for until the broker has each."""
+"""Sends messages to a topic in order, and waits until the broker has them."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,16 +10,16 @@ from skyband_lakes.kafka.client_log import LastWords
 from skyband_lakes.libraries import KAFKA
 
 _ALIKE = {"enable.idempotence": "true", "linger.ms": "5"}
-"""Retries of the library's own are written once and in order."""
+"""Makes the library's own retries write once and in order."""
 TRANSACTIONAL = "transactional.id"
-"""With this of librdkafka's options all messages of one call are one transaction."""
+"""The librdkafka option with which all messages of one call are one transaction."""
 
 
 @define(eq=False)
 class Delivery:
-    """Sends messages to a topic by a producer of its own, connected to when it first has some.
+    """Sends messages to a topic with its own producer, which connects on first use.
 
-    options: of librdkafka, `bootstrap.servers` among them. seconds: how long one call may wait for the broker.
+    options: of librdkafka, including `bootstrap.servers`. seconds: how long one call may wait for the broker.
     """
 
     topic: str
@@ -29,9 +29,9 @@ class Delivery:
     _log: LastWords = field(factory=LastWords, init=False)
 
     def send(self, messages: Iterable[tuple[str | bytes, str | None]], headers: Mapping[str, str]) -> None:
-        """Send messages, each a key and a value or None, in this order; return when the broker has them all.
+        """Send messages, each a key and a value or None, in order; return when the broker has them all.
 
-        Raises EngineError where it has not: then some may be there, and none of the others comes later.
+        Raises EngineError otherwise: then some may have arrived, and the others are not sent later.
         """
         try:
             self._send(messages, headers)
@@ -49,10 +49,10 @@ class Delivery:
         for key, value in messages:
             self._put(producer, key, value, headers, failed)
             count += 1
-        left = producer.flush(self.seconds)
-        if left or failed:
+        undelivered = producer.flush(self.seconds)
+        if undelivered or failed:
             why = failed[0] if failed else f"no answer within {self.seconds:g} s"
-            raise self._undelivered(f"{left + len(failed)} of {count} answers", why)
+            raise self._undelivered(f"{undelivered + len(failed)} of {count} answers", why)
         if TRANSACTIONAL in self.options:
             producer.commit_transaction(self.seconds)
 
@@ -79,7 +79,7 @@ class Delivery:
                 if error.args[0].code() == KAFKA.imported().KafkaError.MSG_SIZE_TOO_LARGE:
                     raise self._too_large(key, value) from error
                 raise
-            except BufferError:  # the queue is full: wait for some of it to go
+            except BufferError:  # the queue is full: wait for space
                 producer.poll(0.5)
 
     def _connected(self) -> Any:
@@ -92,12 +92,12 @@ class Delivery:
 
     def _undelivered(self, what: str, why: str) -> EngineError:
         self._forget()
-        servers = self.options.get("bootstrap.servers", "none is named")
+        servers = self.options.get("bootstrap.servers", "not set")
         message = f"{what} were not delivered to the topic {self.topic!r} ({self._log.after(why)})"
-        return EngineError(f"{message}: look at bootstrap.servers ({servers}) and run again")
+        return EngineError(f"{message}: check bootstrap.servers ({servers}) and run again")
 
     def _forget(self) -> None:
-        """Have nothing that still waits come after what a later call sends."""
+        """Discard waiting messages, so that none arrives after those of a later call."""
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()

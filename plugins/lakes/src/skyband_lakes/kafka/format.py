@@ -1,5 +1,5 @@
-"""Kafka as a format of jobs: a topic that the local engine reads, by the keys of Spark's connector, and a compacted one
-that holds the newest answers, on both engines.
+"""The job format `kafka`: topics to read on the local engine, with the keys of Spark's connector, and compacted topics
+of the newest answers, on both engines.
 """
 
 import json
@@ -18,28 +18,26 @@ from skyband_lakes.libraries import KAFKA
 _PREFIX = "kafka."
 _STARTS = "startingOffsets"
 _AT_ONCE = "maxOffsetsPerTrigger"
-_KNOWN = ("subscribe", _STARTS, "failOnDataLoss", _AT_ONCE)
-"""Besides those of librdkafka, which begin with `kafka.`, and others that say how much a micro-batch takes."""
+_OPTIONS = ("subscribe", _STARTS, "failOnDataLoss", _AT_ONCE)
+"""Options apart from librdkafka's, which start with `kafka.`, and those that limit a micro-batch."""
 
 
 class KafkaFormat(Format):
-    """A topic that is read is the option `subscribe`, and on Spark left to Kafka's connector; one of the newest answers
-    is `table`."""
+    """The option `subscribe` is a topic to read, which on Spark is left to Kafka's connector; `table` is a topic of the
+    newest answers."""
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if keys.writes:
             return _sink_problems(keys)
         if on_spark:
-            message = "is for the local engine: Kafka's columns on Spark are its own, so take fields with source.select"
+            message = "is for the local engine: on Spark, Kafka has fixed columns, so extract fields with source.select"
             return [] if keys.schema is None else [Problem("schema", message)]
         problems = []
         lacking = KAFKA.missing()
         if lacking is not None:
             problems.append(Problem("format", f"kafka {lacking}"))
         if keys.schema is None:
-            message = (
-                "is required: the columns of the values in JSON, which the local engine reads, or use --engine spark"
-            )
+            message = "is required on the local engine: the columns of the JSON values; or use --engine spark"
             problems.append(Problem("schema", message))
         return problems + _option_problems(keys)
 
@@ -83,15 +81,17 @@ def _lacking(keys: TableKeys, **examples: str) -> list[Problem]:
 
 
 def _sink_problems(keys: TableKeys) -> list[Problem]:
-    """What is wrong with a topic of the newest answers."""
+    """Problems with a topic of the newest answers."""
     problems = [] if keys.table else [Problem("table", "is required for kafka: the topic, such as board")]
     for name, value in (("path", keys.path), ("url", keys.url), ("catalog", keys.catalog)):
         if value:
-            problems.append(Problem(name, "is of other formats: name the topic with table (got format 'kafka')"))
+            problems.append(Problem(name, "belongs to other formats: name the topic with table (got format 'kafka')"))
     for name in keys.options:
         if not name.lower().startswith(_PREFIX):
-            message = "the topic is `table`: drop it" if name.lower() == "topic" else "is not known to kafka: drop it"
-            problems.append(Problem(f"options.{name}", f"{message}; options of librdkafka begin with {_PREFIX!r}"))
+            message = (
+                "the topic is `table`: drop it" if name.lower() == "topic" else "is not an option of kafka: drop it"
+            )
+            problems.append(Problem(f"options.{name}", f"{message}; options of librdkafka start with {_PREFIX!r}"))
     problems += _lacking(keys, kafka_bootstrap_servers="broker1:9092")
     lacking = KAFKA.missing()
     return problems if lacking is None else [*problems, Problem("format", f"kafka {lacking}")]
@@ -103,9 +103,9 @@ def _option_problems(keys: TableKeys) -> list[Problem]:
     if "," in given.get("subscribe", ""):
         problems.append(Problem("options.subscribe", f"the local engine reads one topic (got {given['subscribe']!r})"))
     for name in keys.options:
-        known = name.lower() in [one.lower() for one in _KNOWN]
+        known = name.lower() in [option.lower() for option in _OPTIONS]
         if not known and not name.lower().startswith((_PREFIX, "max")):
-            message = f"the local engine does not know it; {suggest(name, (*_KNOWN, 'kafka.…'))}"
+            message = f"is unknown to the local engine; {suggest(name, (*_OPTIONS, 'kafka.…'))}"
             problems.append(Problem(f"options.{name}", message))
     at_once = str(given.get(_AT_ONCE.lower(), 1))
     if not at_once.isdecimal() or int(at_once) < 1:
@@ -118,7 +118,7 @@ def _option_problems(keys: TableKeys) -> list[Problem]:
 
 
 def _starts(keys: TableKeys) -> dict[int, int]:
-    """The first offset of partitions, where it is given, as Spark's connector has it: {"requests": {"0": 23}}."""
+    """The first offset of partitions, if set, in the format of Spark's connector: {"requests": {"0": 23}}."""
     given = _options(keys)
     text = given.get(_STARTS.lower(), "earliest")
     if text == "earliest":
@@ -133,10 +133,10 @@ def _starts(keys: TableKeys) -> dict[int, int]:
 
 
 def _offsets(text: str, wanted: str) -> dict[int, int] | None:
-    """The offset of each partition of the topic `wanted`; None where the text is anything else."""
+    """The offset of each partition of `topic`; None if the text is anything else."""
     try:
         ((topic, starts),) = json.loads(text).items()
-        found = {int(number): int(offset) for number, offset in starts.items()}
+        offsets = {int(number): int(offset) for number, offset in starts.items()}
     except (ValueError, TypeError, AttributeError):
         return None
-    return found if topic == wanted and all(offset >= -2 and offset != -1 for offset in found.values()) else None
+    return offsets if topic == wanted and all(offset >= -2 and offset != -1 for offset in offsets.values()) else None

@@ -1,4 +1,4 @@
-"""The rows of a topic: JSON values, up to its end."""
+"""Reads the rows of a topic, which are JSON values, up to its end."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @frozen
 class TopicRows(TableRows):
-    """The rows of a topic, whose values have these columns. Nothing is connected to before they are read."""
+    """The rows of a topic, whose values have these columns. It connects only when they are read."""
 
     topic: Topic
     schema: "pa.Schema"
@@ -25,17 +25,17 @@ class TopicRows(TableRows):
         return f"topic {self.topic.name}"
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """Iterating raises InputError where a value cannot be read, with its partition and offset."""
+        """Iterating raises InputError, with partition and offset, if a value cannot be read."""
         return self.readable(columns, _raise_first)
 
     def readable(self, columns: list[str], refuse: Refuse) -> "Iterator[pa.RecordBatch]":
-        """Each turn of the topic as one batch; values that cannot be read are refused by their partition and offset."""
+        """One batch per turn of the topic; unreadable values are refused by partition and offset."""
         import pyarrow as pa
 
-        wanted = pa.schema([self.schema.field(name) for name in columns])
+        schema = pa.schema([self.schema.field(name) for name in columns])
         for messages in self.topic.messages():
             refused: list[tuple[InputError, str]] = []
-            tables = list(_parsed(messages.values, messages.places, wanted, refused))
+            tables = list(_parsed(messages.values, messages.places, schema, refused))
             if refused:
                 refuse(refused)
             if tables:
@@ -48,39 +48,39 @@ def _raise_first(refused: Sequence[tuple[InputError, str]]) -> None:
 
 
 def _parsed(
-    values: list[bytes], places: list[tuple[int, int]], wanted: "pa.Schema", refused: list[tuple[InputError, str]]
+    values: list[bytes], places: list[tuple[int, int]], schema: "pa.Schema", refused: list[tuple[InputError, str]]
 ) -> "Iterator[pa.Table]":
-    """The values as tables, by halves where one cannot be read: of n values m such ones cost O(m log n) calls."""
+    """Parse values as tables, bisecting on errors: m unreadable ones of n cost O(m log n) calls."""
     if not values:
         return
     try:
-        rows = _from_json(values, wanted)
+        rows = _from_json(values, schema)
     except (InputError, ValueError) as error:
         if len(values) == 1:
             refused.append((_refusal(error, *places[0]), values[0].decode(errors="backslashreplace")))
             return
         middle = len(values) // 2
-        yield from _parsed(values[:middle], places[:middle], wanted, refused)
-        yield from _parsed(values[middle:], places[middle:], wanted, refused)
+        yield from _parsed(values[:middle], places[:middle], schema, refused)
+        yield from _parsed(values[middle:], places[middle:], schema, refused)
     else:
         yield rows
 
 
 def _refusal(error: Exception, partition: int, offset: int) -> InputError:
-    """What is wrong with the value there, with its place."""
+    """The error of the value at this place."""
     place = f"partition {partition}, offset {offset}"
     if isinstance(error, InputError):
         return InputError(f"{place}: {error.argument}", error.message)
-    said = " ".join(str(error).split())
-    return InputError(place, f"is no JSON object of these columns ({said})")
+    reason = " ".join(str(error).split())
+    return InputError(place, f"is not a JSON object with these columns ({reason})")
 
 
-def _from_json(values: list[bytes], wanted: "pa.Schema") -> Any:
+def _from_json(values: list[bytes], schema: "pa.Schema") -> Any:
     from skyband_jobs.files.json_files import json_rows_of
 
-    # A line break in JSON is between its parts only: in a text it is written as \n.
+    # A line break in JSON is only between its parts: in text it is written as \n.
     lines = b"\n".join(value.replace(b"\n", b" ") for value in values)
-    rows = json_rows_of(lines, wanted)
+    rows = json_rows_of(lines, schema)
     if len(rows) != len(values):
         raise ValueError(f"{len(rows)} objects in {len(values)} values")
     return rows

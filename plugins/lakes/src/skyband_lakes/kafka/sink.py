@@ -1,4 +1,4 @@
-"""A topic of Kafka through the library confluent-kafka, without Spark's connector."""
+"""Sends answers to a Kafka topic with the library confluent-kafka, without Spark's connector."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 
 def kafka_sink(topic: str, options: Mapping[str, str], key: list[str], name: str = "skyband") -> "KafkaSink":
-    """A function for `foreachBatch` that sends each answer as a message: at least once, and alike each time.
+    """A function for `foreachBatch` that sends each answer as a message: at least once, and equal each time.
 
-    `options`: of librdkafka, `bootstrap.servers` among them. `key`: the columns that tell answers apart: those of `by`,
-    the moment, and the window, query or rank. With `name` they are the message's key, so that a compacted topic, or a
-    reader that keeps the last of each key, has each answer once. The value is the answer in JSON; the headers say the
+    `options`: of librdkafka, including `bootstrap.servers`. `key`: the columns that identify an answer: those of `by`,
+    the moment, and the window, query or rank. With `name` they are the message's key. So a compacted topic, or a reader
+    that keeps the last message of each key, has each answer once. The value is the answer in JSON; the headers are
     `name`, the stream's id and the micro-batch.
 
-    Raises ConfigError where the answers have no such column, and EngineError where the library is missing or a message
-    could not be delivered: Spark then gives the micro-batch again.
+    Raises ConfigError if the answers lack such a column, and EngineError if the library is missing or a message could
+    not be delivered: Spark then repeats the micro-batch.
     """
     return KafkaSink(topic, dict(options), tuple(key), name)
 
 
 @define(eq=False)
 class KafkaSink(BatchSink):
-    """Sends answers to a topic, as `kafka_sink` says."""
+    """Sends answers to a topic: see `kafka_sink`."""
 
     topic: str
     options: Mapping[str, str]
     key: tuple[str, ...]
     name: str
     seconds: float = 60
-    """How long a micro-batch may wait for the broker."""
+    """Seconds that a micro-batch may wait for the broker."""
     _delivery: Delivery = field(init=False)
 
     @_delivery.default
@@ -44,7 +44,7 @@ class KafkaSink(BatchSink):
         return Delivery(self.topic, self.options)
 
     def latest(self, stream: str) -> None:
-        """Nothing tells what a topic has: a micro-batch that Spark gives again is sent again."""
+        """None: a topic stores no micro-batch number, so a repeated micro-batch is sent again."""
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:
         from skyband_jobs.formats.json_rows import json_rows

@@ -1,4 +1,4 @@
-"""The messages of a Kafka topic up to its end as it is now, through the library confluent-kafka."""
+"""Reads the messages of a Kafka topic up to its current end with the library confluent-kafka."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ EARLIEST = -2
 
 @frozen
 class Messages:
-    """Values of messages, and where each stands: its partition and offset."""
+    """Values of messages, with their partitions and offsets."""
 
     values: list[bytes]
     places: list[tuple[int, int]]
@@ -32,13 +32,13 @@ class Messages:
 
 @define
 class Topic:
-    """A topic read once, from its first messages or given offsets to its end at the start of the reading.
+    """A topic that is read once, from its first messages or given offsets to its end when reading starts.
 
-    Partitions are assigned, not subscribed to: no group waits for its members, and nothing is committed. `at_once`
-    offsets are read a turn, of each partition its share, so that partitions go on side by side, and in the same order
+    Partitions are assigned, not subscribed to: there is no consumer group to wait for, and nothing is committed. A turn
+    reads `at_once` offsets, an equal share of each partition, so that partitions advance together and in the same order
     each time.
 
-    Raises EngineError where the broker does not answer, ConfigError where there is no such topic or offset.
+    Raises EngineError if the broker does not answer, ConfigError if there is no such topic or offset.
     """
 
     name: str
@@ -46,17 +46,17 @@ class Topic:
     starts: Mapping[int, int] = field(factory=dict)
     at_once: int = 100_000
     seconds: float = 60
-    """How long to wait for the broker without hearing anything."""
+    """Seconds to wait for an answer of the broker."""
     _log: LastWords = field(factory=LastWords, init=False)
 
     def messages(self) -> Iterator[Messages]:
-        """The messages, a turn at a time; those without a value, which delete a key, are left out."""
+        """The messages, a turn at a time, except those without a value, which delete a key."""
         for turn in self.turns():
             some = [message for message in turn if message.value() is not None]
             yield Messages([one.value() for one in some], [(one.partition(), one.offset()) for one in some])
 
     def turns(self, newest: int | None = None) -> Iterator[list[Any]]:
-        """All messages as the library has them, a turn at a time; newest: of each partition the last so many."""
+        """All messages as library objects, a turn at a time; newest: only this many of the last of each partition."""
         with self._consumer() as consumer:
             ranges = self._ranges(consumer)
             if newest is not None:
@@ -75,7 +75,7 @@ class Topic:
         try:
             yield consumer
         except KAFKA.imported().KafkaException as error:
-            consumer.poll(0)  # what it says of its connections comes with its messages
+            consumer.poll(0)  # its log lines arrive with its messages
             raise self._failed(error.args[0]) from error
         finally:
             consumer.close()
@@ -88,7 +88,7 @@ class Topic:
     def _partitions(self, consumer: Any) -> list[int]:
         numbers = self._partition_numbers(consumer)
         if numbers is None:
-            raise ConfigError(Problem("options.subscribe", f"the broker has no topic {self.name!r}: look at its name"))
+            raise ConfigError(Problem("options.subscribe", f"the broker has no topic {self.name!r}: check its name"))
         unknown = sorted(set(self.starts) - set(numbers))
         if unknown:
             message = f"{self.name!r} has the partitions {', '.join(map(str, numbers))} (got {unknown[0]})"
@@ -103,7 +103,7 @@ class Topic:
         low, _ = consumer.get_watermark_offsets(self._partition(number), timeout=self.seconds)
         consumer.assign([self._partition(number, low)])
         first = next(self._events(consumer, number, 1))
-        # The end is what came with the messages: a small broker may answer the question for it with too little.
+        # The end is taken from the messages: a small broker may answer a query for it with too small a number.
         end = first.offset()
         if first.error() is None:
             _, end = consumer.get_watermark_offsets(self._partition(number), cached=True)
@@ -112,10 +112,10 @@ class Topic:
         if low <= begin <= end:
             return begin, end
         message = f"partition {number} of {self.name!r} has the offsets {low} to {end} (got {begin})"
-        raise ConfigError(Problem("options.startingOffsets", f"{message}: begin there, or at {EARLIEST}"))
+        raise ConfigError(Problem("options.startingOffsets", f"{message}: start there, or at {EARLIEST}"))
 
     def _read(self, consumer: Any, number: int, begin: int, end: int) -> Iterator[Any]:
-        """The messages of a partition in a range of offsets, some of which may have none."""
+        """The messages of a partition in a range of offsets, some of which may be missing."""
         if begin == end:
             return
         consumer.assign([self._partition(number, begin)])
@@ -126,7 +126,7 @@ class Topic:
                 return
 
     def _events(self, consumer: Any, number: int, at_once: int) -> Iterator[Any]:
-        """The messages of a partition as they come, and among them that its end was reached."""
+        """The messages of a partition as they arrive, with an event when its end is reached."""
         heard = time.monotonic()
         while True:
             for event in consumer.consume(at_once, 0.2):
@@ -148,7 +148,7 @@ class Topic:
         return KAFKA.imported().TopicPartition(self.name, number, *offset)
 
     def _failed(self, why: Any) -> EngineError:
-        servers = self.options.get("bootstrap.servers", "none is named")
+        servers = self.options.get("bootstrap.servers", "not set")
         return EngineError(
-            f"the topic {self.name!r} cannot be read ({self._log.after(why)}): look at bootstrap.servers ({servers})"
+            f"the topic {self.name!r} cannot be read ({self._log.after(why)}): check bootstrap.servers ({servers})"
         )

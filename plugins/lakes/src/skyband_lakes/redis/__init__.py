@@ -1,1 +1,1 @@
-"""Rows in Redis, in hashes and sorted sets, through the library redis."""
+"""Rows in Redis hashes and sorted sets, with the library redis."""

@@ -1,4 +1,4 @@
-"""Redis as a format of jobs: a table that holds the newest answers."""
+"""The job format `redis`: tables of the newest answers."""
 
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ _SCHEMES = ("redis", "rediss", "unix")
 
 
 class RedisFormat(ServerFormat):
-    """The keys of a table begin with its name; the option `score` names the column that sorts a group."""
+    """The keys of a table start with its name; the option `score` is the column that sorts a group."""
 
     name = "redis"
     what = "server"
@@ -24,9 +24,9 @@ class RedisFormat(ServerFormat):
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:  # noqa: ARG002 - the same on both engines
         problems = self._key_problems(keys)
         if not keys.table:
-            problems.append(Problem("table", "is required for redis: how its keys begin, such as board"))
+            problems.append(Problem("table", "is required for redis: the start of its keys, such as board"))
         elif keys.table.startswith("skyband_"):
-            problems.append(Problem("table", f"begins as what Skyband notes beside it does (got {keys.table!r})"))
+            problems.append(Problem("table", f"must not start like Skyband's own keys (got {keys.table!r})"))
         problems += _url_problems(keys.url)
         lacking = REDIS.missing()
         return problems if lacking is None else [*problems, Problem("format", f"redis {lacking}")]
@@ -37,12 +37,12 @@ class RedisFormat(ServerFormat):
 
 
 def _url_problems(url: str | None) -> list[Problem]:
-    """Said without the URL, which may hold a password."""
+    """Problems with a URL, reported without it because it may contain a password."""
     if url is None:
         return [Problem("url", "is required for redis, such as ${BOARD_URL} or redis://127.0.0.1:6379/0")]
     try:
         parts = urlsplit(url)
         fine = parts.scheme in _SCHEMES and (parts.hostname or parts.path) and (parts.port or 1)
-    except ValueError:  # a port that is no number
+    except ValueError:  # the port is not a number
         fine = False
     return [] if fine else [Problem("url", "must be written redis://user:password@host:6379/0, rediss:// or unix://")]

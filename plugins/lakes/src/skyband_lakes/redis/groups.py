@@ -1,4 +1,4 @@
-"""Changes as Redis takes them: by group, the members that go and those that stand, with their rows and scores."""
+"""Converts changes for Redis: for each group the members to delete, and the members to set with rows and scores."""
 
 import base64
 import json
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _NULL = "%null"
 _AT_ONCE = 1000
-"""Rows of a group in one command: a script passes on so many arguments, and not many more."""
+"""The most rows of a group in one command: a script can pass on about this many arguments."""
 
 
 @frozen
@@ -25,7 +25,7 @@ class _Group:
     scores: list[str] = field(factory=list)
 
     def entries(self, name: str) -> Iterator[str]:
-        """Its parts in JSON, each of so many rows."""
+        """Its parts in JSON, each of at most `_AT_ONCE` rows."""
         step = 2 * _AT_ONCE
         for begin in range(0, max(len(self.rows), 2 * len(self.gone), 2 * len(self.unscored), 1), step):
             half, whole = slice(begin // 2, (begin + step) // 2), slice(begin, begin + step)
@@ -33,7 +33,7 @@ class _Group:
 
 
 def entries_of(changes: NetChanges, table: str, score: str | None) -> Iterator[str]:
-    """The groups of changes as the script takes them. score: the column by which the rows of a group are sorted."""
+    """The groups of changes for the script. score: the column that sorts the rows of a group."""
     from skyband_jobs.formats.json_rows import json_rows
 
     groups: dict[str, _Group] = {}
@@ -55,7 +55,7 @@ def entries_of(changes: NetChanges, table: str, score: str | None) -> Iterator[s
 
 
 def _names(rows: "pa.Table", key: tuple[str, ...], table: str) -> Iterator[tuple[str, str]]:
-    """Of each row the name of its group, from all columns of the key but the last, and what it is called in it."""
+    """The group of each row, named by all columns of the key but the last, and the row's name in it."""
     columns = [list(map(_text, python_values(rows.column(name)))) for name in key]
     for *parts, member in zip(*columns, strict=True):
         yield ":".join([table, *map(_part, parts)]), _member(member)

@@ -1,10 +1,10 @@
-"""What the server does with the changes of a micro-batch, all of it at once: it runs nothing else meanwhile."""
+"""The server-side script that applies the changes of a micro-batch atomically."""
 
 NUMBERS, TABLES, GROUPS = "skyband_micro_batches", "skyband_tables", "skyband_groups:"
-"""Hashes with the last micro-batch of each table and stream, and with what each table is like; and, before the name of
-a table, the set of its groups."""
+"""Hashes with the last micro-batch of each table and stream, and with each table's layout; and the prefix of the set of
+a table's groups."""
 ROWS = ":rows"
-"""After a group's name, where the hash of its rows is; the name alone is the sorted set."""
+"""The suffix of the hash of a group's rows; the group's name alone is the sorted set."""
 
 APPLY = f"""
 local numbers, tables, groups = '{NUMBERS}', '{TABLES}', '{GROUPS}' .. ARGV[1]
@@ -42,7 +42,7 @@ redis.call('HSET', tables, ARGV[1], ARGV[5])
 if batch then redis.call('HSET', numbers, field, ARGV[3]) end
 return {{'done'}}
 """
-"""ARGV: the table, the field of its stream, the micro-batch or '', the last one that this sink has written or '', what
-the table is like, '1' where nothing stays; then groups in JSON: name, members that go, members and rows, members that
-have no score, scores and members. Answers what was wrong, before anything was changed, or that it is there or done.
+"""ARGV: the table, the field of its stream, the micro-batch or '', the last one that this sink has written or '', the
+table's layout, '1' to replace all; then groups in JSON: name, members to delete, members and rows, members without a
+score, scores and members. Returns a problem, before anything is changed, or that the micro-batch is there or done.
 """

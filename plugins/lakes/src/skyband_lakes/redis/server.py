@@ -1,4 +1,4 @@
-"""A Redis that is asked, again where it was away."""
+"""A Redis server, with retries while it is away."""
 
 import time
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from skyband_lakes.libraries import REDIS
 
 T = TypeVar("T")
 _PASSES = ("LOADING", "READONLY", "MASTERDOWN", "TRYAGAIN", "BUSY", "CLUSTERDOWN")
-"""How errors of a server begin that is starting, or gives its place to another."""
+"""Prefixes of errors of a server that is starting or being replaced."""
 _ANSWERS_WITHIN = 30.0
 _LONGEST = 2.0
 
 
 @define(eq=False)
 class Server:
-    """What is at a URL. Each call has a connection of its own: none is stale.
+    """The server at a URL. Each call has its own connection, so none is stale.
 
-    patience: seconds for which one that is away is waited for.
+    patience: seconds to wait for a server that is away.
     """
 
     PATIENCE: ClassVar[float] = 60.0
@@ -37,11 +37,11 @@ class Server:
         return f"{parts.scheme}://{place}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
     def once(self, work: Callable[[Any], T]) -> T:
-        """What `work` gives for a client. Raises EngineError where the server is away or refuses."""
+        """Call `work` with a client. Raises EngineError if the server is away or refuses."""
         return self._run(work, 0)
 
     def until_done(self, work: Callable[[Any], T]) -> T:
-        """As `once`, waiting for a server that is away. `work` does nothing twice: an answer may be lost on its way."""
+        """`once`, but wait for a server that is away. `work` must be idempotent: an answer may be lost on its way."""
         return self._run(work, self.patience)
 
     def _run(self, work: Callable[[Any], T], patience: float) -> T:
@@ -63,12 +63,12 @@ class Server:
 
     def _reason(self, error: Exception) -> str:
         reason = " ".join(str(error).split())
-        remedy = "look whether it runs" if _passes(error) else "look at its URL, its rights and its memory"
+        remedy = "check that it runs" if _passes(error) else "check its URL, its rights and its memory"
         return f"the server {self.name}: {reason}: {remedy}, and run again"
 
 
 def _passes(error: Exception) -> bool:
     errors = REDIS.imported("exceptions")
-    if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):  # which are errors of connections too
+    if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):  # subclasses of connection errors
         return False
     return isinstance(error, errors.ConnectionError | errors.TimeoutError) or str(error).startswith(_PASSES)

@@ -1,4 +1,4 @@
-"""Tables in Redis that hold the newest answers: a hash of rows a group, and a sorted set of its members by score."""
+"""Tables of the newest answers in Redis: for each group a hash of rows, and a sorted set of members by score."""
 
 import json
 from typing import TYPE_CHECKING
@@ -19,11 +19,10 @@ _RANK = "rank"
 
 @define(eq=False)
 class RedisSink(BatchSink):
-    """Has the server apply changes and note the micro-batch's number, in one script, which nothing comes between.
+    """Applies changes and records the micro-batch number on the server, atomically in one script.
 
-    server: where it is. table: how the names of its keys begin. key: the columns that name a row; the last is what a
-    row is called in its group, the others name the group. score: the column by which the rows of a group are sorted;
-    None: `rank`, where the answers have one.
+    table: the prefix of its keys. key: the columns that identify a row; the last is the row's name in its group, the
+    others name the group. score: the column that sorts the rows of a group; None: `rank`, if the answers have one.
     """
 
     server: Server
@@ -31,7 +30,7 @@ class RedisSink(BatchSink):
     key: tuple[str, ...]
     score: str | None = None
     _numbers: dict[str, int] = field(factory=dict, init=False)
-    """The last micro-batch of each stream that the server has said to have."""
+    """The last micro-batch of each stream that the server confirmed."""
 
     def latest(self, stream: str) -> int | None:
         number = self.server.once(lambda client: client.hget(NUMBERS, self._field(stream)))
@@ -48,9 +47,9 @@ class RedisSink(BatchSink):
 
     def check(self, schema: "pa.Schema") -> None:
         like = self._like(schema)
-        there = self.server.once(lambda client: client.hget(TABLES, self.table))
-        if there is not None and there != like:
-            raise self._is_other(there, like)
+        layout = self.server.once(lambda client: client.hget(TABLES, self.table))
+        if layout is not None and layout != like:
+            raise self._is_other(layout, like)
 
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
         like = self._like(changes.rows.schema)
@@ -60,15 +59,15 @@ class RedisSink(BatchSink):
         arguments = [self.table, self._field(stream), batch, last, like, "1" if replace else "", *entries]
         outcome, *what = self.server.until_done(lambda client: client.register_script(APPLY)(args=arguments))
         if outcome == "lost":
-            message = f"the server {self.server.name} had micro-batch {last} of this stream, and has it no more"
+            message = f"the server {self.server.name} had micro-batch {last} of this stream, and has lost it"
             remedy = (
-                "turn on its append-only file (appendfsync always), and begin anew with another table and checkpoint"
+                "turn on its append-only file (appendfsync always), and start over with another table and checkpoint"
             )
             raise EngineError(f"{message}: {remedy}")
         if outcome == "other":
             raise self._is_other(what[0], like)
         if outcome == "kind":
-            message = f"{what[0]!r} is a {what[1]} that others have written: choose another table"
+            message = f"{what[0]!r} is a {what[1]} of another program: choose another table"
             raise ConfigError(Problem("table", message))
         if number is not None:
             self._numbers[number[0]] = number[1]
@@ -77,7 +76,7 @@ class RedisSink(BatchSink):
         return f"{self.table} {stream}"
 
     def _like(self, schema: "pa.Schema") -> str:
-        """What the table is like, as text: its columns, its key and the score. Raises ConfigError for a wrong score."""
+        """The table's layout as text: its columns, its key and the score. Raises ConfigError for a wrong score."""
         import pyarrow as pa
 
         score = self.score or (_RANK if _RANK in schema.names else None)
@@ -90,10 +89,11 @@ class RedisSink(BatchSink):
                 raise ConfigError(Problem("options.score", f"must be a column of numbers ({score!r} is {kind})"))
         return json.dumps({"columns": schema.names, "key": self.key, "score": score})
 
-    def _is_other(self, there: str, like: str) -> ConfigError:
-        has, ours = (", ".join(f"{name} {value}" for name, value in json.loads(text).items()) for text in (there, like))
+    def _is_other(self, layout: str, like: str) -> ConfigError:
+        pairs = (json.loads(text).items() for text in (layout, like))
+        has, ours = (", ".join(f"{name} {value}" for name, value in items) for items in pairs)
         message = f"the table {self.table!r} has {has}, and the answers {ours}: choose another table"
         return ConfigError(Problem("table", message))
 
     def _adds_none(self) -> ConfigError:
-        return ConfigError(Problem("answers", 'a table in Redis takes answers = "current", and `open_sink` a key'))
+        return ConfigError(Problem("answers", 'a table in Redis needs answers = "current", and `open_sink` a key'))

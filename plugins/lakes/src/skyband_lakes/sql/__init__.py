@@ -1,1 +1,1 @@
-"""Tables of SQL databases through SQLAlchemy."""
+"""Tables of SQL databases, with SQLAlchemy."""

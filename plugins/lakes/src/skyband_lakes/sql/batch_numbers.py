@@ -1,4 +1,4 @@
-"""The table of a database that says which micro-batch of a stream each table has last."""
+"""The database table that records the last micro-batch of each stream and table."""
 
 from functools import cached_property
 from typing import Any
@@ -9,33 +9,33 @@ from skyband_lakes.libraries import SQL
 from skyband_lakes.sql.database import has_table
 
 NAME = "skyband_micro_batches"
-"""Of the table, beside that of the answers."""
+"""Its name, in the schema of the answers' table."""
 
 
 @define(eq=False, slots=False)
 class MicroBatchNumbers:
-    """Those of a table, its name after that of its schema and a dot where it has one."""
+    """The micro-batch numbers of a table, whose name may start with a schema and a dot."""
 
     table: str
 
     def latest(self, connection: Any, stream: str) -> int | None:
-        """The last micro-batch of a stream that the table has; None too where the table is gone, of which the numbers
-        know nothing."""
-        return self._number(connection, self._numbers.c.micro_batch, *self._mine(stream))
+        """The last micro-batch of a stream in the table; None too if the table itself is gone, although its numbers
+        remain."""
+        return self._number(connection, self._numbers.c.micro_batch, *self._condition(stream))
 
     def together(self, connection: Any) -> int:
-        """How many micro-batches all streams have written to the table."""
+        """The number of micro-batches that all streams have written to the table."""
         total = SQL.imported().func.sum(self._numbers.c.micro_batch + 1)
         return self._number(connection, total, self._numbers.c.answers == self.table) or 0
 
     def note(self, connection: Any, stream: str, batch: int) -> None:
-        """Write that the table, which is there, has this micro-batch."""
+        """Record that the table, which exists, has this micro-batch."""
         numbers = self._numbers
         numbers.create(connection, checkfirst=True)
         if self.latest(connection, stream) is None:
             connection.execute(numbers.insert().values(stream=stream, answers=self.table, micro_batch=batch))
         else:
-            connection.execute(numbers.update().where(*self._mine(stream)).values(micro_batch=batch))
+            connection.execute(numbers.update().where(*self._condition(stream)).values(micro_batch=batch))
 
     def _number(self, connection: Any, what: Any, *where: Any) -> int | None:
         names = (f"{self._numbers.schema}.{NAME}" if self._numbers.schema else NAME, self.table)
@@ -56,5 +56,5 @@ class MicroBatchNumbers:
             schema=home or None,
         )  # fmt: skip
 
-    def _mine(self, stream: str) -> tuple[Any, Any]:
+    def _condition(self, stream: str) -> tuple[Any, Any]:
         return self._numbers.c.stream == stream, self._numbers.c.answers == self.table

@@ -1,4 +1,4 @@
-"""Columns of answers as those of a database, and their values as its driver takes them."""
+"""Converts columns of answers to database columns, and their values for the driver."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_DIGITS = 38
-"""Of a decimal number in 128 bits."""
+"""Digits of a 128-bit decimal."""
 
 
 def table_of(schema: "pa.Schema", name: str) -> Any:
-    """A `sqlalchemy.Table` with these columns; name: with its schema, where it has one. Names are quoted: which words,
-    such as "at", are some database's own, SQLAlchemy does not always know.
+    """A `sqlalchemy.Table` with these columns; name: with its schema, if it has one. Names are quoted: SQLAlchemy does
+    not know all reserved words, such as "at".
 
-    Raises ConfigError for a type of column that no database has.
+    Raises ConfigError for a column type that no database has.
     """
     sql = SQL.imported()
     home, _, own = name.rpartition(".")
@@ -55,15 +55,15 @@ def _type(sql: Any, entry: "pa.Field") -> Any:
     elif is_.is_binary(kind) or is_.is_large_binary(kind) or is_.is_binary_view(kind):
         column = sql.LargeBinary()
     if column is None:
-        message = f"column {entry.name!r} to write is {kind}, which no column of a database holds: cast it first"
+        message = f"column {entry.name!r} to write is {kind}, which no database column can hold: cast it first"
         raise ConfigError(Problem("table", message))
     return column
 
 
 @cache
 def _decimals() -> Any:
-    """The type of decimal columns, whose values come to the driver to the last digit: SQLAlchemy's own makes floats of
-    them for drivers that it does not know to take decimals, such as DuckDB's, which does.
+    """The type of decimal columns, which passes all digits to the driver. SQLAlchemy's own converts them to floats for
+    drivers that it does not know to support decimals, such as DuckDB's, which does.
     """
     sql = SQL.imported()
 
@@ -75,7 +75,7 @@ def _decimals() -> Any:
 
 
 def for_sqlite(value: Any) -> Any:
-    """SQLite has whole numbers of 64 bits, and floats."""
+    """A value for SQLite, which has 64-bit integers and floats."""
     if value is None:
         return None
     whole = int(value)
@@ -83,14 +83,14 @@ def for_sqlite(value: Any) -> Any:
 
 
 def from_sqlite(value: Any, scale: int) -> Decimal | None:
-    """What stands in a decimal column of SQLite, which SQLAlchemy would take for a float."""
+    """The value of a decimal column in SQLite, which SQLAlchemy would convert to a float."""
     return None if value is None else Decimal(value if isinstance(value, int) else f"{float(value):.{scale}f}")
 
 
 def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
-    """What a column of a table that is there is in Arrow; has_zones: whether an instant may be without.
+    """The Arrow type of a column of an existing table; has_zones: whether instants may have a zone.
 
-    Raises ConfigError for a type that Arrow has not.
+    Raises ConfigError for a type that Arrow does not have.
     """
     import pyarrow as pa
 
@@ -112,7 +112,7 @@ def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
     elif isinstance(kind, sql.LargeBinary):
         arrow = pa.binary()
     if arrow is None:
-        message = f"column {column.name!r} is {kind}, which is not read: read a view that casts it, or leaves it out"
+        message = f"column {column.name!r} is {kind}, which is not supported: read a view that casts or drops it"
         raise ConfigError(Problem("table", message))
     return arrow
 
@@ -120,14 +120,14 @@ def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
 _OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL, data_type
 FROM information_schema.columns
 WHERE table_name = :own AND table_schema = coalesce(:home, current_schema()) ORDER BY ordinal_position"""
-"""Its dialect asks PostgreSQL's catalogue, of which DuckDB has a part."""
+"""Replaces the dialect's query of PostgreSQL's catalogue, of which DuckDB has only a part."""
 
 
 @frozen
 class ColumnThere:
-    """A column of a table that is there: whether a row must say its value, and what its type is called and holds.
+    """A column of an existing table: whether a row must have a value for it, and its type's name and family.
 
-    family: of `_FAMILIES`; None where it is none of them, and whatever the database takes is written.
+    family: of `_FAMILIES`; None for another type, to which any value that the database accepts is written.
     """
 
     wants: bool
@@ -136,7 +136,7 @@ class ColumnThere:
 
 
 def columns_there(connection: Any, name: str) -> dict[str, ColumnThere]:
-    """The columns of a table that is there."""
+    """The columns of an existing table."""
     sql = SQL.imported()
     home, _, own = name.rpartition(".")
     if connection.dialect.name == "duckdb":
@@ -146,19 +146,19 @@ def columns_there(connection: Any, name: str) -> dict[str, ColumnThere]:
     return {str(one["name"]): ColumnThere(_wants(one), str(one["type"]), _family(one["type"])) for one in columns}
 
 
-def unfit_column(connection: Any, there: Mapping[str, ColumnThere], schema: "pa.Schema") -> str | None:
-    """The first column of the answers that one of the same name cannot hold, beside its type there; None: all fit."""
-    texts = ("String",) if connection.dialect.name == "sqlite" else ()  # it keeps days and instants as text
+def unfit_column(connection: Any, table_columns: Mapping[str, ColumnThere], schema: "pa.Schema") -> str | None:
+    """The first column of the answers that the table's column cannot hold, with the table's type; None: all fit."""
+    texts = ("String",) if connection.dialect.name == "sqlite" else ()  # it stores days and instants as text
     for column in table_of(schema, "answers").columns:
-        family, ours = there[column.name].family, _family(column.type) or ""
+        family, ours = table_columns[column.name].family, _family(column.type) or ""
         held_by = (*_HELD_BY[ours], *(texts if ours.startswith("Date") else ()))
         if family is not None and family not in held_by:
-            return f"{column.name!r} as {there[column.name].type}"
+            return f"{column.name!r} as {table_columns[column.name].type}"
     return None
 
 
 _FAMILIES = ("Boolean", "Integer", "Float", "Numeric", "DateTime", "Date", "String", "LargeBinary")
-"""SQLAlchemy's, each before those that it is one of."""
+"""SQLAlchemy's types, each before its base types."""
 
 _HELD_BY = {
     "Boolean": ("Boolean", "Integer"),
@@ -170,7 +170,7 @@ _HELD_BY = {
     "String": ("String",),
     "LargeBinary": ("LargeBinary",),
 }
-"""What may stand in a table for a column of the answers; some databases have no booleans of their own."""
+"""The families of table columns that can hold a column of the answers; some databases have no booleans."""
 
 _DUCKDB_FAMILIES = {
     "BOOLEAN": "Boolean",
@@ -192,7 +192,7 @@ _DUCKDB_FAMILIES = {
 
 def _family(kind: Any) -> str | None:
     sql = SQL.imported()
-    kind = getattr(kind, "impl_instance", kind)  # of a type that decorates one of SQLAlchemy's
+    kind = getattr(kind, "impl_instance", kind)  # of a type that wraps one of SQLAlchemy's
     return next((name for name in _FAMILIES if isinstance(kind, getattr(sql, name))), None)
 
 
@@ -206,14 +206,14 @@ def _wants(column: Any) -> bool:
 
 
 def values_of(rows: "pa.Table", prefix: str = "") -> list[dict[str, Any]]:
-    """Each row as the parameters of a statement, by the names of its columns after the prefix; instants in UTC."""
+    """Each row as the parameters of a statement, named by prefix and column; instants in UTC."""
     names = [f"{prefix}{name}" for name in rows.column_names]
     columns = [python_values(plain(column)) for column in rows.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def plain(column: "pa.ChunkedArray") -> "pa.ChunkedArray":
-    """A column without a dictionary, its instants in microseconds of UTC."""
+    """A column without a dictionary, with instants in microseconds in UTC."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

@@ -1,4 +1,4 @@
-"""A database that transactions are run on: again where it was away, or where others held a lock."""
+"""Runs transactions on a database, with retries while it is away or locked by others."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,21 +14,21 @@ from skyband_lakes.libraries import SQL
 T = TypeVar("T")
 
 _AWAY = ("08", "40", "53", "57")
-"""Classes of SQLSTATE that pass: connections, transactions rolled back (deadlocks), resources, operators."""
+"""SQLSTATE classes worth a retry: connections, transactions rolled back (deadlocks), resources, operators."""
 _NO_LOCK = "55P03"
 _MYSQL = (1205, 1213, 2002, 2003, 2006, 2013)
-_TWICE = ("23505", "23000", "42P07")
-"""A row with this key, or a table of this name, is there already: someone else came first."""
+_DUPLICATE_STATES = ("23505", "23000", "42P07")
+"""SQLSTATEs for a row with this key, or a table of this name, that another client has just created."""
 _TURNS = 3
-"""How often what someone else has just written is met before it is an error."""
+"""How often a transaction is retried after such a conflict."""
 _LONGEST = 2.0
 
 
 @define(eq=False)
 class Database:
-    """What is at a URL. Each transaction has a connection of its own: none is stale, and files are free between them.
+    """The database at a URL. Each transaction has its own connection: none is stale, and files are free in between.
 
-    patience: seconds for which what passes is waited for.
+    patience: seconds to retry after temporary errors.
     """
 
     PATIENCE: ClassVar[float] = 60.0
@@ -44,52 +44,52 @@ class Database:
 
     @property
     def is_there(self) -> bool:
-        """False of a file that nobody has made yet: to connect would make it."""
+        """False for a file that does not exist yet: connecting would create it."""
         url = SQL.imported().make_url(self.url)
         return self.kind not in ("sqlite", "duckdb") or Path(url.database or "").exists()
 
     @property
     def gives_arrow(self) -> bool:
-        """Whether its driver has rows as Arrow."""
+        """Whether its driver returns rows as Arrow."""
         return self.kind == "duckdb"
 
     @property
     def has_zones(self) -> bool:
-        """Whether instants may have one; in SQLite, which has none, they are UTC."""
+        """Whether instants can have a time zone; in SQLite, which has none, they are UTC."""
         return self.kind != "sqlite"
 
     @property
     def has_decimals(self) -> bool:
-        """SQLite has whole numbers of 64 bits, and floats."""
+        """False for SQLite, which has 64-bit integers and floats."""
         return self.kind != "sqlite"
 
     @property
     def longest_name(self) -> int | None:
-        """Bytes that a name may have; None: any number."""
+        """The most bytes of a name; None: no limit."""
         if self.kind in ("sqlite", "duckdb"):
             return None
         return int(SQL.imported().make_url(self.url).get_dialect().max_identifier_length)
 
     @property
     def kind(self) -> str:
-        """Such as "postgresql"."""
+        """The dialect, such as "postgresql"."""
         return str(SQL.imported().make_url(self.url).get_backend_name())
 
     @contextmanager
     def connected(self) -> Iterator[Any]:
-        """A connection to read much by, as it comes. Raises EngineError where the database is away."""
+        """A connection to stream large results. Raises EngineError if the database is away."""
         with self._reason_told(), self._made_engine().connect() as connection:
             yield connection.execution_options(stream_results=True)
 
     def once(self, work: Callable[[Any], T]) -> T:
-        """What `work` gives for a connection in a transaction. Raises EngineError where the database is away."""
+        """Call `work` with a connection in a transaction. Raises EngineError if the database is away."""
         with self._reason_told():
             return self._run(work)
 
     def until_done(self, work: Callable[[Any], T]) -> T:
-        """As `once`, in a transaction that is tried again where the last was rolled back, or may have been.
+        """`once`, but retry a transaction that was rolled back, or may have been.
 
-        `work` does nothing twice: the connection may be lost after the commit and before its answer.
+        `work` must be idempotent: the connection may be lost after the commit and before its answer.
         """
         with self._reason_told():
             return self._again(work)
@@ -113,7 +113,7 @@ class Database:
     def _made_engine(self) -> Any:
         if self._engine is None:
             sql = SQL.imported()
-            # SQLAlchemy refuses long names that DuckDB takes: it has its dialect from PostgreSQL's.
+            # SQLAlchemy refuses long names that DuckDB allows, as its dialect derives from PostgreSQL's.
             limit = {"max_identifier_length": 2**16} if self.kind == "duckdb" else {}
             self._engine = sql.create_engine(self.url, poolclass=sql.pool.NullPool, **limit)
             if self._engine.dialect.name == "sqlite":
@@ -127,31 +127,31 @@ class Database:
         try:
             yield
         except errors.DBAPIError as error:
-            reason = " ".join(str(error.orig).split())  # without the statement, whose values are rows
+            reason = " ".join(str(error.orig).split())  # without the statement, which contains rows
             if _passes(error):
                 message = f"the database {self.name}: {reason}"
-                raise EngineError(f"{message}: look whether it runs and who holds its locks, and run again") from error
+                raise EngineError(f"{message}: check that it runs and who holds its locks, and run again") from error
             raise ConfigError(Problem("table", f"the database {self.name}: {reason}")) from error
 
 
 def has_table(connection: Any, name: str) -> bool:
-    """Whether there is a table of this name, after that of its schema and a dot where it has one."""
+    """Whether a table of this name exists; the name may start with a schema and a dot."""
     home, _, own = name.rpartition(".")
     return bool(SQL.imported().inspect(connection).has_table(own, schema=home or None))
 
 
 def _no_transaction_of_the_drivers(connection: Any, _: Any) -> None:
-    """sqlite3 begins none before a table is made, so that it would not be rolled back."""
+    """Disable sqlite3's own transactions: it starts none before CREATE TABLE, which then is not rolled back."""
     connection.isolation_level = None
 
 
 def _begin(connection: Any) -> None:
-    """Takes the lock at once: one that is taken for reading first may not become one for writing."""
+    """Take the write lock at once: a read lock cannot always be upgraded."""
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _passes(error: Any) -> bool:
-    """Whether the same may succeed later: the database is away, or others hold what it needs."""
+    """Whether a retry may succeed: the database is away, or others hold a lock."""
     cause, state = error.orig, _state(error)
     if error.connection_invalidated or state[:2] in _AWAY or state == _NO_LOCK:
         return True
@@ -166,9 +166,9 @@ def _passes(error: Any) -> bool:
 
 
 def _is_twice(error: Any) -> bool:
-    """Whether a row with this key, or the table, came in from someone else meanwhile."""
+    """Whether another client has just created a row with this key, or the table."""
     unique = str(getattr(error.orig, "sqlite_errorname", "")).startswith("SQLITE_CONSTRAINT_UNIQUE")
-    return unique or _state(error) in _TWICE
+    return unique or _state(error) in _DUPLICATE_STATES
 
 
 def _state(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""Databases that SQLAlchemy speaks to as a format of jobs: tables to read, to write, or of the newest answers."""
+"""The job format `sql`: database tables to read, to append to, or of the newest answers, with SQLAlchemy."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,27 +15,27 @@ from skyband_lakes.sql.rows import SqlRows
 from skyband_lakes.sql.sink import SqlSink
 
 _FILES = ("sqlite", "duckdb")
-"""Databases that are a file of this machine."""
+"""Databases in a local file."""
 _DRIVERS = {"psycopg": "'psycopg[binary]'", "duckdb": "duckdb-engine", "MySQLdb": "mysqlclient"}
-"""What to install for a module, where it is called otherwise."""
+"""The package to install for a module, if its name differs."""
 
 
 class SqlFormat(ServerFormat):
-    """A table is in a schema or not; a lock is waited for as a database that is away."""
+    """A table may be in a schema; a lock is waited for like a database that is away."""
 
     name = "sql"
     what = "database"
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if on_spark and not keys.writes:
-            return [Problem("format", "sql is read by --engine local; Spark's own format for databases is jdbc")]
+            return [Problem("format", "sql is for --engine local; on Spark, read databases with its format jdbc")]
         problems = self._key_problems(keys)
         if not keys.table:
             problems.append(Problem("table", "is required for sql: its name, such as board"))
         if keys.url is None:
             problems.append(Problem("url", "is required for sql, such as ${BOARD_URL} or sqlite:///board.db"))
         if keys.schema is not None:
-            problems.append(Problem("schema", "a table in sql says its columns itself: drop it"))
+            problems.append(Problem("schema", "a table in sql has its own schema: drop it"))
         lacking = SQL.missing()
         if lacking is not None:
             return [*problems, Problem("format", f"sql {lacking}")]
@@ -63,7 +63,7 @@ class SqlFormat(ServerFormat):
         sql = SQL.imported()
         try:
             url = sql.make_url(catalog["url"])
-        except sql.exc.ArgumentError:  # told when the keys are checked
+        except sql.exc.ArgumentError:  # reported when the keys are checked
             return catalog
         if url.get_backend_name() not in _FILES or url.database in (None, "", ":memory:"):
             return catalog
@@ -72,21 +72,21 @@ class SqlFormat(ServerFormat):
 
 
 def _url_problems(text: str) -> list[Problem]:
-    """What is wrong with the address of a database, without connecting to it."""
+    """Problems with the URL of a database, without connecting to it."""
     sql = SQL.imported()
     try:
         url = sql.make_url(text)
-    except (sql.exc.ArgumentError, ValueError):  # a port that is no number
-        return [Problem("url", "must be written as SQLAlchemy has it, postgresql://user:password@host:5432/database")]
+    except (sql.exc.ArgumentError, ValueError):  # the port is not a number
+        return [Problem("url", "must be a SQLAlchemy URL, such as postgresql://user:password@host:5432/database")]
     try:
         url.get_dialect().import_dbapi()
     except sql.exc.NoSuchModuleError:
         name = url.get_backend_name()
         missing = _DRIVERS.get(name, f"a dialect for {name}")
-        return [Problem("url", f"SQLAlchemy does not know {name!r}: pip install {missing}")]
+        return [Problem("url", f"SQLAlchemy has no dialect {name!r}: pip install {missing}")]
     except ImportError as error:
         driver = error.name or "its driver"
         return [Problem("url", f"{url.drivername} needs {driver}: pip install {_DRIVERS.get(driver, driver)}")]
     if url.get_backend_name() in _FILES and url.database in (None, "", ":memory:"):
-        return [Problem("url", "a database in memory ends with the run: name a file, as in sqlite:///board.db")]
+        return [Problem("url", "a database in memory is lost after the run: name a file, as in sqlite:///board.db")]
     return []

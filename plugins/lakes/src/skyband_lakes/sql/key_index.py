@@ -1,4 +1,4 @@
-"""The index on the key of a table of the newest answers; in PostgreSQL one of hashes, where keys are long."""
+"""The index on the key of a table of the newest answers; in PostgreSQL it holds hashes if keys are long."""
 
 from functools import reduce
 from hashlib import md5
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LONGEST = 2000
-"""Bytes of the texts of a key that an index of PostgreSQL surely takes: an entry has at most a third of a page."""
+"""Bytes of text in a key that always fit in a PostgreSQL index, whose entries take at most a third of a page."""
 
 
 @frozen
 class KeyIndex:
-    """A unique index.
+    """A unique index on a key.
 
-    In PostgreSQL it begins with the keys as they are, so that it helps other queries of the table too. The first long
-    key has it made anew, of MD5 in place of texts: O(rows of the table), once.
+    In PostgreSQL it first holds the keys themselves, which helps other queries of the table too. With the first long
+    key it is rebuilt with MD5 hashes instead of texts: O(rows of the table), once.
     """
 
     key: tuple[str, ...]
 
     def create(self, connection: Any, table: Any, hashed: bool = False) -> None:
-        """Create it, where the database takes one."""
-        if self.key and connection.dialect.name != "duckdb":  # which takes no key again that the transaction removed
+        """Create it, if the database supports it."""
+        if self.key and connection.dialect.name != "duckdb":  # which cannot re-insert a key in the same transaction
             self._index(connection, table, hashed).create(connection)
 
     def make_fit(self, connection: Any, table: Any, keys: "pa.Table") -> None:
-        """Make it one of hashes where these keys are long and it is not. An index that others have made is left."""
+        """Rebuild it with hashes if these keys are long. An index that others have created is kept."""
         if connection.dialect.name != "postgresql" or not _is_long(keys):
             return
         index = self._index(connection, table, hashed=False)
@@ -43,7 +43,7 @@ class KeyIndex:
                 self.create(connection, table, hashed=True)
 
     def is_same(self, connection: Any, column: Any, value: Any) -> Any:
-        """The condition that a column of the key has a value, by which either index is used."""
+        """The condition that a column of the key equals a value, which can use either index."""
         same = column == value
         if connection.dialect.name != "postgresql" or not _is_hashed(column):
             return same
@@ -55,8 +55,8 @@ class KeyIndex:
         name, longest = f"{table.name}_key", connection.dialect.max_identifier_length
         if len(name.encode()) > longest:
             name = f"{md5(name.encode(), usedforsecurity=False).hexdigest()}_key"
-        columns = (table.c[one] for one in self.key)
-        entries = [sql.func.md5(one) if hashed and _is_hashed(one) else one for one in columns]
+        columns = (table.c[column] for column in self.key)
+        entries = [sql.func.md5(column) if hashed and _is_hashed(column) else column for column in columns]
         return sql.Index(sql.quoted_name(name, True), *entries, unique=True)
 
 
@@ -66,7 +66,7 @@ def _is_hashed(column: Any) -> bool:
 
 
 def _is_long(keys: "pa.Table") -> bool:
-    """Whether texts and bytes of one row are together too long for an index. O(n)."""
+    """Whether the texts and bytes of some row are together too long for an index. O(n)."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

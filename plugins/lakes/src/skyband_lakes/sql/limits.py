@@ -1,4 +1,4 @@
-"""What values a database cannot hold, checked before anything is written: an error names the column and the value."""
+"""Checks for values that a database cannot hold, before anything is written; errors name column and value."""
 
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_values(connection: Any, rows: "pa.Table") -> None:
-    """Raise ConfigError where the database would refuse a value of these rows, or round it. O(n)."""
+    """Raise ConfigError if the database would refuse or round a value of these rows. O(n)."""
     import pyarrow as pa
 
     kind = connection.dialect.name
@@ -33,14 +33,14 @@ def _check_no_nul(name: str, values: "pa.ChunkedArray") -> None:
 
     refused = values.filter(pc.match_substring(values, "\0"))
     if len(refused):
-        message = f"PostgreSQL takes no NUL character in a text (column {name!r}, value {refused[0].as_py()[:80]!r})"
+        message = f"PostgreSQL allows no NUL character in text (column {name!r}, value {refused[0].as_py()[:80]!r})"
         where = rf"source.where = '''contains({name}, '\0') IS NOT TRUE'''"
         remedy = rf"leave such rows out with {where}, or the character with replace({name}, '\0', '') in source.select"
         raise ConfigError(Problem("table", f"{message}: {remedy}"))
 
 
 def _check_digits(name: str, values: "pa.ChunkedArray") -> None:
-    """SQLite has whole numbers of 64 bits and floats of 15 digits."""
+    """Refuse digits beyond SQLite's 64-bit integers and floats of 15 digits."""
     for value in python_values(values):
         sqlite_value = for_sqlite(value)
         if isinstance(sqlite_value, float) and Decimal(repr(sqlite_value)) != value:
@@ -49,7 +49,7 @@ def _check_digits(name: str, values: "pa.ChunkedArray") -> None:
 
 
 def is_text(kind: "pa.DataType") -> bool:
-    """Whether a column is of texts, whatever their layout."""
+    """Whether a type is text, in any layout."""
     import pyarrow as pa
 
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)

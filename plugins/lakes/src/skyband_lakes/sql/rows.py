@@ -1,4 +1,4 @@
-"""The rows of a table in a database as Arrow."""
+"""Reads the rows of a database table as Arrow."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -21,30 +21,30 @@ _AT_ONCE = 65_536
 
 @define(eq=False, slots=False)
 class SqlRows(TableRows):
-    """The rows of a table as it is now, in the order that the database gives them; a batch is 65,536 of them.
+    """The current rows of a table, in the database's order, in batches of 65,536.
 
-    database: where it is. table: its name, after that of its schema and a dot where it has one. Values come through
-    Python, but for those of DuckDB, which are Arrow.
+    table: its name, which may start with a schema and a dot. Values pass through Python, except those of DuckDB, which
+    are Arrow.
     """
 
     database: Database
     table: str
 
     def __attrs_post_init__(self) -> None:
-        """Raises ConfigError where there is no such table."""
-        there = self.database.is_there and self.database.once(lambda connection: has_table(connection, self.table))
-        if not there:
-            message = f"there is no table {self.table!r} in the database {self.database.name}: look at url and table"
+        """Raises ConfigError if there is no such table."""
+        exists = self.database.is_there and self.database.once(lambda connection: has_table(connection, self.table))
+        if not exists:
+            message = f"there is no table {self.table!r} in the database {self.database.name}: check url and table"
             raise ConfigError(Problem("table", message))
 
     @property
     def schema(self) -> "pa.Schema":
-        """The columns, as Arrow has them. Raises ConfigError where one is of a type that it has not."""
+        """The Arrow schema. Raises ConfigError for a column of a type that Arrow does not have."""
         return self._schema
 
     @property
     def version(self) -> int:
-        """Of the micro-batches of streams that have written to it, and how many rows it has."""
+        """Derived from the micro-batches that streams have written to it, and its number of rows."""
         sql, numbers = SQL.imported(), MicroBatchNumbers(self.table)
         home, _, own = self.table.rpartition(".")
         place = sql.table(sql.quoted_name(own, True), schema=home or None)
@@ -56,7 +56,7 @@ class SqlRows(TableRows):
         return self.database.once(together)
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
-        """The rows, only the columns named."""
+        """The rows, with only the named columns."""
         import pyarrow as pa
 
         schema = pa.schema([self._schema.field(name) for name in columns])
@@ -92,7 +92,7 @@ class SqlRows(TableRows):
         sql = SQL.imported()
         raw = [self._is_rounded(self._schema.field(name).type) for name in columns]
         named = zip((self._table.c[name] for name in columns), raw, strict=True)
-        return sql.select(*(sql.type_coerce(one, sql.types.NullType()) if is_raw else one for one, is_raw in named))
+        return sql.select(*(sql.type_coerce(each, sql.types.NullType()) if is_raw else each for each, is_raw in named))
 
     def _array(self, values: Sequence[Any], kind: "pa.DataType") -> "pa.Array":
         import pyarrow as pa
@@ -102,17 +102,17 @@ class SqlRows(TableRows):
         return pa.array(values, kind)
 
     def _is_rounded(self, kind: "pa.DataType") -> bool:
-        """Whether SQLAlchemy would make floats of a column's values first."""
+        """Whether SQLAlchemy would convert a column's values to floats first."""
         import pyarrow as pa
 
         return pa.types.is_decimal(kind) and not self.database.has_decimals
 
     def _as_arrow(self, connection: Any, columns: list[str] | None) -> "pa.RecordBatchReader":
-        """Of DuckDB; None: all columns."""
+        """Read from DuckDB; columns = None: all columns."""
         driver = connection.connection.driver_connection
         quote = connection.dialect.identifier_preparer.quote_identifier
         names = "*" if columns is None else ", ".join(map(quote, columns))
         place = ".".join(map(quote, self.table.rsplit(".", 1)))
         relation = driver.sql(f"SELECT {names} FROM {place}")
-        to_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its name before
+        to_reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its former name
         return to_reader(_AT_ONCE)

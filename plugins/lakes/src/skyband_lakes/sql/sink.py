@@ -1,4 +1,4 @@
-"""A table of a database that answers are written to, each micro-batch in one transaction with its number."""
+"""Writes answers to a database table, each micro-batch in one transaction with its number."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -24,10 +24,10 @@ _PREFIX = "key_"
 
 @define(eq=False, slots=False)
 class SqlSink(BatchSink):
-    """Adds answers to a table, or makes it hold the newest; made where it is not there, with an index on the key.
+    """Appends answers to a table, or keeps the newest in it; creates it, with an index on the key, if it is missing.
 
-    database: where it is. table: its name, after that of its schema and a dot where it has one. key: the columns that
-    name a row of the newest answers; (): answers are added.
+    table: its name, which may start with a schema and a dot. key: the columns that identify a row of the newest
+    answers; (): answers are appended.
     """
 
     database: Database
@@ -71,7 +71,7 @@ class SqlSink(BatchSink):
                 connection.execute(table.delete())
             self._insert(connection, table, answers)
 
-        run = self.database.until_done if replace else self.database.once  # added twice, a batch would be there twice
+        run = self.database.until_done if replace else self.database.once  # a retried append could add a batch twice
         run(work)
 
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
@@ -101,7 +101,7 @@ class SqlSink(BatchSink):
             connection.execute(table.insert(), values_of(rows))
 
     def _delete(self, connection: Any, table: Any, keys: "pa.Table") -> None:
-        """Rows with these keys, of which none need be there. A null is compared as such, so that an index helps."""
+        """Delete rows with these keys, if they exist. Nulls are compared by IS NULL, so that an index is used."""
         sql = SQL.imported()
         for nulls, some in _by_nulls(keys):
             names = [name for name in keys.column_names if name not in nulls]
@@ -115,7 +115,7 @@ class SqlSink(BatchSink):
                 connection.execute(statement)
 
     def _table_for(self, connection: Any, schema: "pa.Schema") -> Any:
-        """The table, made where it is not there. Raises ConfigError where it has other columns."""
+        """The table, created if it does not exist. Raises ConfigError if it has other columns."""
         table = self._table_of(schema)
         if has_table(connection, self.table):
             self._check_columns(connection, schema)
@@ -129,15 +129,15 @@ class SqlSink(BatchSink):
         return table_of(schema, self.table)
 
     def _check_columns(self, connection: Any, schema: "pa.Schema") -> None:
-        there = columns_there(connection, self.table)
-        lacking = [name for name in schema.names if name not in there]
-        unfilled = [name for name, column in there.items() if column.wants and name not in schema.names]
+        table_columns = columns_there(connection, self.table)
+        lacking = [name for name in schema.names if name not in table_columns]
+        unfilled = [name for name, column in table_columns.items() if column.wants and name not in schema.names]
         if lacking or unfilled:
-            what = f"has no column {lacking[0]!r}" if lacking else f"wants a value in its column {unfilled[0]!r}"
-            columns = f"it has {', '.join(there)}, and the rows to write {', '.join(schema.names)}"
-        elif unfit := unfit_column(connection, there, schema):
+            what = f"has no column {lacking[0]!r}" if lacking else f"requires a value in its column {unfilled[0]!r}"
+            columns = f"it has {', '.join(table_columns)}, and the rows to write {', '.join(schema.names)}"
+        elif unfit := unfit_column(connection, table_columns, schema):
             what, rows = f"has {unfit}", ", ".join(f"{entry.name} {entry.type}" for entry in schema)
-            has = ", ".join(f"{name} {one.type}" for name, one in there.items())
+            has = ", ".join(f"{name} {one.type}" for name, one in table_columns.items())
             columns = f"it has {has}, and the rows to write {rows}"
         else:
             return
@@ -145,7 +145,7 @@ class SqlSink(BatchSink):
 
 
 def _check_key(changes: NetChanges) -> None:
-    """Raise ConfigError where a key is NaN, which some databases take for null and others for unlike itself."""
+    """Raise ConfigError if a key is NaN, which is null in some databases and not equal to itself in others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -154,13 +154,13 @@ def _check_key(changes: NetChanges) -> None:
             column = keys.column(name)
             if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
                 message = (
-                    f"NaN in the key {name!r} is not told apart by databases: leave such rows out with source.where"
+                    f"databases cannot identify rows by NaN in the key {name!r}: leave such rows out with source.where"
                 )
                 raise ConfigError(Problem("table", message))
 
 
 def _by_nulls(keys: "pa.Table") -> "Iterator[tuple[tuple[str, ...], pa.Table]]":
-    """The rows of a table by the columns in which they are null, which are few combinations."""
+    """The rows of a table, grouped by the columns in which they are null, which are few combinations."""
     import numpy as np
     import pyarrow as pa
 
