@@ -49,7 +49,7 @@ def test_a_table_shows_each_backend_next_to_the_exact_one(folder):
         assert column in head
     assert [row.split("  ")[0] for row in rows] == ["pcsa-ml", "k-skb epsilon=0.3", "exact"]
     assert rows[-1].endswith("reference")
-    assert meaning.startswith("error: relative error of the count, against exact; a latency is of a moment")
+    assert meaning.startswith("error: relative error of the count, compared with exact; latency: of a moment")
     assert not (folder.home / "counts").exists(), "nothing is written to the job's sink"
 
 
@@ -223,7 +223,7 @@ def test_every_role_is_benchmarked_on_its_own_streams(folder, role):
 
 def test_bench_reports_windows_that_no_row_leaves(folder):
     called = folder.call("bench", "sketch", "exact", "--rows", 100, "--windows", "20,160,180", "--json")
-    said = "note: windows of 160, 180 are never full in 100 rows, so that nothing leaves them: give --rows of several"
+    said = "note: windows of 160, 180 never fill up in 100 rows, so nothing expires: choose --rows"
     assert called.stderr.startswith(said)
 
 

@@ -62,7 +62,7 @@ def test_a_difference_is_a_table_and_exit_status_1_and_only_write_fixes_it(rows)
 
 def test_what_cannot_be_is_told_before_anything_runs(rows):
     for name, words in (
-        ("answers.txt", "a file of rows is named by its format"),
+        ("answers.txt", "the name of a file of rows must end in"),
         ("nowhere/answers.csv", "is not a folder"),
         ("rows.csv", "name another file"),
     ):
@@ -76,4 +76,4 @@ def test_what_cannot_be_is_told_before_anything_runs(rows):
     misfit = test(rows, rows="other.csv")
     assert misfit.exit_code == 1 and "query.item" in misfit.stderr and "other.csv" in misfit.stderr
     states = test(rows, "--set", 'query.emit="state"')
-    assert states.exit_code == 1 and "query.emit: a test looks at answers" in states.stderr
+    assert states.exit_code == 1 and "query.emit: a test needs answers" in states.stderr

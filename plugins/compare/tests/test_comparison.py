@@ -1,4 +1,4 @@
-"""The parts of a comparison: rows in steps, backends watched, names read, figures and places on a page."""
+"""The parts of a comparison: steps, watched backends, parsed names, and figures and positions on a page."""
 
 import gc
 import inspect
@@ -55,15 +55,15 @@ def test_steps_give_the_answers_of_the_local_engine_and_all_is_measured(role):
 
 
 @pytest.mark.parametrize("info", skyband.backends(), ids=lambda info: info.key)
-def test_small_groups_stand_in_for_no_backend_that_is_compared(info):
-    """What a small group is answered is what the backend answers to its rows where there are no groups."""
+def test_small_groups_do_not_replace_compared_backends(info):
+    """A small group gets the answers that the backend gives without groups."""
     query, table = scene(info.role, rows=240)
     table = table.append_column("of", pa.array(np.arange(len(table)) % 3))
     choice = candidates.Choice(info.name, info.name)
     steps = steps_of(evolve(query, by="of"), table.to_batches(), table.schema)
     found = measure(choice, info.role, steps, {}, 60.0, silent)
     assert found.failed is None
-    assert found.retained.max() > 0, "it was asked itself"
+    assert found.retained.max() > 0, "the backend itself was called"
     assert len(found.answers) > 0
     for group in range(3):
         own = table.filter(pc.equal(table["of"], group))
@@ -87,7 +87,7 @@ TOGETHER = {
 }
 
 
-def test_all_calls_of_several_backends_are_looked_at():
+def test_all_calls_of_several_backends_are_watched():
     assert {role for role in installed().roles if _public(interface_of(role), inspect.ismethod)} == TOGETHER.keys()
 
 
@@ -107,10 +107,10 @@ def test_backends_of_many_groups_that_have_their_turns_by_one_call_are_timed(rol
     monkeypatch.setattr(Watch, "timed", noted)
     found = measure(candidates.every(role)[0], role, steps, {}, 60.0, silent)
     assert found.failed is None
-    assert any("together" in call for call in calls), "a call of several"
+    assert any("together" in call for call in calls), "a call for several backends"
 
 
-def test_every_role_has_streams_to_be_benched_on():
+def test_every_role_has_streams_to_bench():
     assert all(scenario(role).windows for role in installed().roles)
 
 
@@ -127,7 +127,7 @@ def test_rows_out_of_order_and_of_one_time_are_cut_where_no_order_can_change():
     assert found.answers.equals(local.apply(table, query, {"sketch": "exact"}))
 
 
-def test_many_moments_are_put_together_and_none_is_lost():
+def test_many_moments_are_merged_and_none_is_lost():
     times = pa.array(np.arange(50) * 3_600_000_000, pa.timestamp("us"))
     table = pa.table({"t": times, "k": np.arange(50)})
     steps = steps_of(make_query(EVERY_MINUTE), table.to_batches(), table.schema)
@@ -139,14 +139,14 @@ def test_many_moments_are_put_together_and_none_is_lost():
 
 def test_nothing_to_compare_on():
     empty = pa.table({"t": pa.array([], pa.timestamp("us")), "k": pa.array([], pa.string())})
-    with pytest.raises(ConfigError, match="it holds no rows"):
+    with pytest.raises(ConfigError, match="it has no rows"):
         steps_of(make_query(EVERY_MINUTE), empty.to_batches(), empty.schema)
     nulls = pa.table({"t": pa.array([1, 2], pa.timestamp("us")), "k": pa.array([None, None], pa.string())})
     with pytest.raises(ConfigError, match=r"all 2 rows are left out \(2 with null item\)"):
         steps_of(make_query(EVERY_MINUTE), nulls.to_batches(), nulls.schema)
 
 
-def test_a_backend_whose_time_is_up_is_compared_on_what_it_answered():
+def test_a_backend_whose_time_is_up_is_compared_on_its_answers_so_far():
     query, table = scene("sketch", 3000)
     steps = steps_of(query, table.to_batches(), table.schema)
     names = [candidates.Choice("pcsa-ml", "pcsa-ml"), candidates.Choice("exact", "exact")]
@@ -158,7 +158,7 @@ def test_a_backend_whose_time_is_up_is_compared_on_what_it_answered():
     assert case.reference.label == "exact"
 
 
-def test_places_on_an_axis_are_in_the_unit_of_the_answers():
+def test_positions_on_an_axis_are_in_the_unit_of_the_answers():
     times = pa.array([10, 20, 30, 40], pa.timestamp("s"))
     table = pa.table({"t": times, "k": ["a", "b", "a", "c"], "v": [1.0, 2.0, 3.0, 4.0], "p": [0.5] * 4})
     counted = {**EVERY_MINUTE, "windows": ["3 rows"], "every": "1 rows"}
@@ -168,7 +168,7 @@ def test_places_on_an_axis_are_in_the_unit_of_the_answers():
         assert (steps.in_rows, steps.end(len(steps) - 1)) == (in_rows, last)
 
 
-def test_an_interruption_leaves_what_was_measured():
+def test_an_interrupt_keeps_finished_measurements():
     query, table = scene("sketch")
     steps = steps_of(query, table.to_batches(), table.schema)
     names = [candidates.Choice(name, name) for name in ("pcsa-ml", "exact")]
@@ -191,7 +191,7 @@ def test_a_watched_backend_is_the_same_backend(info):
     assert (watched(cls).role, watched(cls).name) == (cls.role, cls.name)
 
 
-def test_a_watch_counts_each_call_once_and_forgets_what_is_gone():
+def test_a_watch_counts_each_call_once_and_forgets_dropped_backends():
     watch = Watch()
     binding = Watched.of(installed().bind("sketch", "exact"), watch)
     one, two = binding.create(), binding.create()
@@ -208,7 +208,7 @@ def test_a_watch_counts_each_call_once_and_forgets_what_is_gone():
     assert once > 0
     with pytest.raises(skyband.InputError):
         one.update([1, 2], [3])
-    assert watch.timed(lambda: 7) == 7, "an error inside does not stop the clock for good"
+    assert watch.timed(lambda: 7) == 7, "an error does not stop the clock for good"
     del one
     gc.collect()
     assert watch.size() == (0, two.nbytes)
@@ -230,13 +230,13 @@ def test_names_with_parameters():
         ("exact:seed", "NAME:KEY=VALUE"),
     ],
 )
-def test_names_that_are_none(names, said):
+def test_invalid_names(names, said):
     with pytest.raises(ConfigError) as raised:
         candidates.choices("sketch", names)
     assert said in str(raised.value)
 
 
-def test_roles_that_are_none():
+def test_invalid_roles():
     with pytest.raises(ConfigError, match="did you mean 'sketch'"):
         candidates.role_and_names("sketsh=a,b")
     with pytest.raises(ConfigError, match="must be ROLE=A,B,C"):
@@ -250,7 +250,7 @@ def chosen(role, names, against=None):
 
 def test_answers_are_held_against_an_exact_backend_unless_another_is_named():
     assert chosen("sketch", ["pcsa-ml", "k-skb"]) == "exact"
-    assert chosen("window", ["normal", "rf1"]) == "rf1", "one that is compared anyway"
+    assert chosen("window", ["normal", "rf1"]) == "rf1", "one of the compared"
     assert chosen("window", ["normal", "poisson"]) == "exact"
     assert chosen("object-ranker", ["approx", "approx"]) == "eaa", "the role's default"
     assert chosen("sketch", ["pcsa-ml", "exact"], "k-skb") == "k-skb"
@@ -291,7 +291,7 @@ def test_charts_of_any_values_draw_every_mark_and_ticks(values):
 
 
 @given(st.lists(st.integers(0, 100), min_size=1), st.integers(1, 20))
-def test_long_series_become_short_ones_with_the_same_mean(at, most):
+def test_long_series_are_shortened_with_the_same_mean(at, most):
     at = np.array(sorted(at))
     ends = moment_bins.grid(at, most)
     assert 1 <= len(ends) <= most
@@ -322,7 +322,7 @@ def test_long_series_become_short_ones_with_the_same_mean(at, most):
         (number_format.moment(0, False), "1970-01-01 00:00:00"),
     ],
 )
-def test_figures_as_people_read_them(shown, text):
+def test_figures_are_readable(shown, text):
     assert shown == text
 
 

@@ -1,4 +1,4 @@
-"""Errors of answers, against counting in plain Python."""
+"""Errors of answers, compared with counting in plain Python."""
 
 from collections import Counter
 
@@ -37,13 +37,13 @@ def pairs(rows):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(pair, max_size=12), st.lists(pair, max_size=12))
-def test_precision_and_recall_count_pairs_as_often_as_they_come(answers, exact):
+def test_precision_and_recall_count_duplicate_pairs(answers, exact):
     found = accuracy(PAIRS, pairs(answers), pairs(exact))
     common = (Counter(answers) & Counter(exact)).total()
     assert found.figures["precision"] == pytest.approx(common / len(answers) if answers else 1.0)
     assert found.figures["recall"] == pytest.approx(common / len(exact) if exact else 1.0)
     assert found.error == pytest.approx(1 - found.figures["F1"])
-    assert found.equal == pytest.approx(found.figures["F1"]), "here the pair is all there is of a row"
+    assert found.equal == pytest.approx(found.figures["F1"]), "here a row is only the pair"
     for at, error in zip(found.at.tolist(), found.errors.tolist(), strict=True):
         mine, theirs = ([row for row in rows if row[0] == at] for rows in (answers, exact))
         both = (Counter(mine) & Counter(theirs)).total()
@@ -78,19 +78,19 @@ def test_counts_are_held_against_those_of_their_own_group_moment_and_window():
 
 @pytest.mark.parametrize(("low", "high", "held"), [(4, 6, 1), (5, 5, 1), (5.5, 6, 0), (4, 4.5, 0), (6, 4, 0)])
 @pytest.mark.parametrize("value", [4, 5, 6])
-def test_bounds_are_of_the_exact_count_wherever_the_answer_is(low, high, held, value):
+def test_bounds_hold_for_the_exact_count_whatever_the_answer(low, high, held, value):
     found = accuracy(COUNTS, counts([("x", 1, "1 hour", value, low, high)]), counts([("x", 1, "1 hour", 5, 5, 5)]))
     assert found.figures == {"within low and high": held}
 
 
-def test_a_count_that_is_missing_or_made_up_is_off_by_all_of_it():
+def test_a_missing_or_extra_count_has_an_error_of_1():
     exact = [("x", 1, "1 hour", 9, 9, 9), ("x", 3, "1 hour", 4, 4, 4)]
     answers = [("x", 1, "1 hour", 9, 9, 9), ("x", 2, "1 hour", 4, 4, 4)]
     found = accuracy(COUNTS, counts(answers), counts(exact))
     assert (found.error, found.figures["within low and high"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 
-def test_a_count_that_is_no_number_is_off_without_bound():
+def test_a_count_that_is_not_a_number_has_an_infinite_error():
     exact = [("x", 1, "1 hour", 9, 9, 9)]
     found = accuracy(COUNTS, counts([("x", 1, "1 hour", float("nan"), 0, 9)]), counts(exact))
     assert found.error == np.inf
@@ -106,7 +106,7 @@ def test_sums_are_relative_to_the_mean_size_of_the_exact_ones():
     assert found.figures == {"tuples kept": pytest.approx(7 / 6)}
 
 
-def test_no_answers_at_all_are_right_where_there_are_none():
+def test_no_answers_are_right_if_none_exist():
     found = accuracy(PAIRS, pairs([]), pairs([]))
     assert (found.error, found.equal, len(found.at)) == (0.0, 1.0, 0)
 
@@ -119,8 +119,8 @@ def test_answers_of_a_kind_that_a_plugin_brings_are_held_against_each_other_whol
     assert found.figures["precision"] == found.figures["recall"] == 0.5
 
 
-def test_numbers_of_any_unit_are_off_by_parts_of_themselves():
-    """Latencies in seconds are below 1; a share that is 0 is off by all of it where it is answered otherwise."""
+def test_errors_are_relative_in_any_unit():
+    """Latencies in seconds are below 1; another answer for a share of 0 has an error of 1."""
     asked = make_query(
         {
             "kind": "quantiles",

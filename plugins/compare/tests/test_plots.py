@@ -1,4 +1,4 @@
-"""Charts of answers: what is drawn is what the answers say, and what is not drawn is told."""
+"""Charts of answers show what the answers contain, and their notes say what is not drawn."""
 
 import datetime
 import importlib
@@ -39,7 +39,7 @@ def counts(at, *, window="1 hour", seed=0, **columns):
 
 
 def ranked(order_by_moment, at=None, **columns):
-    """top-k answers: for each moment its objects, the best first."""
+    """top-k answers: the objects of each moment, the best first."""
     at = moments(len(order_by_moment)) if at is None else at
     rows = [
         (moment, rank + 1, thing, 1 / (rank + 1))
@@ -52,13 +52,13 @@ def ranked(order_by_moment, at=None, **columns):
 
 
 def drawn(chart):
-    """The specification of a chart, and all rows of its data."""
+    """The specification of a chart, and all its data rows."""
     spec = specification(chart)
     return spec, [row for rows in spec["datasets"].values() for row in rows]
 
 
 def points(chart):
-    """The rows of a chart of ranks, without those of the scores below."""
+    """The data rows of a rank chart, without the scores below."""
     return [row for row in drawn(chart)[1] if "rank" in row]
 
 
@@ -70,7 +70,7 @@ def milliseconds(moment):
     return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) / datetime.timedelta(milliseconds=1)
 
 
-def test_importing_skyband_loads_no_library_of_charts():
+def test_importing_skyband_loads_no_chart_library():
     names = "print([name for name in ('altair', 'vl_convert') if name in sys.modules])"
     code = f"import sys, skyband, skyband_compare.plots; {names}"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -95,7 +95,7 @@ def test_counts_are_points_between_their_bounds():
     assert "the band is from low to high" in said(chart)
 
 
-def test_ranges_of_values_are_lines_of_their_own():
+def test_ranges_of_values_are_separate_lines():
     answers = pa.concat_tables(
         [
             counts(moments(5), seed=seed).add_column(2, "range", pa.array([name] * 5))
@@ -110,7 +110,7 @@ def test_an_exact_count_has_no_band_to_tell_of_and_lines_that_hide_each_other_ar
     one, other = (counts(moments(5), window=name).set_column(3, "low", pa.array([1.0] * 5)) for name in ("1 h", "2 h"))
     exact = pa.concat_tables([one, other]).drop(["low", "high"])
     assert "band" not in said(skyband.plot(exact))
-    assert "2 h is the same as 1 h all along" in said(skyband.plot(exact))
+    assert "2 h equals 1 h throughout" in said(skyband.plot(exact))
 
 
 def test_few_groups_are_colours_and_many_are_panels_of_which_the_largest_are_drawn():
@@ -128,16 +128,16 @@ def test_few_groups_are_colours_and_many_are_panels_of_which_the_largest_are_dra
     assert spec["facet"]["sort"] == [str(place) for place in largest]
     chart = skyband.plot(many, only={"site": 7})
     assert "only site = 7" in said(chart) and len(drawn(chart)[1]) == 4
-    assert "1,000 values of site: drawn are the 12 with the largest count, 988 are left out" in said(skyband.plot(many))
+    assert "1,000 values of site: the 12 with the largest count are drawn, 988 are left out" in said(skyband.plot(many))
 
 
-def test_a_long_series_is_put_together_and_the_chart_says_so():
+def test_a_long_series_is_merged_and_the_chart_says_so():
     count = 20_011
     answers = counts(moments(count))
     chart = skyband.plot(answers)
     _, rows = drawn(chart)
     assert len(rows) == 400
-    assert "a point stands for up to 51 answers" in said(chart)
+    assert "a point represents up to 51 answers" in said(chart)
     low, high = answers["low"].to_numpy(), answers["high"].to_numpy()
     assert min(row["low"] for row in rows) == pytest.approx(low.min())
     assert max(row["high"] for row in rows) == pytest.approx(high.max())
@@ -193,7 +193,7 @@ def test_ranks_of_many_moments_and_objects():
     assert {row["rank"] for row in rows} == set(range(1, 21)) and "ranks 1 to 20 of 25" in said(chart)
     at = sorted({row["at"] for row in rows})
     assert len(at) == 100 and at[-1] == milliseconds(moments(500)[-1].as_py())
-    assert "one of 5 moments is drawn, the newest among them" in said(chart)
+    assert "one of 5 moments is drawn, including the newest" in said(chart)
     assert "the 8 objects ranked most often have colours, 32 are grey" in said(chart)
     assert len({row["name"] for row in rows if row["top"]}) == 8
 
@@ -215,7 +215,7 @@ def test_an_object_of_several_columns_and_carried_ones():
 @pytest.mark.parametrize("as_text", [False, True])
 @pytest.mark.parametrize("values", [("mean", "deviation", "weight"), ("share", "score", "mean"), ("weight", "total")])
 def test_a_column_of_fractions_is_never_in_the_name_of_an_object(values, as_text):
-    """As answers of a query by others have any columns; those of CSV are text."""
+    """Answers of third-party queries may have any columns, and those of CSV are text."""
     answers = ranked(["ab", "ba", "ab"]).drop_columns(["score"])
     for name in values:
         column = pa.array(np.random.default_rng(3).uniform(1, 2, len(answers)))
@@ -226,7 +226,7 @@ def test_a_column_of_fractions_is_never_in_the_name_of_an_object(values, as_text
     assert all(row["value"] for row in drawn_points)
 
 
-def test_objects_that_only_a_fraction_tells_apart_are_named_by_it():
+def test_objects_that_differ_only_in_a_fraction_are_named_by_it():
     answers = ranked(["aa", "aa"]).add_column(3, "price", pa.array([0.5, 1.5, 0.5, 1.5]))
     assert {row["name"] for row in points(skyband.plot(answers))} == {"a · 0.5", "a · 1.5"}
 
@@ -293,7 +293,7 @@ PAIRED = {
 
 @pytest.mark.parametrize("kind", PAIRED)
 def test_ids_of_several_columns_are_one_column_of_the_table(kind):
-    """As with ids of one column, and what is carried stays apart; long ids are cut in their middle, none to nothing."""
+    """Like ids of one column, with carried columns separate; long ids are cut in the middle."""
     asked = {"kind": kind, **COMPOSITE, **PAIRED[kind], "carry": "count"}
     answers = local.apply(visits(), asked)
     _, made = drawn(skyband.plot(answers, asked))
@@ -315,7 +315,7 @@ def test_ids_of_several_columns_are_one_column_of_the_table(kind):
         assert [row[name] for row in made if name in row] == [row[name] for row in alone if name in row]
 
 
-def test_a_row_without_a_match_has_nothing_in_its_place():
+def test_a_row_without_a_match_has_an_empty_cell():
     answers = pa.table(
         {
             "time": [1, 2],
@@ -334,7 +334,7 @@ def test_a_row_without_a_match_has_nothing_in_its_place():
 
 
 def test_of_rows_with_and_without_a_match_the_share_is_drawn_and_matches_come_first():
-    """Three rows, one of them with two matches: two of three have one."""
+    """Three rows, one with two matches: two of three have a match."""
     answers = pa.table(
         {
             "time": moments(3).take([0, 1, 1, 2]),
@@ -347,18 +347,18 @@ def test_of_rows_with_and_without_a_match_the_share_is_drawn_and_matches_come_fi
     chart = skyband.plot(answers)
     _, made = drawn(chart)
     assert [(row["count"], row["share"]) for row in made if "share" in row] == [(1, 0), (1, 1), (1, 0)]
-    assert "the share of rows that have a match, 1 of 3 in all" in said(chart)
+    assert "the share of rows with a match, 1 of 3 in total" in said(chart)
     cells = [(row["y"], row["text"]) for row in made if row.get("head") is False]
     assert ["0.7" in [text for y, text in cells if y == 40.0], "0.5" in [text for y, text in cells if y == 60.0]] == [
         True
     ] * 2
 
 
-def test_scores_are_drawn_below_ranks_beside_that_of_the_last_rank():
+def test_scores_are_drawn_below_ranks_with_that_of_the_last_rank():
     chart = skyband.plot(ranked(["abc", "bac"]))
     ends = {row["told"] for row in points(chart) if row["end"]}
     made = [row for row in drawn(chart)[1] if "number" in row]
-    assert "below: the score of those with colours, and in grey that of the last rank" in said(chart)
+    assert "below: the score of the coloured objects, and in grey that of the last rank" in said(chart)
     assert ends == {"b · 1", "a · 0.5", "c · 0.3333"}
     scores = [(row["label"], row["number"]) for row in made]
     assert scores[:2] == [("c", 1 / 3)] * 2, "the last rank"
@@ -378,7 +378,7 @@ def test_objects_are_drawn_with_the_number_that_they_rank_by(columns, measure):
     when = pa.array(pa.concat_arrays([moments(2).slice(0, 1)] * 2 + [moments(2).slice(1)] * 2))
     chart = skyband.plot(pa.concat_tables([one, one]).add_column(0, "at", when))
     assert {row["name"] for row in points(chart)} == {"a", "b"}
-    assert f"below: the {measure} of those with colours" in said(chart)
+    assert f"below: the {measure} of the coloured objects" in said(chart)
     assert {row["number"] for row in drawn(chart)[1] if "number" in row} == {*columns[measure]}
 
 
@@ -400,7 +400,7 @@ def test_columns_that_only_look_like_pairs_are_lines():
     assert {row["line"] for row in made} == {"left_x"}
 
 
-def test_sums_are_two_lines_with_what_lies_between():
+def test_sums_are_two_lines_with_the_range_between():
     answers = pa.table({"time": [3, 1, 2], "sum": [9.0, 2.0, 6.5], "expected": [6.0, 2.0, 4.5], "kept": [3, 1, 2]})
     chart = skyband.plot(
         answers, {"kind": "uncertain-sum", "time": "t", "values": "v", "probabilities": "p", "size": 2}
@@ -414,14 +414,14 @@ def test_sums_are_two_lines_with_what_lies_between():
     assert spec["title"]["text"] == "uncertain-sum" and "1 to 3" in said(chart)
 
 
-def test_what_has_no_place_is_counted():
+def test_answers_that_cannot_be_drawn_are_counted():
     answers = counts(moments(10)).to_pydict()
     answers["count"][3], answers["high"][5], answers["low"][6] = None, float("inf"), float("nan")
     answers["at"][0] = None
     chart = skyband.plot(pa.table({**answers, "at": pa.array(answers["at"], pa.timestamp("us", "UTC"))}))
     _, rows = drawn(chart)
-    assert "of 3 answers the value or a bound is null or infinite, and not drawn" in said(chart)
-    assert "with no moment or one beyond the years that charts have: 1" in said(chart)
+    assert "3 answers are not drawn: their value or a bound is null or infinite" in said(chart)
+    assert "with no moment or one beyond the years that charts support: 1" in said(chart)
     json.dumps(rows, allow_nan=False)
     assert sum(row["value"] is None for row in rows) == 1 and sum(row["low"] is None for row in rows) == 2
 
@@ -470,7 +470,7 @@ def _saved(chart, path):
     return path.read_bytes()
 
 
-def test_panels_of_long_names_are_told_apart():
+def test_panels_with_long_names_are_distinguishable():
     assert unlike(["a" * 100, "a" * 99 + "b", "c"]) == ["a" * 29 + "…" + "a" * 30, "a" * 29 + "…" + "a" * 29 + "b", "c"]
     many = unlike([f"{'x' * 80}{number}" for number in range(20_000)])
     assert len(set(many)) == 20_000 and max(map(len, many)) <= 60
@@ -480,9 +480,9 @@ def test_panels_of_long_names_are_told_apart():
 @pytest.mark.parametrize(
     ("table", "options", "told"),
     [
-        (pa.table({"ts": [1], "count": [2]}), {}, "has no column 'at' or 'time', as answers have"),
-        (pa.table({"at": [1], "change": ["left"], "rank": [1]}), {}, "holds changes, not answers: draw what a job"),
-        (pa.table({"at": [1], "state": [b"x"]}), {}, "holds states, not answers: `skyband ask`"),
+        (pa.table({"ts": [1], "count": [2]}), {}, "has no column 'at' or 'time' like answers"),
+        (pa.table({"at": [1], "change": ["left"], "rank": [1]}), {}, "holds changes, not answers: draw"),
+        (pa.table({"at": [1], "state": [b"x"]}), {}, "holds states, not answers: draw"),
         (pa.table({"at": ["soon"], "count": [2]}), {}, "must be moments, timestamps or whole numbers"),
         (counts(moments(3)), {"last": "ten"}, "must be a duration"),
         (counts(moments(3)), {"last": "10 rows"}, "must be in a length of time above 0"),
@@ -493,10 +493,10 @@ def test_panels_of_long_names_are_told_apart():
             "no answer has window = '1 hours'; did you mean '1 hour'?",
         ),
         (counts(moments(3)), {"by": ("windw",)}, "there is no column 'windw'; did you mean 'window'?"),
-        ("counts", {}, "must be a table of Arrow, or a DataFrame"),
+        ("counts", {}, "must be an Arrow table, or a DataFrame"),
     ],
 )
-def test_what_cannot_be_drawn_says_why(table, options, told):
+def test_the_error_of_undrawable_answers_has_the_reason(table, options, told):
     with pytest.raises(InputError) as error:
         skyband.plot(table, **options)
     assert told in str(error.value)
@@ -556,7 +556,7 @@ def test_every_query_says_how_it_is_drawn(kind):
     assert own[0] in ("bands", "ranks", "pairs") or callable(getattr(importlib.import_module(own[0]), own[2]))
 
 
-def test_quantiles_have_a_band_each_and_limits_go_across():
+def test_each_quantile_has_a_band_and_limits_are_lines():
     rng = np.random.default_rng(2)
     log = pa.table({"ts": moments(4000, step=datetime.timedelta(seconds=2)), "millis": np.exp(rng.normal(3, 1, 4000))})
     query = {
@@ -588,7 +588,7 @@ def test_quantiles_have_a_band_each_and_limits_go_across():
     assert "share above" in json.dumps(specification(only))
 
 
-def test_a_file_of_answers_alone_has_the_number_that_the_bounds_are_of():
+def test_a_file_of_answers_draws_the_number_that_the_bounds_belong_to():
     quantiles = {"quantile": [0.5, 0.99] * 3, "value": [40.0, 410, 42, 380, 41, 395]}
     answers = pa.table({"at": np.repeat(moments(3).to_numpy(), 2), "window": ["1 hour"] * 6, **quantiles})
     for name, factor in (("low", 0.99), ("high", 1.01)):

@@ -1,4 +1,4 @@
-"""A job on rows of one's own: what is compared, as what, and what is said of the difference."""
+"""A job on given rows: what is compared, how, and how differences are reported."""
 
 import io
 import json
@@ -92,7 +92,7 @@ def test_a_difference_names_rows_and_columns_in_the_order_of_the_job(folder):
     ]
 
 
-def test_rows_may_be_those_that_select_leaves(folder):
+def test_rows_may_be_the_result_of_select(folder):
     beyond = ["source.select=[\"from_json(value, 'x') AS client\"]"]
     with pytest.raises(ConfigError, match=r"source\.select\[0\]: the function from_json is not supported"):
         assert_answers("job.toml", "rows.csv", "counts.csv", beyond)
@@ -100,13 +100,13 @@ def test_rows_may_be_those_that_select_leaves(folder):
     assert_answers("job.toml", "left.csv", "counts.csv", beyond, after_select=True)
 
 
-def test_of_a_stream_each_file_is_a_micro_batch(folder):
+def test_each_file_of_a_stream_is_a_micro_batch(folder):
     early, late = ROWS.splitlines(keepends=True)[:2], ROWS.splitlines(keepends=True)[2:]
     (folder / "late.csv").write_text("".join([early[0], *late]))
     (folder / "early.csv").write_text("".join(early))
     (folder / "none.csv").write_text("site,at,count\n")
     first = refused("none.csv", ["late.csv", "early.csv"])
-    assert "home  2026-01-01 10:10:00      1" in first[2], "the row of the second file came after the watermark"
+    assert "home  2026-01-01 10:10:00      1" in first[2], "the row of the second file is behind the watermark"
     assert "home  2026-01-01 10:10:00      2" in refused("none.csv", ["early.csv", "late.csv"])[2]
     assert len(refused("none.csv", sets=["source.finish=true"])) == len(refused("none.csv")) + 1
 
@@ -136,7 +136,7 @@ def table(rows):
 
 
 @given(TABLE, TABLE, st.permutations(SCHEMA.names))
-def test_what_is_told_turns_the_answers_into_what_was_expected(answers, expected, names):
+def test_the_difference_turns_the_answers_into_the_expected_ones(answers, expected, names):
     told = difference(table(answers), table(expected).select(names), ["at"], ["object"])
     at = [told.columns.index(name) for name in SCHEMA.names]
     rows = Counter(map(repr, answers))
@@ -144,9 +144,9 @@ def test_what_is_told_turns_the_answers_into_what_was_expected(answers, expected
     rows.update(repr(tuple(entry.expected[place] for place in at)) for entry in told.rows if entry.expected)
     assert {row: n for row, n in rows.items() if n} == Counter(map(repr, expected))
     pairs = [entry for entry in told.rows if entry.kind == DIFFERS]
-    assert all(set(entry.columns) == {"score"} for entry in pairs), "a row is found by its moment and its object"
+    assert all(set(entry.columns) == {"score"} for entry in pairs), "rows are paired by moment and object"
     keys = {kind: Counter(key(entry, told) for entry in told.rows if entry.kind == kind) for kind in (MISSING, EXTRA)}
-    assert not keys[MISSING] & keys[EXTRA], "what could be held against each other was"
+    assert not keys[MISSING] & keys[EXTRA], "all comparable rows were paired"
     order = [key(entry, told)[0] for entry in told.rows]
     assert order == sorted(order)
 
@@ -157,8 +157,8 @@ def key(entry, told):
 
 
 @given(st.integers(1, 6), st.randoms())
-def test_a_row_is_held_against_the_one_that_it_is_most_like(count, random):
-    """However many have one moment and one object, and in whatever order they come."""
+def test_a_row_is_paired_with_the_most_similar_one(count, random):
+    """For any number of rows with one moment and object, in any order."""
     rows = [(0, "a", float(score), score * score) for score in range(count)]
     wrong = [
         (*row[:2], row[2] + 0.5, row[3]) if number % 2 else (*row[:3], -1 - number) for number, row in enumerate(rows)
@@ -173,13 +173,13 @@ def test_a_row_is_held_against_the_one_that_it_is_most_like(count, random):
     assert columns == Counter({("score",): count // 2, ("square",): count - count // 2})
 
 
-def test_floats_are_the_same_within_a_part_in_10_to_the_9():
+def test_floats_are_equal_within_one_part_in_10_to_the_9():
     answers = table([(0, "a", 0.1 + 0.2), (0, "b", 1.0)])
     assert not difference(answers, table([(0, "a", 0.3), (0, "b", 1 + 9e-10)]), ["at"], ["object"])
     assert difference(answers, table([(0, "a", 0.3), (0, "b", 1 + 2e-9)]), ["at"], ["object"]).count(DIFFERS) == 1
 
 
-def test_nan_is_like_nan_in_numbers_in_lists_and_in_what_names_a_row():
+def test_nan_equals_nan_in_numbers_lists_and_row_keys():
     nan = float("nan")
     rows = pa.table({"at": [0, 0], "place": [nan, 1.0], "seen": [[nan, 1.0], None], "count": [2.0, nan]})
     again = rows.take([1, 0])
@@ -202,7 +202,7 @@ def test_a_row_is_expected_as_often_as_it_is_written():
         ("at,at\n0,0\n", "has two columns 'at'"),
     ],
 )
-def test_what_is_wrong_with_an_expectation_is_told_with_its_file(text, words, tmp_path):
+def test_problems_of_an_expectation_are_reported_with_its_file(text, words, tmp_path):
     path = tmp_path / "answers.csv"
     path.write_text(text)
     with pytest.raises(ConfigError) as raised:
@@ -213,16 +213,16 @@ def test_what_is_wrong_with_an_expectation_is_told_with_its_file(text, words, tm
 def test_rows_and_answers_that_are_no_files_of_rows_are_refused_by_name(folder):
     (folder / "rows.txt").write_text(ROWS)
     (folder / "rows.json").write_text('{"ts": "2026-01-01 10:01", "site": "home", "client": "anna"}\n')
-    with pytest.raises(ConfigError, match=r"a file of rows is named by its format, \.csv, .*rows\.txt"):
+    with pytest.raises(ConfigError, match=r"the name of a file of rows must end in \.csv, .*rows\.txt"):
         assert_answers("job.toml", "rows.txt", "counts.csv")
-    with pytest.raises(ConfigError, match="must be of one format"):
+    with pytest.raises(ConfigError, match="must have one format"):
         assert_answers("job.toml", ["rows.csv", "rows.json"], "counts.csv")
     with pytest.raises(InputError, match=r"counts\.csv: line 1 does not name the column 'ts'"):
         assert_answers("job.toml", "counts.csv", "counts.csv")
 
 
 def test_files_of_rows_may_be_called_anything(folder):
-    """Also as a pattern that matches others, or none."""
+    """Also like a pattern that matches other files, or none."""
     (folder / "rows1.csv").write_text("of,another,job\n")
     for name in ("rows[1].csv", "rows[2].csv", "r*.csv"):
         (folder / name).write_text(ROWS)
@@ -230,7 +230,7 @@ def test_files_of_rows_may_be_called_anything(folder):
 
 
 def test_what_makes_rows_of_a_source_makes_them_of_these_too(folder):
-    """Its keys that hold for any rows: with the condition, the columns, and the elements of a list for rows."""
+    """The source's keys that apply to any rows: the condition, the columns, and exploded lists."""
     line = {
         "visits": [
             {"ts": f"2026-01-01T10:0{n}:00Z", "site": "home", "client": name}
@@ -245,4 +245,4 @@ def test_what_makes_rows_of_a_source_makes_them_of_these_too(folder):
     assert answers["count"].to_pylist() == [2.0]
     fields = {entry.name for entry in attrs.fields(Source)}
     of_place = {"format", "path", "reader", "table", "url", "catalog", "distribution", "options"}
-    assert {*SOURCE_KEYS} == fields - of_place, "a key that is new to a source is of its rows or of its place"
+    assert {*SOURCE_KEYS} == fields - of_place, "a new key of a source must be listed here or there"

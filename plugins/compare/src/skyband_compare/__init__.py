@@ -1,1 +1,1 @@
-"""Backends beside each other, and answers as pictures: the commands compare, bench and plot."""
+"""Compares backends, draws answers and tests jobs: the commands compare, bench, plot and test."""

@@ -1,4 +1,4 @@
-"""What this distribution brings: the commands for people who look at answers, test a job and choose a backend."""
+"""What this distribution registers: commands to draw answers, test a job and choose a backend."""
 
 import click
 from skyband import hookimpl
@@ -6,7 +6,7 @@ from skyband import hookimpl
 
 @hookimpl
 def skyband_commands(group: click.Group) -> None:
-    """Answers beside those expected and as pictures, and backends beside each other."""
+    """The commands test, plot, compare and bench."""
     from skyband_compare.commands import bench, compare, plot, test
 
     group.add_command(test.command, "test")

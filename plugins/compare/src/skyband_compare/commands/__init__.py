@@ -1,1 +1,1 @@
-"""Commands of the `skyband` command line, one a module, imported when the commands of plugins are listed."""
+"""Commands of the `skyband` command line, one per module, imported when plugin commands are listed."""

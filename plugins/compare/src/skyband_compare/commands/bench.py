@@ -1,4 +1,4 @@
-"""skyband bench: the backends of a role beside each other on generated streams."""
+"""skyband bench: compares the backends of a role on generated streams."""
 
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ def _windows(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 @click.command(short_help="Measure the backends of a role on generated streams.")
 @click.argument("role", type=ROLE, metavar="ROLE")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--backends", "chosen", metavar="A,B,C", help="Which backends, as NAMEs do; else all of the role.")
-@click.option("--against", metavar="NAME", help="The backend whose answers count as right; else an exact one.")
+@click.option("--backends", "chosen", metavar="A,B,C", help="The backends, like NAMEs; by default all of the role.")
+@click.option("--against", metavar="NAME", help="The backend whose answers are the reference; by default an exact one.")
 @click.option("--rows", type=click.IntRange(100), help="Length of the stream; the default depends on the role.")
 @click.option("--windows", metavar="W,W,W", callback=_windows, help="Window lengths; the defaults depend on the role.")
 @click.option("--seconds", type=SECONDS, default=10.0, show_default=True,
-              help="Stop a backend that takes longer on one window and compare what it has answered.")  # fmt: skip
+              help="Stop a backend that takes longer on one window, and compare its answers so far.")  # fmt: skip
 @output_options
 def command(
     role: str,
@@ -53,7 +53,7 @@ def command(
     """Measure the backends of a role on generated streams, with windows of several lengths.
 
     Parameters follow a name: skyband bench sketch pcsa-ml k-skb:epsilon=0.05. The figures are those of skyband compare,
-    which measures on a job of your own.
+    which measures on your own job.
     """
     from skyband_compare.comparison import candidates
     from skyband_compare.comparison.results import run_case
@@ -68,8 +68,8 @@ def command(
     length = rows or chosen_scenario.rows
     never_full = [f"{window:,}" for window in windows or chosen_scenario.windows if window >= length]
     if never_full:
-        message = f"windows of {', '.join(never_full)} are never full in {length:,} rows, so that nothing leaves them"
-        click.echo(f"note: {message}: give --rows of several times as many, or shorter --windows", err=True)
+        message = f"windows of {', '.join(never_full)} never fill up in {length:,} rows, so nothing expires"
+        click.echo(f"note: {message}: choose --rows several times as large, or shorter --windows", err=True)
     cases = []
     with Ticker() as ticker:
         for window in windows or chosen_scenario.windows:
@@ -102,7 +102,7 @@ def _all(role: str) -> Any:
 
 
 def _or_failure(make: Any) -> Any:
-    """What `make` gives; what is missing here is not the call's fault."""
+    """Call `make`, and report what is missing as a failure and not as a usage error."""
     from skyband.cli.commands import Failure
     from skyband.errors import ConfigError
 

@@ -1,4 +1,4 @@
-"""skyband compare: a job on several backends of one role, beside each other."""
+"""skyband compare: runs a job on several backends of one role and compares them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,22 +18,22 @@ from skyband_compare.commands.comparison_options import (
 )
 
 NO_SINK = 'sink={format="console"}'
-"""Nothing is written, so what the sink needs is not asked for."""
+"""Nothing is written, so the sink is not checked."""
 
 
 @click.command(short_help="Run a job on several backends and compare them.")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--backends", "chosen", required=True, metavar="ROLE=A,B,C",
-    help="What to compare; parameters go behind a name: sketch=pcsa-ml,k-skb:epsilon=0.05.",
+    help="What to compare; parameters follow a name: sketch=pcsa-ml,k-skb:epsilon=0.05.",
 )  # fmt: skip
-@click.option("--against", metavar="NAME", help="The backend whose answers count as right; else an exact one.")
+@click.option("--against", metavar="NAME", help="The backend whose answers are the reference; by default an exact one.")
 @click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
-              help="Change a key of the job, such as query.k=10; may be given several times.")  # fmt: skip
+              help="Change a key of the job, such as query.k=10; repeatable.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(1), default=1_000_000, show_default=True, metavar="ROWS",
               help="Take only the first rows of the source.")  # fmt: skip
 @click.option("--seconds", type=SECONDS, default=60.0, show_default=True,
-              help="Stop a backend that takes longer and compare what it has answered.")  # fmt: skip
+              help="Stop a backend that takes longer, and compare its answers so far.")  # fmt: skip
 @output_options
 def command(
     job: str,
@@ -47,12 +47,12 @@ def command(
 ) -> None:
     """Run a job on several backends of one role, and compare their answers, memory and speed.
 
-    Each backend gets the same rows in this process, in order of time, twice: once to warm up, once to be measured.
-    "first call" is what the first run took longer, which every process pays once: importing, and compiling or loading
-    kernels. The job's other roles stay as they are, and nothing is written to its sink.
+    Each backend gets the same rows in this process, in order of time, twice: to warm up, and to be measured. "first
+    call" is how much longer the first run took, a cost that every process pays once: importing, and compiling or
+    loading kernels. The job's other roles stay the same, and nothing is written to its sink.
 
-    The answers are compared with those of an exact backend: the first one named, else the role's default if it is
-    exact, else any installed one. A backend that fails is shown in red with its cause, and the exit status is 1.
+    The reference is an exact backend: the first one named, else the role's default if it is exact, else any installed
+    one. A backend that fails is shown in red with its cause, and the exit status is 1.
     """
     from skyband_jobs import read_job
 
@@ -63,11 +63,11 @@ def command(
     role, names = names_of("--backends", role_and_names, chosen)
     checked = _read(job, lambda: read_job(job, (*sets, NO_SINK), "local"))
     if role not in checked.query.asked_roles:
-        used = " and ".join(checked.query.asked_roles) or "none, so that there is nothing to compare"
+        used = " and ".join(checked.query.asked_roles) or "none, so there is nothing to compare"
         raise click.BadParameter(f"{checked.query.kind} has no role {role}; it has {used}", param_hint="--backends")
     compared = names_of("--backends", choices, role, names, checked.backends.get(role))
     if len(compared) < 2:
-        raise click.BadParameter(f"only one backend, {compared[0].label}: name two or more", param_hint="--backends")
+        raise click.BadParameter(f"only one backend, {compared[0].label}: name at least two", param_hint="--backends")
     right = (
         names_of("--against", choices, role, against, checked.backends.get(role))[0] if against is not None else None
     )
@@ -94,10 +94,10 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
 
     files = job.rows
     if files is None:
-        raise ConfigError(Problem("source", "compare reads this machine's files: copy some rows here first"))
+        raise ConfigError(Problem("source", "compare reads local files only: copy some rows here first"))
     query = job.query
     if query.gives_states:
-        raise ConfigError(Problem("query.emit", "compare looks at answers, and these are states: leave it out"))
+        raise ConfigError(Problem("query.emit", "compare needs answers, and these are states: leave it out"))
     columns = list(query.columns)
     schema = pa.schema([files.schema.field(name) for name in columns])
     batches = files.batches(columns)
@@ -118,7 +118,7 @@ def _steps(job: Any, limit: int) -> tuple[Any, bool]:
 
 
 def _read(job: str, make: Any) -> Any:
-    """What `make` gives; what is wrong with the job is said with where it is measured."""
+    """Call `make`; a problem with the job is reported together with the engine that measures."""
     from skyband.errors import ConfigError
     from skyband_jobs.job.job_error import JobError
 
@@ -133,7 +133,7 @@ def _read(job: str, make: Any) -> Any:
 
 
 def _subject(query: Any, steps: Any) -> str:
-    """What is asked, in a line."""
+    """The query in one line."""
     import attrs
 
     skipped = {"by", "delay", *(entry.key for entry in query.inputs()), "time", "queries"}

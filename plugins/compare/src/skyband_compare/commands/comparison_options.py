@@ -1,4 +1,4 @@
-"""What `compare` and `bench` share: their options, progress on stderr, and a comparison told as asked for."""
+"""The common parts of `compare` and `bench`: options, progress on stderr, and reports."""
 
 import sys
 import time
@@ -15,20 +15,20 @@ SECONDS = click.FloatRange(0.0, min_open=True)
 def output_options(command: Callable[..., Any]) -> Any:
     """`--json` and `--html`."""
     command = click.option("--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-                           help="Write a page with pictures, which opens without a network; "
+                           help="Write a page with charts, which opens without a network; "
                            "needs the extra skyband[plot].")(command)  # fmt: skip
     return click.option("--json", "as_json", is_flag=True, help="Write JSON.")(command)
 
 
 def seconds_given() -> list[str]:
-    """`--seconds` as it was typed in the call, for the command that is shown."""
+    """`--seconds` as typed in the call, for the command that is shown."""
     here = click.get_current_context()
     typed = here.get_parameter_source("seconds") is ParameterSource.COMMANDLINE
     return ["--seconds", f"{here.params['seconds']:g}"] if typed else []
 
 
 def writable(html: Path | None) -> None:
-    """Raise before anything is measured where the page could not be drawn or written."""
+    """Raise before anything is measured if the page could not be drawn or written."""
     if html is None:
         return
     from skyband.cli.commands import Failure
@@ -39,11 +39,11 @@ def writable(html: Path | None) -> None:
         raise click.BadParameter(f"{str(html.parent)!r} is not a folder", param_hint="--html")
     needed = lacking()
     if needed is not None:
-        raise Failure(f"--html {needed}; the table and --json need nothing more")
+        raise Failure(f"--html {needed}; the table and --json do not")
 
 
 def names_of(option: str, make: Callable[..., Any], *args: Any) -> Any:
-    """What `make` gives; what is wrong was typed in the call."""
+    """Call `make`, and report problems as errors of this option."""
     from skyband.errors import ConfigError
 
     try:
@@ -54,13 +54,13 @@ def names_of(option: str, make: Callable[..., Any], *args: Any) -> Any:
 
 
 class Ticker:
-    """Says on a terminal which backend is being measured and how far it is."""
+    """Shows on a terminal which backend is being measured, and its progress."""
 
     def __init__(self, prefix: str = "") -> None:
         from skyband import text_tables
 
         self._live = text_tables.is_terminal(sys.stderr)
-        self._said = 0.0
+        self._drawn_at = 0.0
         self.prefix = prefix
 
     def __enter__(self) -> "Ticker":
@@ -71,9 +71,9 @@ class Ticker:
             click.echo("\r\x1b[2K", nl=False, err=True)
 
     def tick(self, choice: Any, share: float) -> None:
-        """Draw the line anew, unless it was drawn a moment ago."""
-        if self._live and time.monotonic() - self._said > 0.1:
-            self._said = time.monotonic()
+        """Redraw the line, unless it was drawn a moment ago."""
+        if self._live and time.monotonic() - self._drawn_at > 0.1:
+            self._drawn_at = time.monotonic()
             click.echo(f"\r\x1b[2Kmeasuring {self.prefix}{choice.label}: {share:.0%}"[:100], nl=False, err=True)
 
 
@@ -87,7 +87,7 @@ def write_report(
     html: Path | None,
     axis: str = "",
 ) -> None:
-    """Write a comparison as a table or JSON, and its page. Exit status 1 where a backend failed."""
+    """Write a comparison as a table or JSON, and its page. The exit status is 1 if a backend failed."""
     from skyband.cli.commands import INTERRUPTED, Failure
 
     from skyband_compare.comparison import results

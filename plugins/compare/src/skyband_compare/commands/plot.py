@@ -1,4 +1,4 @@
-"""skyband plot: answers over time, as a page or a picture."""
+"""skyband plot: draws answers over time as a page or an image."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import click
 from skyband_jobs.commands.options import settings
 
 _EVERY = 2
-"""Seconds between two looks at a sink that grows."""
+"""Seconds between two checks of a growing sink."""
 
 
 @click.command(short_help="Draw a job's answers over time.")
@@ -17,22 +17,22 @@ _EVERY = 2
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="FILE.html, a page that opens without a network, FILE.png or FILE.svg. "
               "[default: the name of the job or table, .html]")  # fmt: skip
-@click.option("--last", metavar="DURATION", help='Draw the moments of so long before the newest, such as "2 hours".')
+@click.option("--last", metavar="DURATION", help='Draw only this long before the newest moment, such as "2 hours".')
 @click.option("--only", metavar="COLUMN=VALUE", multiple=True,
-              help="Draw the answers that have this value; may be given several times.")  # fmt: skip
+              help="Draw only answers with this value; repeatable.")  # fmt: skip
 @click.option("--by", metavar="COLUMN", multiple=True,
-              help="The grouping columns. [default: the job's; of a table those before `at` or `time`]")  # fmt: skip
-@click.option("--watch", is_flag=True, help="Draw again whenever answers have come, until Ctrl-C.")
+              help="The grouping columns. [default: the job's; for a table those before `at` or `time`]")  # fmt: skip
+@click.option("--watch", is_flag=True, help="Draw again whenever answers arrive, until Ctrl-C.")
 @click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
-              help="Change a key of the job, such as sink.path=other; may be given several times.")  # fmt: skip
+              help="Change a key of the job, such as sink.path=other; repeatable.")  # fmt: skip
 def command(
     place: str, output: Path | None, last: str | None, only: tuple[str, ...], by: tuple[str, ...], watch: bool,
     sets: tuple[str, ...],
 ) -> None:  # fmt: skip
-    """Draw the answers of JOB, a TOML file, or those of TABLE, a file or folder of Parquet, CSV, JSON or Delta.
+    """Draw the answers of JOB, a TOML file, or of TABLE, a file or folder of Parquet, CSV, JSON or Delta.
 
-    Counts and sums become lines with their bands, ranks a bump chart, pairs and matches a table. Only the files of
-    answers are read; a stream that writes them may run meanwhile. Needs `pip install 'skyband[plot]'`.
+    Counts and sums become lines with bands, ranks a bump chart, pairs and matches a table. Only the files of answers
+    are read; a stream may be writing them meanwhile. Needs `pip install 'skyband[plot]'`.
     """
     from skyband_compare.plots import saving, sinks
     from skyband_compare.plots.theme import altair
@@ -52,23 +52,23 @@ def command(
 def watch_answers(
     answered: Any, path: Path, options: dict[str, Any], pause: Callable[[float], None] = time.sleep
 ) -> None:
-    """Draw whenever the answers have changed. What is wrong with files that are just being written is said once."""
+    """Draw whenever the answers have changed. Problems with files that are being written are reported once."""
     from skyband.cli.commands import INTERRUPTED
     from skyband.errors import ConfigError, InputError
 
-    drawn, said = None, ""
-    click.echo(f"plot: {path}, drawn again when answers come; Ctrl-C ends", err=True)
+    drawn, problem = None, ""
+    click.echo(f"plot: {path}, drawn again when answers arrive; Ctrl-C stops", err=True)
     try:
         while True:
             try:
                 version = answered.version()
                 if version and version != drawn:
                     _draw(answered, path, options, refresh=_EVERY)
-                    drawn, said = version, ""
+                    drawn, problem = version, ""
             except (ConfigError, InputError, OSError) as error:
-                if str(error) != said:
-                    said = str(error)
-                    click.echo(f"waiting: {said}", err=True)
+                if str(error) != problem:
+                    problem = str(error)
+                    click.echo(f"waiting: {problem}", err=True)
             pause(_EVERY)
     except KeyboardInterrupt:
         if drawn is not None:
@@ -92,13 +92,13 @@ def _draw(answered: Any, path: Path, options: dict[str, Any], refresh: int | Non
 
 
 def _free(path: Path) -> Path:
-    """The file that is written unless `--output` names one. Raises Failure where it is there and no such page."""
+    """The default of `--output`. Raises Failure if that file exists and is not a page of ours."""
     from skyband.cli.commands import Failure
 
     from skyband_compare.plots.saving import is_page
 
     if path.exists() and not is_page(path):
-        raise Failure(f"{path} is there and no page of `skyband plot`: name a file with --output")
+        raise Failure(f"{path} exists and is not a page of `skyband plot`: name a file with --output")
     return path
 
 

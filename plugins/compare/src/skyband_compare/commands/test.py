@@ -1,4 +1,4 @@
-"""skyband test: a job on rows of one's own, its answers held against those expected."""
+"""skyband test: runs a job on given rows and compares its answers with expected ones."""
 
 import json
 from pathlib import Path
@@ -10,19 +10,19 @@ from skyband_jobs.commands.options import settings
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
-@click.command(short_help="Run a job on rows of your own, and compare its answers with those expected.")
+@click.command(short_help="Run a job on your own rows, and compare its answers with expected ones.")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
 @click.option("--input", "inputs", required=True, multiple=True, type=FILE, metavar="FILE",
-              help="Rows that take the place of the source: .csv, .json, .parquet or .arrow; may be given several "
-              "times, and of a stream each is a micro-batch.")  # fmt: skip
+              help="Rows to use instead of the source: .csv, .json, .parquet or .arrow; repeatable, and for a "
+              "stream each file is a micro-batch.")  # fmt: skip
 @click.option("--expect", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The answers that are right, in a file of any of these formats.")  # fmt: skip
-@click.option("--write", is_flag=True, help="Write the answers to --expect, where they are not there already.")
+              help="The expected answers, in a file of any of these formats.")  # fmt: skip
+@click.option("--write", is_flag=True, help="Write the answers to --expect if it is missing or differs.")
 @click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
-              help="Change a key of the job, such as source.finish=true; may be given several times.")  # fmt: skip
+              help="Change a key of the job, such as source.finish=true; repeatable.")  # fmt: skip
 @click.option("--after-select", is_flag=True,
-              help="The rows are those that where and select of the source leave: neither is applied.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="Show every row that is not as expected, not the first 20.")
+              help="The rows are the result of the source's where and select, which are not applied.")  # fmt: skip
+@click.option("--all", "every", is_flag=True, help="Show every unexpected row, not only the first 20.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def command(
     job: str,
@@ -34,13 +34,13 @@ def command(
     every: bool,
     as_json: bool,
 ) -> None:
-    """Run a job on rows of your own, in this process, and compare its answers with those expected.
+    """Run a job on your own rows, in this process, and compare its answers with expected ones.
 
-    The files of --input take the place of the job's source, whatever that is, and nothing is written to its sink. All
-    else is as the job has it: `where`, `select`, `schema`, the query, its backends.
+    The files of --input replace the job's source, and nothing is written to its sink. Everything else stays the same:
+    `where`, `select`, `schema`, the query, its backends.
 
     Answers are compared as a set of rows, columns by name: --expect may leave columns out, and its rows may be in any
-    order. A float may differ by one part in 10^9. The exit status is 1 where a row is missing, too much or different.
+    order. A float may differ by one part in 10^9. The exit status is 1 if a row is missing, too much or different.
     """
     from skyband_jobs.running.progress import Progress
 
@@ -93,7 +93,7 @@ def _check_place(expect: Path, others: tuple[Path, ...], write: bool) -> None:
 
 
 def _job_on(job: str, inputs: tuple[Path, ...], sets: tuple[str, ...], after_select: bool) -> Any:
-    """The job on these rows; what is wrong with it is said with where it runs."""
+    """The job on these rows; a problem with it is reported together with the engine and the files."""
     from skyband.errors import ConfigError
     from skyband_jobs.job.job_error import JobError
 

@@ -1,1 +1,1 @@
-"""Backends of one role beside each other: the same rows, answers against the exact ones, memory and time."""
+"""Compares backends of one role on the same rows: accuracy, memory and time."""

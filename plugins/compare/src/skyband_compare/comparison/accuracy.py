@@ -1,4 +1,4 @@
-"""How far answers are from the exact ones, as each kind of query defines it."""
+"""Measures the errors of answers, as defined for each kind of query."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,26 +17,26 @@ Measure = Callable[[int, pa.Table, pa.Table], "Accuracy"]
 
 @frozen(eq=False)
 class Accuracy:
-    """Answers against the exact ones."""
+    """The accuracy of answers compared with exact ones."""
 
     measure: str
-    """What `error` and `errors` are."""
+    """The definition of `error` and `errors`, in words."""
     error: float
-    """Over all answers; 0 is exact."""
+    """The error over all answers; 0 is exact."""
     largest: float
-    """Of any one answer, or moment."""
+    """The largest error of an answer or moment."""
     equal: float
-    """Share of the rows of either that the other has too, to the last bit."""
+    """The share of rows that both tables have, equal to the last bit."""
     figures: dict[str, float]
-    """What else the kind of query is measured by, such as precision and recall."""
+    """Further measures of this kind of query, such as precision and recall."""
     at: Int64
     """int64[m]: moments, ascending, in microseconds since the epoch or rows."""
     errors: Float64
-    """float64[m]: the error at each."""
+    """float64[m]: the error at each moment."""
 
 
 def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
-    """Hold answers against the exact ones. O(n log n) for n rows of answers."""
+    """Compare answers with exact ones. O(n log n) for n rows of answers."""
     presentation = load_presentation(type(query))
     value = presentation.compared_value
     if value is None:
@@ -50,20 +50,20 @@ def accuracy(query: Query, answers: pa.Table, exact: pa.Table) -> Accuracy:
 
 def _values(value: str, keys: Sequence[str], least: float = 1.0) -> Measure:
     def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
-        """Relative error of each value, and how often the exact one is within what was declared, where it is.
+        """Relative error of each value, and how often the exact value is within declared bounds, if there are any.
 
-        A value that is missing, or that the exact answers do not have, is off by all of it.
+        A missing value, or one that the exact answers do not have, has an error of 1.
         """
-        mine, theirs = _common(answers, exact, [*answers.column_names[: by + 1], *keys])
-        left_values, right = _numbers(answers, value)[mine], _numbers(exact, value)[theirs]
+        own_rows, exact_rows = _common(answers, exact, [*answers.column_names[: by + 1], *keys])
+        left_values, right = _numbers(answers, value)[own_rows], _numbers(exact, value)[exact_rows]
         errors = _relative(left_values, right, least)
-        unmatched = _unmatched(answers, mine, by), _unmatched(exact, theirs, by)
+        unmatched = _unmatched(answers, own_rows, by), _unmatched(exact, exact_rows, by)
         total = len(errors) + sum(map(len, unmatched))
-        at = np.concatenate([moments_of(answers, by)[mine], *unmatched])
+        at = np.concatenate([moments_of(answers, by)[own_rows], *unmatched])
         each = np.concatenate([errors, np.ones(total - len(errors))])
         figures = {}
         if {"low", "high"} <= {*answers.column_names}:
-            low, high = (_numbers(answers, name)[mine] for name in ("low", "high"))
+            low, high = (_numbers(answers, name)[own_rows] for name in ("low", "high"))
             within = (low <= right) & (right <= high)
             figures["within low and high"] = float(within.sum()) / total if total else 1.0
         return _accuracy(f"relative error of the {value}", at, each, each, _equal(answers, exact), figures)
@@ -75,16 +75,16 @@ def _sets(*keys: str) -> Measure:
     def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
         """Precision and recall of the answers; the error of a moment is 1 − F1."""
         names = [*answers.column_names[: by + 1], *(keys or answers.column_names[by + 1 :])]
-        mine, theirs = _common(answers, exact, names)
+        own_rows, exact_rows = _common(answers, exact, names)
         at, right = moments_of(answers, by), moments_of(exact, by)
         every = np.unique(np.concatenate([at, right]))
         common, answered, expected = (
-            np.bincount(np.searchsorted(every, part), minlength=len(every)) for part in (at[mine], at, right)
+            np.bincount(np.searchsorted(every, part), minlength=len(every)) for part in (at[own_rows], at, right)
         )
         figures = {
-            "precision": len(mine) / len(at) if len(at) else 1.0,
-            "recall": len(theirs) / len(right) if len(right) else 1.0,
-            "F1": 2 * len(mine) / (len(at) + len(right)) if len(every) else 1.0,
+            "precision": len(own_rows) / len(at) if len(at) else 1.0,
+            "recall": len(exact_rows) / len(right) if len(right) else 1.0,
+            "F1": 2 * len(own_rows) / (len(at) + len(right)) if len(every) else 1.0,
         }
         errors = 1.0 - 2 * common / np.maximum(answered + expected, 1)
         whole = np.array([1.0 - figures["F1"]])
@@ -95,9 +95,9 @@ def _sets(*keys: str) -> Measure:
 
 def _in_turn(value: str, totals: Mapping[str, str]) -> Measure:
     def measured(by: int, answers: pa.Table, exact: pa.Table) -> Accuracy:
-        """Error of each value, relative to the mean size of the exact ones, for one may be next to nothing.
+        """Error of each value, relative to the mean size of the exact ones, because one may be almost 0.
 
-        Each row has an answer and they come in one order, so they are held against each other in turn.
+        Each row has an answer, and both are in the same order, so they are compared one by one.
         """
         rows = min(len(answers), len(exact))
         answers, exact = answers.slice(0, rows), exact.slice(0, rows)
@@ -115,19 +115,19 @@ def _in_turn(value: str, totals: Mapping[str, str]) -> Measure:
 
 
 def moments_of(answers: pa.Table, by: int) -> Int64:
-    """int64[n]: the moment of each answer, in microseconds since the epoch or rows."""
+    """int64[n]: the moment of each answer, in microseconds since the epoch or in rows."""
     return answers.column(by).cast(pa.int64()).combine_chunks().to_numpy()
 
 
 def upto(answers: pa.Table, by: int, reached: int) -> pa.Table:
-    """The answers of moments at most `reached`."""
+    """The answers up to the moment `reached`."""
     return answers.filter(pa.array(moments_of(answers, by) <= reached))
 
 
 def _accuracy(
     measure: str, at: Int64, errors: Float64, every: Float64, equal: float, figures: dict[str, float]
 ) -> Accuracy:
-    """The error at each moment is the mean of its `errors`, the whole one that of `every`."""
+    """The error at each moment is the mean of its `errors`, the total one the mean of `every`."""
     distinct, place = np.unique(at, return_inverse=True)
     sums = np.bincount(place, errors, len(distinct)) / np.maximum(np.bincount(place, minlength=len(distinct)), 1)
     whole = float(every.mean()) if len(every) else 0.0
@@ -135,7 +135,7 @@ def _accuracy(
 
 
 def _relative(estimates: Float64, right: Float64, least: float) -> Float64:
-    """The errors, relative to the exact value, but at least to `least`; to the answer where that would be 0."""
+    """The errors, relative to the larger of the exact value and `least`, or to the answer if that is 0."""
     size = np.maximum(np.abs(right), least)
     size = np.where(size == 0, np.abs(estimates), size)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -144,7 +144,7 @@ def _relative(estimates: Float64, right: Float64, least: float) -> Float64:
 
 
 def _bounded(errors: Float64) -> Float64:
-    """What is not a number is off without bound."""
+    """Replace errors that are not a number with infinity."""
     return np.where(np.isnan(errors), np.inf, errors)
 
 
@@ -153,36 +153,36 @@ def _numbers(table: pa.Table, name: str) -> Float64:
 
 
 def _unmatched(table: pa.Table, rows: Int64, by: int) -> Int64:
-    """int64[u]: the moments of the rows that are not among `rows`."""
+    """int64[u]: the moments of all rows except `rows`."""
     return np.delete(moments_of(table, by), rows)
 
 
 def _equal(answers: pa.Table, exact: pa.Table) -> float:
-    mine, _ = _common(answers, exact, answers.column_names)
-    return 2 * len(mine) / (len(answers) + len(exact)) if len(answers) + len(exact) else 1.0
+    rows, _ = _common(answers, exact, answers.column_names)
+    return 2 * len(rows) / (len(answers) + len(exact)) if len(answers) + len(exact) else 1.0
 
 
 def _common(answers: pa.Table, exact: pa.Table, keys: Sequence[str]) -> Ids:
-    """The rows of either table that are in both, paired: each as often as both have it. Nulls are equal."""
+    """Pairs of rows that both tables have, each as often as both have it. Nulls are equal."""
     ids = np.zeros(len(answers) + len(exact), np.int64)
     for name in keys:
         codes = _codes([table.column(name) for table in (answers, exact)])
         _, ids = np.unique(ids * (codes.max(initial=0) + 1) + codes, return_inverse=True)
     sides = ids[: len(answers)], ids[len(answers) :]
-    # a row that comes again is another one: the second of its kind is paired with the second
-    one, other = (side * (len(ids) + 1) + _occurrence(side) for side in sides)
-    _, mine, theirs = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-    return mine, theirs
+    # duplicates are distinct rows: the second is paired with the second
+    own_keys, exact_keys = (side * (len(ids) + 1) + _occurrence(side) for side in sides)
+    _, rows, exact_rows = np.intersect1d(own_keys, exact_keys, assume_unique=True, return_indices=True)
+    return rows, exact_rows
 
 
 def _codes(columns: Sequence[Any]) -> Int64:
-    """int64[n]: equal numbers for equal values, null among them, over two columns of a type."""
+    """int64[n]: equal numbers for equal values, including null, over two columns of one type."""
     together = pa.concat_arrays([column.combine_chunks() for column in columns])
     return pc.dictionary_encode(together, null_encoding="encode").indices.to_numpy().astype(np.int64)
 
 
 def _occurrence(ids: Array) -> Int64:
-    """int64[n]: how many equal ids came before each."""
+    """int64[n]: how many equal ids precede each."""
     order = np.argsort(ids, kind="stable")
     ranked = ids[order]
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if len(ids) else np.empty(0, np.int64)

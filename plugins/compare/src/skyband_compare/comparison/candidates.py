@@ -1,4 +1,4 @@
-"""Which backends are compared, with which parameters, and which of them the others' answers are held against."""
+"""Parses which backends to compare, with which parameters, and chooses the reference."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,27 +11,27 @@ from skyband.registry.info import BackendInfo
 from skyband_jobs.job.job_file import assignment
 
 EXAMPLE = "sketch=pcsa-ml,k-skb:epsilon=0.05"
-_COMMA = re.compile(r",(?![^\[({]*[\])}])")  # but not within a list or a table
+_COMMA = re.compile(r",(?![^\[({]*[\])}])")  # but not in a list or a table
 _COLON = re.compile(r":(?=\s*[A-Za-z_]\w*\s*=)")
 
 
 @frozen
 class Choice:
-    """A backend as it was asked for."""
+    """A backend with its parameters."""
 
     label: str
-    """What it is called in tables and pictures."""
+    """Its name in tables and charts."""
     name: str
     parameters: Mapping[str, Any] = field(factory=dict)
 
     @property
     def table(self) -> dict[str, Any]:
-        """As a job writes it."""
+        """The entry of a job for it."""
         return {"name": self.name, **self.parameters}
 
 
 def role_and_names(text: str) -> tuple[str, str]:
-    """`ROLE=A,B,C` as the role and the rest. Raises ConfigError where the role is unknown or there is no `=`."""
+    """Split `ROLE=A,B,C` at the first `=`. Raises ConfigError if the role is unknown or there is no `=`."""
     role, equals, names = text.partition("=")
     role = role.strip()
     if not equals:
@@ -41,7 +41,7 @@ def role_and_names(text: str) -> tuple[str, str]:
 
 
 def known_role(role: str) -> str:
-    """The role. Raises ConfigError where it is unknown, PluginError where it cannot be used."""
+    """The role. Raises ConfigError if it is unknown, PluginError if it cannot be used."""
     try:
         return installed().role(role).name
     except ConfigError as error:
@@ -51,7 +51,7 @@ def known_role(role: str) -> str:
 def choices(role: str, names: str, of_job: Any = None) -> list[Choice]:
     """The backends in `A,B:KEY=VALUE:KEY=VALUE,C`; `of_job` is the role's entry in a job, whose parameters A keeps.
 
-    Raises ConfigError, every problem at once, where one is unknown or named twice.
+    Raises ConfigError, with all problems, if one is unknown or named twice.
     """
     backend_of_job = dict(of_job) if isinstance(of_job, Mapping) else {}
     own = {backend_of_job.pop("name", installed().role(role).default): backend_of_job}
@@ -80,14 +80,14 @@ def _choice(role: str, text: str, own: Mapping[str, Mapping[str, Any]]) -> Choic
     try:
         installed().bind(role, name, parameters.get("distribution"))
     except PluginError:
-        pass  # it is there and cannot be used: its row will say why
+        pass  # it exists and cannot be used: its row will say why
     except ConfigError as error:
         raise ConfigError(*(Problem("", problem.message) for problem in error.problems)) from error
     return Choice(" ".join([name, *settings]), name, {**own.get(name, {}), **parameters})
 
 
 def every(role: str) -> list[Choice]:
-    """All backends of a role that can be used, the default first. Raises ConfigError where there is none."""
+    """All usable backends of a role, the default first. Raises ConfigError if there are none."""
     names = [info.name for info in installed().backends(role)]
     if not names:
         home = installed().role(role).distribution
@@ -100,9 +100,9 @@ def every(role: str) -> list[Choice]:
 
 
 def reference(role: str, compared: Sequence[Choice], against: Choice | None) -> Choice:
-    """Whose answers the others' are held against: the one named, else an exact one, preferably among the compared.
+    """The backend to compare answers with: the one named, else an exact one, preferably among the compared.
 
-    Raises ConfigError where no exact backend of the role is installed.
+    Raises ConfigError if no exact backend of the role is installed.
     """
     if against is not None:
         same = [choice for choice in compared if choice in (against,) or choice.label == against.label]

@@ -1,4 +1,4 @@
-"""Watches the backends an operator makes: the time spent inside them, how much they retain, how many bytes."""
+"""Watches the backends that an operator creates: time spent in them, items retained, and bytes."""
 
 import functools
 import inspect
@@ -19,18 +19,18 @@ _NOT_TIMED = ("parameters", "snapshot", "dump_state", "load_state")
 
 @define(eq=False)
 class Watch:
-    """What the backends made so far have cost."""
+    """The cost of the backends created so far."""
 
     seconds: float = field(default=0.0, init=False)
-    """Inside their public methods, from the first import of their class on."""
+    """Seconds in their public methods, including the first import of their class."""
     parameters: dict[str, Any] = field(factory=dict, init=False)
-    """Of the last one made, its defaults and what the query gave it among them."""
+    """The parameters of the last one created, including defaults and those from the query."""
     _made: "list[weakref.ref[Backend]]" = field(factory=list, init=False)
     _depth: int = field(default=0, init=False)
-    """Public methods call one another; only the outermost counts."""
+    """Public methods call each other; only the outermost is timed."""
 
     def timed(self, call: Callable[[], Any]) -> Any:
-        """What `call` gives, its time added to `seconds`."""
+        """Call `call`, and add its time to `seconds`."""
         if self._depth:
             return call()
         self._depth = 1
@@ -42,13 +42,13 @@ class Watch:
             self._depth = 0
 
     def alive(self) -> list[Backend]:
-        """The backends that are in use."""
+        """The backends in use."""
         backends = [backend for made in self._made if (backend := made()) is not None]
         self._made = [weakref.ref(backend) for backend in backends]
         return backends
 
     def size(self) -> tuple[int, int]:
-        """Items retained and bytes of state, over all backends in use. O(groups)."""
+        """Items retained and bytes of state of all backends in use. O(groups)."""
         alive = self.alive()
         return sum(map(len, alive)), sum(backend.nbytes for backend in alive)
 
@@ -62,30 +62,30 @@ class Watch:
 
 @frozen
 class Watched(Binding):
-    """A binding whose backends are watched."""
+    """A binding that watches its backends."""
 
     watch: Watch = field(factory=Watch, kw_only=True, eq=False)
 
     @classmethod
     def of(cls, binding: Binding, watch: Watch) -> "Watched":
-        """The same choice, watched."""
+        """Watch the backends of a binding."""
         return cls(**attrs.asdict(binding, recurse=False), watch=watch)
 
-    def create(self, **given: Any) -> Backend:
-        def made() -> Any:
-            return build(watched(self.backend_class), {**self.parameters, **given})
+    def create(self, **parameters: Any) -> Backend:
+        def construct() -> Any:
+            return build(watched(self.backend_class), {**self.parameters, **parameters})
 
-        return self.watch.add(self.watch.timed(made))
+        return self.watch.add(self.watch.timed(construct))
 
 
 @cache
 def watched(cls: type[Backend]) -> type[Backend]:
-    """A subclass of a backend that gives the time of each public method of its role to its `_watch`."""
+    """A subclass of a backend that reports the time of each public method of its role to its `_watch`."""
     interface = interface_of(cls.role)
     methods = {name: _timed(getattr(cls, name)) for name in _public(interface, inspect.isfunction)}
     methods |= {name: _timed_together(getattr(cls, name).__func__) for name in _public(interface, inspect.ismethod)}
     own: dict[str, Any] = {"_watch": None, "__doc__": cls.__doc__, "__module__": cls.__module__}
-    # No small groups stand in for the backends that are compared.
+    # Disable small groups, which would replace the backends that are compared.
     if hasattr(cls, "exact_up_to"):
         own["exact_up_to"] = 0
     if hasattr(cls, "bitmap"):
@@ -95,13 +95,13 @@ def watched(cls: type[Backend]) -> type[Backend]:
 
 
 def _public(interface: type, kind: Callable[[Any], bool]) -> list[str]:
-    """The names of the role's methods of a kind that are timed."""
+    """The names of the role's timed methods of this kind."""
     names = (name for name, _ in inspect.getmembers(interface, kind))
     return [name for name in names if not name.startswith("_") and name not in _NOT_TIMED]
 
 
 def _timed_together(method: Callable[..., Any]) -> Any:
-    """A class method whose first argument is the backends that it works on."""
+    """Time a class method whose first argument is its backends."""
 
     @functools.wraps(method)
     def timed(cls: Any, backends: Any, *args: Any, **kwargs: Any) -> Any:
@@ -113,7 +113,7 @@ def _timed_together(method: Callable[..., Any]) -> Any:
 def _timed(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def timed(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._watch is None:  # its own making, in __attrs_post_init__
+        if self._watch is None:  # still in __attrs_post_init__
             return method(self, *args, **kwargs)
         return self._watch.timed(lambda: method(self, *args, **kwargs))
 

@@ -1,4 +1,4 @@
-"""Runs one backend over steps: its answers, its time at every moment, what it retains."""
+"""Runs one backend over steps and measures its answers, its time at every moment, and its memory."""
 
 import gc
 import re
@@ -22,7 +22,7 @@ from skyband_compare.comparison.instrumentation import Watch, Watched
 from skyband_compare.comparison.replay_steps import Steps
 
 SAMPLES = 200
-"""At how many moments, at most, memory is looked at."""
+"""The most moments at which memory is measured."""
 WARM_UP = 3.0
 """Seconds after which warming up stops."""
 
@@ -31,50 +31,50 @@ Progress = Callable[[Choice, float], None]
 
 @define(eq=False)
 class Measured:
-    """What one backend did. Where it failed, `failed` says why and the rest is empty."""
+    """The measurements of one backend. If it failed, `failed` says why and the rest is empty."""
 
     choice: Choice
     binding: Binding | None = None
     failed: str | None = None
     rows: int = 0
     stopped: bool = False
-    """Its time was up before the rows were."""
+    """Whether its time was up before its rows were."""
     seconds: float = 0.0
-    """In the operator, the backend among it."""
+    """Seconds in the operator, including the backend."""
     own_seconds: float = 0.0
-    """In the backend alone."""
+    """Seconds in the backend alone."""
     first_call: float = 0.0
-    """Seconds that its first run took longer than the second: classes imported, kernels compiled or loaded."""
+    """How many seconds longer its first run took than the second: importing, and compiling or loading kernels."""
     latencies: Float64 = field(factory=lambda: np.empty(0))
-    """float64[m]: seconds a moment, from its last row to its answer, of the steps with rows or answers."""
+    """float64[m]: seconds per moment, from its last row to its answer, for steps with rows or answers."""
     sampled_at: Int64 = field(factory=lambda: np.empty(0, np.int64))
-    """int64[p]: moments at which memory was looked at."""
+    """int64[p]: moments at which memory was measured."""
     retained: Int64 = field(factory=lambda: np.empty(0, np.int64))
     nbytes: Int64 = field(factory=lambda: np.empty(0, np.int64))
     snapshot_bytes: int | None = None
-    """At the end; None where it has no snapshots."""
+    """At the end; None if it has no snapshots."""
     parameters: Mapping[str, Any] = field(factory=dict)
     answers: pa.Table | None = None
     reached: int = 0
-    """The moment up to which it has answered."""
+    """The last moment that it has answered."""
 
     @property
     def rate(self) -> float:
-        """Rows a second through the operator."""
+        """Rows per second in the operator."""
         return self.rows / self.seconds if self.seconds else 0.0
 
     @property
     def own_rate(self) -> float:
-        """Rows a second through the backend alone."""
+        """Rows per second in the backend alone."""
         return self.rows / self.own_seconds if self.own_seconds else 0.0
 
 
 def measure(
     choice: Choice, role: str, steps: Steps, others: Mapping[str, Any], seconds: float, progress: Progress
 ) -> Measured:
-    """Run a backend twice over the steps, the first time to warm up, for at most `seconds` of measuring.
+    """Run a backend twice over the steps, first to warm up, and measure for at most `seconds`.
 
-    `others`: the backends of the query's other roles. Whatever the backend raises is written down as its failure.
+    `others`: the backends of the query's other roles. Anything that the backend raises is recorded as its failure.
     """
     try:
         binding = choose([role], {role: choice.table})[role]
@@ -86,7 +86,7 @@ def measure(
         operator = Operator(steps.query, bindings, steps.schema)
         run = _run(operator, watch, steps, seconds, lambda share: progress(choice, share))
         return run.measured(choice, binding, watch, imported + cold.longer_than(run))
-    except (Exception, SystemExit) as error:  # whatever a backend raises is its own affair, and ours to report
+    except (Exception, SystemExit) as error:  # a backend may raise anything, and we report it
         reason = "; ".join(map(str, error.problems)) if isinstance(error, ConfigError) else ""
         reason = reason or (str(error) if isinstance(error, SkybandError) else cause(error))
         return Measured(choice, failed=re.sub(rf"^{role}/\S+ of \S+ failed: ", "", reason))  # its row has its name
@@ -94,8 +94,8 @@ def measure(
 
 @contextmanager
 def passed_over_by_collections() -> Iterator[None]:
-    """What is in memory already is not looked through for garbage meanwhile: tenths of a second for each backend, and
-    in the midst of a measurement.
+    """Exclude existing objects from garbage collection, which would take tenths of a second in the middle of a
+    measurement.
     """
     if gc.get_freeze_count():
         yield
@@ -113,24 +113,24 @@ class _Run:
     taken: list[float] = field(factory=list)
     own: list[float] = field(factory=list)
     busy: list[bool] = field(factory=list)
-    """Whether the step had rows or answers."""
+    """bool[s]: whether a step had rows or answers."""
     sizes: list[tuple[int, int, int]] = field(factory=list)
     answers: list[pa.RecordBatch] = field(factory=list)
 
     def longer_than(self, other: "_Run") -> float:
-        """By how many seconds its backends took longer than those of another, over the steps of both."""
+        """How many seconds longer its backends took than those of another run, over the steps of both."""
         both = min(len(self.own), len(other.own))
         return max(0.0, sum(self.own[:both]) - sum(other.own[:both]))
 
     def measured(self, choice: Choice, binding: Binding, watch: Watch, first_call: float) -> Measured:
-        steps, done = self.steps, len(self.taken)
+        steps, steps_done = self.steps, len(self.taken)
         latencies = np.array(self.taken)[np.array(self.busy, bool)] / max(steps.each, 1)
         at, retained, nbytes = np.array(self.sizes, np.int64).reshape(-1, 3).T
-        finished = done == len(steps)
+        finished = steps_done == len(steps)
         return Measured(
             choice,
             binding,
-            rows=int(steps.cuts[done]),
+            rows=int(steps.cuts[steps_done]),
             stopped=not finished,
             seconds=sum(self.taken),
             own_seconds=sum(self.own),
@@ -142,7 +142,7 @@ class _Run:
             snapshot_bytes=_snapshot_bytes(binding, watch),
             parameters=dict(watch.parameters),
             answers=pa.Table.from_batches(self.answers),
-            reached=TIME_MAX if finished else steps.end(done - 1),
+            reached=TIME_MAX if finished else steps.end(steps_done - 1),
         )
 
 

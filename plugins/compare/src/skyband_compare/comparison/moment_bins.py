@@ -1,11 +1,11 @@
-"""Long series made short enough to look at: neighbouring moments put together."""
+"""Shortens long series for charts by merging neighbouring moments."""
 
 import numpy as np
 from skyband.arrays import Array, Float64, Int64
 
 
 def grid(at: Int64, most: int) -> Int64:
-    """int64[g], g <= most: the last moments of groups of neighbours, about equally many in each, ascending."""
+    """int64[g], g <= most: the last moments of groups of neighbours, of about equal size, ascending."""
     distinct = np.unique(at)
     if len(distinct) <= most:
         return distinct
@@ -13,7 +13,7 @@ def grid(at: Int64, most: int) -> Int64:
 
 
 def on_grid(at: Int64, values: Array, ends: Int64) -> Float64:
-    """float64[g]: the mean of the values of each group of moments, NaN where it has none."""
+    """float64[g]: the mean of the values of each group of moments, NaN if it has none."""
     place = np.searchsorted(ends, at)
     inside = place < len(ends)
     counts = np.bincount(place[inside], minlength=len(ends))

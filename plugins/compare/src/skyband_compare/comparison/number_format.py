@@ -1,4 +1,4 @@
-"""Figures as people read them, the same in the terminal and on the page."""
+"""Formats numbers for people, the same in the terminal and on the page."""
 
 import math
 
@@ -9,7 +9,7 @@ _LEAST = 0.001
 
 
 def share(value: float) -> str:
-    """A share or a relative error in percent, with two digits of it or of what it lacks to 100."""
+    """A share or a relative error in percent, with two significant digits of it or of its distance to 100."""
     if not math.isfinite(value):
         return "unbounded"
     percent = 100 * value
@@ -24,7 +24,7 @@ def share(value: float) -> str:
 
 
 def rate(value: float) -> str:
-    """Rows a second: 12.3 M, 850 k, 42."""
+    """Rows per second: 12.3 M, 850 k, 42."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= size * 0.9995:
             return f"{significant(value / size)} {unit}"
@@ -44,7 +44,7 @@ def significant(value: float) -> str:
     if value == 0:
         return "0"
     value = round(value, 2 - math.floor(math.log10(abs(value))))
-    digits = 2 - math.floor(math.log10(abs(value)))  # anew: 999.9 has become 1000
+    digits = 2 - math.floor(math.log10(abs(value)))  # again: 999.9 has become 1000
     return f"{value:,.{max(digits, 0)}f}"
 
 
@@ -54,18 +54,18 @@ def count(value: float) -> str:
 
 
 def size(value: float | None) -> str:
-    """Bytes in the unit that fits; nothing where there are none to tell."""
+    """Bytes in the unit that fits; empty for None."""
     return "" if value is None else text_tables.size(value)
 
 
 def brief(text: str) -> str:
-    """The same without zeros at its end, for ticks: 2.00 ms as 2 ms."""
+    """A number without trailing zeros, for ticks: 2.00 ms becomes 2 ms."""
     number, space, unit = text.partition(" ")
     return (number.rstrip("0").rstrip(".") if "." in number and "e" not in number else number) + space + unit
 
 
 def times(ratio: float) -> str:
-    """How many times as much."""
+    """A ratio in words."""
     return f"{brief(significant(ratio))} times"
 
 

@@ -1,4 +1,4 @@
-"""Where figures come from: the command, the versions, the machine and the day."""
+"""Records the origin of figures: the command, the versions, the machine and the day."""
 
 import datetime
 import os
@@ -16,7 +16,7 @@ _LIBRARIES = ("numpy", "numba", "pyarrow")
 
 
 def provenance(command: Sequence[str], distributions: Iterable[str]) -> dict[str, Any]:
-    """The call, the day, what was installed and on what it ran; nothing that names the machine or its user."""
+    """The call, the day, installed versions and hardware, but nothing that identifies the machine or its user."""
     return {
         "command": shlex.join(["skyband", *map(redact, command)]),
         "date": datetime.datetime.now(datetime.UTC).isoformat(" ", "minutes").removesuffix("+00:00") + " UTC",
@@ -36,7 +36,7 @@ def _version(name: str) -> str:
 
 
 def _cores() -> int:
-    """Those this process may use: in a container, fewer than the machine has."""
+    """The cores that this process may use: in a container, fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

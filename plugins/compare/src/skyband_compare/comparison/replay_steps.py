@@ -1,4 +1,4 @@
-"""A bounded source cut at the moments its query answers, so that every backend gets the same rows in the same steps."""
+"""Cuts a bounded source at its query's moments, so that every backend gets the same rows in the same steps."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,14 +14,14 @@ from skyband.queries.output_modes import ALL
 from skyband.queries.query import Query
 
 MOST = 1000
-"""Steps; where there are more moments, a step holds several."""
+"""The most steps; with more moments, a step has several."""
 MICRO_BATCH = 1000
-"""Rows at most in a step of a query that answers each row."""
+"""The most rows in a step of a query that answers each row."""
 
 
 @frozen(eq=False)
 class Steps:
-    """Rows in order of time, as frames that an operator takes. Step i is of rows cuts[i] to cuts[i + 1]."""
+    """Rows in order of time, as frames for an operator. Step i has rows cuts[i] to cuts[i + 1]."""
 
     query: Query
     schema: pa.Schema
@@ -29,10 +29,10 @@ class Steps:
     cuts: Int64
     """int64[s + 1]"""
     watermarks: Int64
-    """int64[s − 1]: what every step but the last advances to; the last one ends the input."""
+    """int64[s − 1]: the time to which each step advances, except the last, which ends the input."""
     latest: int
     each: int
-    """Moments in a step; 0 where each row is answered."""
+    """Moments in a step; 0 if each row is answered."""
 
     def __len__(self) -> int:
         return len(self.cuts) - 1
@@ -43,28 +43,28 @@ class Steps:
 
     @property
     def in_rows(self) -> bool:
-        """Whether the moments of its answers are numbers: of rows, or those in a column of times that are numbers."""
+        """Whether the moments of its answers are numbers: of rows, or of a numeric time column."""
         counted = self.query.rows and pace(self.query) is not None
         return counted or pa.types.is_integer(self.schema.field(self.query.time).type)
 
     def end(self, step: int) -> int:
-        """Where a step ends, as the moments of answers are told."""
+        """The end of a step, in the unit of the moments."""
         if self.query.rows and pace(self.query) is not None:
             return int(self.cuts[step + 1])
         return self.latest if step == len(self) - 1 else int(self.watermarks[step])
 
     @property
     def moment(self) -> str:
-        """What a latency is of."""
+        """What a latency refers to."""
         if self.each == 0:
             return f"micro-batch of {int(np.diff(self.cuts).max()):,} rows"
         return "moment" if self.each == 1 else f"moment, the mean of {self.each}"
 
 
 def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Steps:
-    """Encode and cut a source. Raises ConfigError where no row is left to ask about, InputError as `encode` does.
+    """Encode and cut a source. Raises ConfigError if no rows are left, InputError as `encode` does.
 
-    Backends are held against one another by whole answers, also of a query that gives what changed.
+    Backends are compared by whole answers, also for a query that returns changes.
     """
     query = evolve(query, answers=ALL, key=(), changed=())
     waiting, dropped, rows_in = [], dict[str, int](), 0
@@ -76,7 +76,7 @@ def steps_of(query: Query, batches: Iterable[pa.RecordBatch], schema: pa.Schema)
             dropped[reason] = dropped.get(reason, 0) + count
     if not sum(map(len, waiting)):
         why = ", ".join(f"{count:,} with {reason}" for reason, count in dropped.items() if count)
-        message = f"all {rows_in:,} rows are left out ({why})" if rows_in else "it holds no rows"
+        message = f"all {rows_in:,} rows are left out ({why})" if rows_in else "it has no rows"
         raise ConfigError(Problem("source", f"nothing to compare on: {message}"))
     frame = keyed_frames.concatenated(waiting)
     times = frame.column(keyed_frames.TIME).to_numpy()
@@ -91,14 +91,14 @@ def _cut(query: Query, times: Int64) -> tuple[Int64, Int64, int]:
     every = pace(query)
     if every is not None and not query.rows:
         first = (int(times[0]) - every[1]) // every[0] * every[0] + every[0] + every[1]
-        moments = max(0, -(-(int(times[-1]) + 1 - first) // every[0]))  # all but the one that ends the input
+        moments = max(0, -(-(int(times[-1]) + 1 - first) // every[0]))  # all except the one that ends the input
         each = -(-(moments + 1) // MOST)
         watermarks = first + every[0] * np.arange(each - 1, moments, each)
         inner = np.searchsorted(times, watermarks)
     else:
         size = min(max(len(times) // 50, 1), MICRO_BATCH) if every is None else every[0]
         each = 1 if every is None else -(-len(times) // (size * MOST))
-        # rows of one time have an order of their own, which a cut between them would change
+        # rows of one time have their own order, which a cut between them would change
         ends = np.searchsorted(times, times[np.arange(size * each, len(times), size * each) - 1], side="right")
         inner = np.unique(ends[ends < len(times)])
         watermarks = times[inner - 1] + 1
@@ -107,7 +107,7 @@ def _cut(query: Query, times: Int64) -> tuple[Int64, Int64, int]:
 
 
 def pace(query: Any) -> tuple[int, int] | None:
-    """How far apart its moments are and where they begin, in microseconds or rows; None where each row is answered."""
+    """The distance of its moments and the first one, in microseconds or rows; None if each row is answered."""
     if hasattr(query, "every"):
         return query.every.length, query.offset.length % query.every.length if hasattr(query, "offset") else 0
     if hasattr(query, "queries"):

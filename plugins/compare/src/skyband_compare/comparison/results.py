@@ -1,4 +1,4 @@
-"""What a comparison found: backends measured side by side, on one stream or on several, and as plain data."""
+"""The results of a comparison: backends measured on one stream or several, also as plain data."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ class Entry:
 
     measured: Measured
     accuracy: Accuracy | None
-    """None where it failed, or what it is held against did."""
+    """None if it or the reference failed."""
     is_reference: bool
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """The name of the backend."""
         return self.measured.choice.label
 
 
@@ -37,16 +37,16 @@ class Case:
     rows: int
     moments: int
     moment: str
-    """What a latency is of."""
+    """What a latency refers to."""
     in_rows: bool
-    """Moments are numbers of rows, not times."""
+    """Whether moments are numbers of rows, not times."""
     entries: tuple[Entry, ...]
     window: float | None = None
-    """What differs between the cases of a bench."""
+    """The window, which differs between the cases of a bench."""
 
     @property
     def reference(self) -> Entry:
-        """Whose answers the others' are held against."""
+        """The backend whose answers the others are compared with."""
         return next(entry for entry in self.entries if entry.is_reference)
 
 
@@ -58,10 +58,10 @@ class Comparison:
     """compare or bench"""
     role: str
     subject: str
-    """What was asked of the backends, in a line."""
+    """The query in one line."""
     provenance: Mapping[str, Any]
     axis: str = ""
-    """What `Case.window` is, where there are several."""
+    """The meaning of `Case.window`, if there are several cases."""
     cases: list[Case] = field(factory=list)
 
 
@@ -76,9 +76,9 @@ def run_case(
     progress: Progress,
     window: float | None = None,
 ) -> Case:
-    """Measure every backend on the same steps and hold its answers against the reference's, measured first.
+    """Measure every backend on the same steps, and compare its answers with the reference's, which runs first.
 
-    An interruption ends the measuring: those that were not finished say so.
+    An interrupt ends the measuring: unfinished backends say so.
     """
     order = sorted([*choices, *([] if against in choices else [against])], key=lambda choice: choice != against)
     measured: dict[str, Measured] = {}
@@ -112,7 +112,7 @@ def _accuracy(steps: Steps, measured: Measured, right: Measured) -> Accuracy | N
 
 
 def as_data(comparison: Comparison) -> dict[str, Any]:
-    """The whole comparison as JSON takes it: seconds, bytes and shares as numbers, what is not finite as null."""
+    """The whole comparison for JSON: seconds, bytes and shares as numbers, values that are not finite as null."""
     cases = []
     for case in comparison.cases:
         data = {"title": case.title, "window": case.window, "rows": case.rows, "moments": case.moments}
@@ -163,16 +163,16 @@ def _entry(entry: Entry) -> dict[str, Any]:
 
 
 MOST_POINTS = 500
-"""Of a series of errors in JSON; neighbouring moments are put together where there are more."""
+"""The most points of an error series in JSON; more neighbouring moments are merged."""
 
 
 def latency(measured: Measured, percent: float) -> float:
-    """Seconds a moment, at a percentile."""
+    """A percentile of the seconds per moment."""
     return float(np.percentile(measured.latencies, percent)) if len(measured.latencies) else 0.0
 
 
 def most(values: Any) -> int:
-    """The largest, 0 of none."""
+    """The largest value, 0 if there are none."""
     return int(values.max(initial=0))
 
 

@@ -1,4 +1,4 @@
-"""The streams a role is benched on: those that its conformance package brings."""
+"""The streams to bench a role on, from its conformance package."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from skyband.errors import ConfigError, Problem
 def scenario(role: str) -> Any:
     """The Scenario of a role: SCENARIO in the module `scenarios` of its conformance package.
 
-    Raises ConfigError where skyband-specs is not installed, or the package brings none.
+    Raises ConfigError if skyband-specs is not installed, or the package has none.
     """
     try:
         from skyband_specs.drivers import conformance_module
         from skyband_specs.scenario import Scenario
     except ModuleNotFoundError as error:
-        message = "the streams are a distribution of their own: pip install skyband-specs; or compare on a job of yours"
+        message = "the streams are in another distribution: pip install skyband-specs; or use compare on your own job"
         raise ConfigError(Problem("", message)) from error
     module = getattr(conformance_module(role, "scenarios"), "SCENARIO", None)
     if not isinstance(module, Scenario):

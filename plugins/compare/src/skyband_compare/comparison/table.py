@@ -1,4 +1,4 @@
-"""A comparison as a table in a terminal, plain text elsewhere; a backend that failed is a red row with its cause."""
+"""Prints a comparison as a table, in plain text outside terminals; a failed backend is a red row with its cause."""
 
 import sys
 from typing import IO
@@ -18,7 +18,7 @@ _LEAST_TELLING = (
 
 
 def show(comparison: Comparison, out: IO[str] | None = None) -> None:
-    """Write every case: what it is of, then a row a backend."""
+    """Write every case: its title, then a row per backend."""
     stream = sys.stdout if out is None else out
     for number, case in enumerate(comparison.cases):
         if number:
@@ -27,12 +27,12 @@ def show(comparison: Comparison, out: IO[str] | None = None) -> None:
 
 
 def headers(case: Case) -> list[str]:
-    """The columns of a case's table: those of its kind of query between the error and the costs."""
+    """The columns of a case's table, with those of its kind of query between the error and the costs."""
     return ["backend", "guarantee", "error", *_of_kind(case), *_COST, ""]
 
 
 def cells(case: Case, entry: Entry) -> list[str]:
-    """A backend's row, what is empty where it failed."""
+    """A backend's row, empty if it failed."""
     measured, binding = entry.measured, entry.measured.binding
     if measured.failed is not None or binding is None:
         return [entry.label, *[""] * (len(headers(case)) - 2), f"failed: {measured.failed}"]
@@ -59,7 +59,7 @@ def cells(case: Case, entry: Entry) -> list[str]:
 
 
 def note(case: Case, entry: Entry) -> str:
-    """What has to be known of a backend's figures."""
+    """Remarks on a backend's figures."""
     remarks = ["reference"] if entry.is_reference else []
     if entry.measured.stopped:
         remarks.append(f"stopped after {entry.measured.rows / case.rows:.0%} of the rows")
@@ -67,11 +67,11 @@ def note(case: Case, entry: Entry) -> str:
 
 
 def explained(case: Case) -> str:
-    """What the columns mean."""
-    remarks = [f"a latency is of a {case.moment}"]
+    """The meaning of the columns."""
+    remarks = [f"latency: of a {case.moment}"]
     measures = {entry.accuracy.measure for entry in case.entries if entry.accuracy is not None}
-    remarks = [f"error: {measure}, against {case.reference.label}" for measure in sorted(measures)] + remarks
-    remarks += ["rows/s alone: without the operator around the backend", "first call: what it adds, once a process"]
+    remarks = [f"error: {measure}, compared with {case.reference.label}" for measure in sorted(measures)] + remarks
+    remarks += ["rows/s alone: without the operator around the backend", "first call: its extra time, once per process"]
     return "; ".join(remarks)
 
 

@@ -1,4 +1,4 @@
-"""Answers over time as charts of Altair, shown by a notebook, saved as a page or a picture."""
+"""Altair charts of answers over time, for notebooks, or saved as a page or an image."""
 
 from skyband_compare.plots.drawing import plot
 

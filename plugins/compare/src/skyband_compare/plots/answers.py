@@ -1,4 +1,4 @@
-"""Answers as a chart reads them: moments as numbers, names as text, whatever file they came from."""
+"""Answers prepared for charts: moments as numbers, names as text, from any file format."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,17 +16,17 @@ from skyband.text_tables import text
 from skyband_jobs.files.text_values import instants
 
 MOMENTS = ("at", "time")
-"""What the column of moments is called, the first one first."""
+"""The names of the column of moments, in order of preference."""
 _FARTHEST = 8_640_000_000_000_000_000 - 1
-"""Microseconds from 1970 that a browser has dates for, the years -271821 to 275760."""
+"""Microseconds from 1970 of the dates that browsers support, the years -271821 to 275760."""
 
 
 @frozen(eq=False)
 class Answers:
-    """A table of answers in the order of their moments.
+    """A table of answers ordered by moment.
 
-    at: int64[n], microseconds since the epoch or, with `in_rows`, rows. unplaced: rows left out because no chart has a
-    place for their moment.
+    at: int64[n], microseconds since the epoch or, with `in_rows`, rows. unplaced: the number of rows left out because
+    charts cannot show their moment.
     """
 
     table: pa.Table
@@ -37,36 +37,36 @@ class Answers:
     by: tuple[str, ...]
     unplaced: int = 0
     _codes: dict[str, tuple[Int64, list[str]]] = field(factory=dict, init=False)
-    """By column, once they were asked for."""
+    """Cached codes by column."""
 
     def __len__(self) -> int:
         return len(self.at)
 
     @property
     def after(self) -> list[str]:
-        """The columns that are neither grouping columns nor the moment, in their order."""
+        """The columns that are neither grouping columns nor the moment, in order."""
         return [name for name in self.table.column_names if name not in (*self.by, self.moment)]
 
     def where(self, mask: Array) -> "Answers":
-        """Those where bool[n] is true."""
+        """The answers where bool[n] is true."""
         rows = self.table.filter(pa.array(mask))
         return Answers(rows, self.moment, self.at[mask], self.in_rows, self.zone, self.by, self.unplaced)
 
     def newest(self, most: int) -> "Answers":
-        """The last of them, the newest first."""
+        """The last `most` answers, the newest first."""
         return self.take(np.arange(len(self) - 1, max(len(self) - most, 0) - 1, -1))
 
     def take(self, places: Int64) -> "Answers":
-        """Those at these places, int64[m], in this order."""
+        """The answers at these places, int64[m], in this order."""
         rows = self.table.take(pa.array(places))
         return Answers(rows, self.moment, self.at[places], self.in_rows, self.zone, self.by, self.unplaced)
 
     def numbers(self, name: str) -> Float64:
-        """float64[n] of a column; NaN where it is null."""
+        """The float64[n] of a column; NaN for null."""
         return _numbers(self.table.column(name)).to_numpy(zero_copy_only=False).astype(np.float64)
 
     def is_number(self, name: str) -> bool:
-        """Whether a column holds numbers, as text too."""
+        """Whether a column holds numbers, also as text."""
         try:
             _numbers(self.table.column(name))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -74,7 +74,7 @@ class Answers:
         return True
 
     def has_fractions(self, name: str) -> bool:
-        """Whether a column holds numbers that may have fractions, or text of numbers of which one has."""
+        """Whether a column holds floats or decimals, or numbers as text of which one has a fraction."""
         kind = plain_type(self.table.schema.field(name).type)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return True
@@ -83,7 +83,7 @@ class Answers:
         return bool(pc.any(pc.match_substring(self.table.column(name).cast(pa.string()), ".")).as_py())
 
     def codes(self, name: str) -> tuple[Int64, list[str]]:
-        """int64[n], for each row the place of its value in a list of texts: two values are never one."""
+        """int64[n], the place of each row's value in a list of texts, distinct for distinct values."""
         if name not in self._codes:
             self._codes[name] = self._encoded(name)
         return self._codes[name]
@@ -91,38 +91,38 @@ class Answers:
     def _encoded(self, name: str) -> tuple[Int64, list[str]]:
         column = self.table.column(name)
         encoded = column.cast(plain_type(column.type)).combine_chunks()
-        if isinstance(encoded, pa.ChunkedArray):  # of no chunk
+        if isinstance(encoded, pa.ChunkedArray):  # without chunks
             encoded = pa.array([], encoded.type)
         encoded = encoded.dictionary_encode(null_encoding="encode")
         values = [shown(value) for value in python_values(encoded.dictionary)]
         return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), values
 
     def texts(self, name: str) -> list[str]:
-        """A column's values as people read them."""
+        """A column's values as readable text."""
         return [shown(value) for value in python_values(self.table.column(name))]
 
     def cells(self, name: str) -> list[str]:
-        """A column's values as in a table: nothing where there is none, fractions to four places."""
+        """A column's values for a table: empty for null, fractions with four places."""
         return [text(value) for value in python_values(self.table.column(name))]
 
 
 def read(table: pa.Table, by: Sequence[str] = ()) -> Answers:
-    """Answers of any query; `by`: their grouping columns, those before the moment where it is empty.
+    """Answers of any query; `by`: their grouping columns, by default those before the moment.
 
-    Raises InputError where these are no answers, or columns are not there.
+    Raises InputError if these are not answers, or columns are missing.
     """
     names = table.column_names
     moment = next((name for name in MOMENTS if name in names), None)
     if moment is None:
-        raise InputError("table", f"has no column 'at' or 'time', as answers have (its columns: {', '.join(names)})")
+        raise InputError("table", f"has no column 'at' or 'time' like answers (its columns: {', '.join(names)})")
     for name in by:
         if name not in names:
             raise InputError("by", f"there is no column {name!r}; {suggest(name, names)}")
     if any(pa.types.is_binary(table.schema.field(name).type) for name in names if name == "state"):
-        message = "holds states, not answers: `skyband ask` answers windows of them; draw what that, or a job, gives"
+        message = "holds states, not answers: draw the output of a job, or of `skyband ask`, which answers windows"
         raise InputError("table", message)
     if names[names.index(moment) + 1 :][:1] == [CHANGE.name]:
-        raise InputError("table", 'holds changes, not answers: draw what a job without answers = "changes" gives')
+        raise InputError("table", 'holds changes, not answers: draw the output of a job without answers = "changes"')
     column = _moments(moment, table.column(moment))
     in_rows = pa.types.is_integer(column.type)
     zone = "" if in_rows or column.type.tz is None else "UTC"
@@ -138,7 +138,7 @@ def read(table: pa.Table, by: Sequence[str] = ()) -> Answers:
 
 
 def shown(value: Any) -> str:
-    """A value as it is written in a chart, without what would end or turn a line."""
+    """A value as text in a chart, without characters that break a line or change its direction."""
     if value is None:
         return "null"
     if isinstance(value, float):
@@ -147,7 +147,7 @@ def shown(value: Any) -> str:
 
 
 def _moments(name: str, column: Any) -> Any:
-    """Whole numbers, or timestamps in microseconds."""
+    """The moments as whole numbers, or timestamps in microseconds."""
     kind = column.type
     try:
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):

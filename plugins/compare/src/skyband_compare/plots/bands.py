@@ -1,4 +1,4 @@
-"""Numbers over time, each with a band around it: counts between their bounds, sums, any query's numbers."""
+"""Draws numbers over time with bands: counts between their bounds, sums, any query's numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,33 +15,33 @@ from skyband_compare.plots.theme import COLOURS
 
 MOST_POINTS, MOST_A_LINE, FEWEST_A_LINE = 6000, 400, 20
 _DOTS = 60
-"""Lines of so few moments have a dot at each."""
+"""Lines with at most this many moments have a dot at each."""
 _UNLIKE = 20
-"""Where the largest values of two panels are so many times apart, each has a scale of its own."""
+"""The ratio of two panels' largest values from which on each has its own scale."""
 
 Values = tuple[Float64, Float64, Float64]
 
 
 @frozen(eq=False)
 class Lines:
-    """What is drawn: by the name of each line its values, and the least and the most they may be, float64[n] each."""
+    """The lines to draw, by name: values and their lower and upper bounds, float64[n] each."""
 
     values: Mapping[str, Values]
     told: str = ""
     told_apart: tuple[str, ...] = ()
-    """Columns with a colour for each value, where there are several; empty: windows or groups have."""
+    """Columns with a colour for each value, if there are several; empty: windows or groups have colours."""
     limits: tuple[float, ...] = ()
-    """Numbers at which a line goes across."""
+    """Numbers at which to draw a horizontal line."""
 
     @property
     def first(self) -> tuple[str, Float64]:
-        """The name and values by which panels are chosen."""
+        """The line whose values decide which panels are drawn."""
         return next((name, values[0]) for name, values in self.values.items())
 
 
 @define(eq=False)
 class _Points:
-    """The points of all lines, and what is to know of them."""
+    """The points of all lines, and facts for the notes."""
 
     rows: list[dict[str, Any]] = field(factory=list)
     longest: int = 0
@@ -50,12 +50,12 @@ class _Points:
 
 
 def lines_of(answers: Answers) -> Lines | None:
-    """The numbers of a query's answers; None where there are none."""
+    """The numbers of a query's answers; None if there are none."""
     names = [name for name in answers.after if name not in SPLIT]
     if "sum" in names and "expected" in names:
         total, expected = answers.numbers("sum"), answers.numbers("expected")
         band = expected, np.fmin(total, expected), np.fmax(total, expected)
-        return Lines({"expected": band, "sum": (total, total, total)}, "the band is what lies between the two")
+        return Lines({"expected": band, "sum": (total, total, total)}, "the band is the range between the two")
     numbers = [name for name in names if name not in ("low", "high") and answers.is_number(name)]
     if not numbers:
         return None
@@ -69,22 +69,22 @@ def lines_of(answers: Answers) -> Lines | None:
 
 
 def _bounded(names: list[str], numbers: list[str]) -> str:
-    """The number that low and high are the bounds of, which stands right before them; else the first."""
+    """The number that low and high are bounds of: the one right before them, else the first."""
     before = names[: min(names.index("low"), names.index("high"))]
     return before[-1] if before and before[-1] in numbers else numbers[0]
 
 
 def _told_apart(answers: Answers, before: list[str]) -> tuple[str, ...]:
-    """The columns before the number, where a group has several answers of one moment and window."""
+    """The columns before the number, if a group has several answers for one moment and window."""
     split = [name for name in SPLIT if name in answers.after]
     each = [answers.at, *(answers.codes(name)[0] for name in (*answers.by, *split))]
     return tuple(before) if len(np.unique(np.stack(each), axis=1).T) < len(answers) else ()
 
 
 def draw(alt: Any, answers: Answers, lines: Lines) -> tuple[Any, list[str]]:
-    """Lines with bands: a colour for each window or, where there is one window and few groups, for each group.
+    """Lines with bands: a colour for each window or, if there is one window and few groups, for each group.
 
-    A query with a chart of its own may say in `lines` what else has colours, and draw limits across.
+    A query with its own chart may set other colours in `lines`, and draw limits.
     """
     coloured, cut = _colours_and_panels(answers, len(lines.values), lines.told_apart)
     name, values = lines.first
@@ -129,7 +129,7 @@ def _layers(
 
 
 def _colours_and_panels(answers: Answers, series: int, told_apart: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """The columns told apart by colour, and those that have a panel each."""
+    """The columns distinguished by colour, and those by panel."""
     windows = [name for name in SPLIT if name in answers.after and len(answers.codes(name)[1]) > 1]
     groups = [name for name in answers.by if len(answers.codes(name)[1]) > 1]
     several = [name for name in told_apart if len(answers.codes(name)[1]) > 1]
@@ -144,7 +144,7 @@ def _colours_and_panels(answers: Answers, series: int, told_apart: Sequence[str]
 
 
 def _points(answers: Answers, lines: Lines, hue: Int64, hues: list[str] | None, panes: Panels) -> _Points:
-    """Every line of every panel, shortened where all of them have too many points."""
+    """Every line of every panel, shortened if they have too many points in total."""
     parts = [
         (panel, name if hues is None else hues[shade], (panes.place == number) & (hue == shade), values)
         for number, panel in enumerate(panes.names)
@@ -158,7 +158,7 @@ def _points(answers: Answers, lines: Lines, hue: Int64, hues: list[str] | None, 
         series, each = shortened(Series(answers.at[mask], *(column[mask] for column in values)), most)
         first = above.setdefault((panel, series.at.tobytes() + series.value.tobytes()), name)
         if first != name:
-            points.hidden.append(f"{name} is the same as {first} all along{f' ({panel})' if panel else ''}")
+            points.hidden.append(f"{name} equals {first} throughout{f' ({panel})' if panel else ''}")
         points.each, points.longest = max(points.each, each), max(points.longest, len(series.at))
         points.rows += _rows(answers, series, each > 1, {"line": name, "panel": panel})
     return points
@@ -179,7 +179,7 @@ def _rows(answers: Answers, series: Series, several: bool, names: Mapping[str, s
 
 
 def _plain(values: Float64, is_finite: Array) -> list[float | None]:
-    """As JSON has them: null where there is no number."""
+    """The values for JSON: null for those that are not finite."""
     return [float(f"{value:.9g}") if here else None for value, here in zip(values.tolist(), is_finite, strict=True)]
 
 
@@ -187,15 +187,15 @@ def _notes(lines: Lines, points: _Points, panes: Panels, apart: bool) -> list[st
     in_a_panel = panes.place >= 0
     notes = points.hidden[:3]
     if len(points.hidden) > 3:
-        notes.append(f"so it is with {len(points.hidden) - 3:,} more lines")
+        notes.append(f"the same holds for {len(points.hidden) - 3:,} more lines")
     if points.each > 1:
-        notes.append(f"a point stands for up to {np.ceil(points.each):,.0f} answers: their mean, and a band from the "
-                     "least to the most of them (`last` draws a shorter time in full)")  # fmt: skip
+        notes.append(f"a point represents up to {np.ceil(points.each):,.0f} answers: their mean, and a band from the "
+        "least to the most of them (`last` draws a shorter time in full)")  # fmt: skip
     finite = [np.isfinite(values).all(axis=0) for values in map(np.stack, lines.values.values())]
     unseen = sum(int((~each & in_a_panel).sum()) for each in finite)
     if unseen:
-        notes.append(f"of {unseen:,} answers the value or a bound is null or infinite, and not drawn")
-    return [*notes, "each panel has a scale of its own"] if apart else notes
+        notes.append(f"{unseen:,} answers are not drawn: their value or a bound is null or infinite")
+    return [*notes, "each panel has its own scale"] if apart else notes
 
 
 def _least(lines: Lines) -> float:

@@ -1,4 +1,4 @@
-"""Long series made short enough to look at, without losing how far they reached."""
+"""Shortens long series for charts without losing their extremes."""
 
 import numpy as np
 from attrs import frozen
@@ -7,7 +7,7 @@ from skyband.arrays import Float64, Int64
 
 @frozen(eq=False)
 class Series:
-    """A value at each moment, with the least and the most it may be; all of length p, in the order of time."""
+    """A value at each moment, with its lower and upper bound; all of length p, in order of time."""
 
     at: Int64
     value: Float64
@@ -16,10 +16,10 @@ class Series:
 
 
 def shortened(series: Series, most: int) -> tuple[Series, float]:
-    """A series of at most `most` moments, and how many of the old ones each stands for.
+    """A series of at most `most` moments, and how many of the old ones each represents.
 
-    Neighbouring moments are put together, about equally many: their mean, the least `low`, the largest `high`, at the
-    last of them. Values that are not finite count for nothing.
+    Groups of neighbouring moments, of about equal size, become one: their mean, the least `low` and the largest `high`,
+    at the last of them. Values that are not finite are ignored.
     """
     count = len(series.at)
     if count <= most:

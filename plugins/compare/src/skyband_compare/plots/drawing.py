@@ -1,4 +1,4 @@
-"""Which chart a table of answers has: as its query says, or told by its columns."""
+"""Chooses and draws the chart of a table of answers: as its query says, or by its columns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -27,27 +27,27 @@ def plot(
     title: str | None = None,
     chart: str | None = None,
 ) -> Any:
-    """A chart of answers over time, which a notebook shows: counts and sums as lines with their bands, ranks as a bump
-    chart, pairs and matches as a table. Needs the extra `skyband[plot]`.
+    """A chart of answers over time, for notebooks: counts and sums as lines with bands, ranks as a bump chart, pairs
+    and matches as a table. Needs the extra `skyband[plot]`.
 
-    What has no room is summed up or left out, and the lines below the title say so.
+    Data that does not fit is aggregated or left out, and the lines below the title say so.
 
     Parameters
     ----------
     answers : table or DataFrame
-        the answers of one query, as Arrow or pandas, polars or Spark have them
+        the answers of one query, from Arrow, pandas, Polars or Spark
     query : Query or mapping, default None
-        what was asked: its grouping columns and its name; else the columns before `at` or `time` are the groups
+        the query, for its grouping columns and its name; else the columns before `at` or `time` are the groups
     by : sequence of str, default ()
-        the grouping columns, in place of the query's
+        the grouping columns, instead of the query's
     last : str, default None
         only the moments within this length of the newest: "2 hours", or "1000 rows" for windows in rows
     only : mapping, default None
-        by column the value, or a list of values, of the answers to draw
+        the value, or list of values, of the answers to draw, by column
     title : str, default None
-        what stands above; else the kind of the query
+        the title; else the kind of the query
     chart : str, default None
-        "bands", "ranks", "pairs" or "package.module:function"; else what the query says, or the columns tell
+        "bands", "ranks", "pairs" or "package.module:function"; else chosen by the query, or by the columns
 
     Returns
     -------
@@ -59,7 +59,7 @@ def plot(
     EngineError
         the extra is not installed
     InputError
-        these are no answers, or a column or value asked for is not there
+        these are not answers, or a requested column or value is missing
     """
     alt = altair()
     own_query = None if query is None else make_query(query)
@@ -73,9 +73,9 @@ def plot(
 
 
 def draw(alt: Any, answers: Answers, title: str, notes: Sequence[str] = (), chart: str | None = None) -> Any:
-    """The chart of these answers, with `notes` the first of what is said of it."""
+    """The chart of these answers; its notes start with `notes`."""
     if answers.unplaced:
-        notes = [*notes, f"left out, with no moment or one beyond the years that charts have: {answers.unplaced:,}"]
+        notes = [*notes, f"left out, with no moment or one beyond the years that charts support: {answers.unplaced:,}"]
     if not len(answers):
         return axes.empty(alt, title, notes)
     own = None if chart is None else _own_chart(chart)
@@ -95,7 +95,7 @@ def _by_columns(alt: Any, answers: Answers) -> Drawn:
 
 
 def _ranks(alt: Any, answers: Answers) -> Drawn:
-    """As states have no ranks, where the query gives these."""
+    """By ranks, if there are any: a query's states have none."""
     return ranks.draw(alt, answers) if ranks.RANK in answers.after else _by_columns(alt, answers)
 
 
@@ -115,7 +115,7 @@ _CHARTS: Mapping[str, Callable[[Any, Answers], Drawn]] = {"bands": _bands, "rank
 
 
 def _own_chart(place: str) -> Callable[[Any, Answers], Drawn] | None:
-    """The function that a query names; None of a chart that is here. Raises PluginError for one that is neither."""
+    """The function that a query names; None for a built-in chart. Raises PluginError for anything else."""
     if place in _CHARTS:
         return None
     if ":" not in place:
@@ -134,10 +134,10 @@ def _table(answers: Any) -> pa.Table:
         return answers
     if isinstance(answers, pa.RecordBatch):
         return pa.Table.from_batches([answers])
-    if hasattr(answers, "toArrow"):  # of Spark
+    if hasattr(answers, "toArrow"):  # Spark
         return answers.toArrow()
     try:
         return pa.table(answers)
     except (TypeError, ValueError, pa.ArrowException) as error:
-        message = f"must be a table of Arrow, or a DataFrame of pandas, polars or Spark (got {type(answers).__name__})"
+        message = f"must be an Arrow table, or a DataFrame of pandas, Polars or Spark (got {type(answers).__name__})"
         raise InputError("answers", message) from error

@@ -1,4 +1,4 @@
-"""The answers that are asked for: of the last hours, of some groups."""
+"""Filters answers: the last hours, or some groups."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,9 +11,9 @@ from skyband_compare.plots.answers import Answers, shown
 
 
 def chosen(answers: Answers, last: str | None, only: Mapping[str, Sequence[Any]]) -> tuple[Answers, list[str]]:
-    """Those of the `last` length before the newest moment, with one of the values `only` has for a column.
+    """The answers of the `last` length before the newest moment, with one of the values of `only` for each column.
 
-    What they are is said as sentences. Raises InputError where a column, a value or the length is none.
+    Also returns notes on the filters. Raises InputError if a column, a value or the length is invalid.
     """
     notes = []
     for name, values in only.items():
@@ -26,7 +26,7 @@ def chosen(answers: Answers, last: str | None, only: Mapping[str, Sequence[Any]]
     except ValueError as error:
         raise InputError("last", str(error)) from error
     if length.rows != answers.in_rows or length.length < 1:
-        message = "rows, as the moments are" if answers.in_rows else "a length of time above 0, as the moments are"
+        message = "rows, like the moments" if answers.in_rows else "a length of time above 0, like the moments"
         raise InputError("last", f"must be in {message} (got {last!r})")
     newest = int(answers.at.max())
     return answers.where(answers.at > newest - length.length), [*notes, f"the last {length}"]

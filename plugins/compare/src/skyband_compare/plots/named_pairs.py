@@ -1,29 +1,29 @@
-"""Which columns of answers name the two rows of a pair, by one column each or by several together."""
+"""Finds the columns of answers that identify the two rows of a pair, one or several for each."""
 
 from collections.abc import Sequence
 
 from attrs import frozen
 
 ALIKE = ("similarity", "probability")
-"""What says how alike the rows of a pair are; what names them stands before it, what is carried after."""
+"""Columns with the similarity of a pair; its ids are before them, carried columns after."""
 _SIDES = ("left", "right")
 
 
 @frozen
 class NamedPair:
-    """What the two rows are called above a table, and the columns that name each."""
+    """The headings of the two rows in a table, and the columns that identify each."""
 
     names: tuple[str, str]
     columns: tuple[tuple[str, ...], tuple[str, ...]]
 
     @property
     def several(self) -> bool:
-        """Whether more than one column names a row."""
+        """Whether more than one column identifies a row."""
         return len(self.columns[0]) > 1
 
 
 def named_pair(after: Sequence[str]) -> NamedPair | None:
-    """The pair that answers with these columns after their moment are of; None where they are of none."""
+    """The pair in answers with these columns after their moment; None if they are not pairs."""
     alike = next((place for place, name in enumerate(after) if name in ALIKE), len(after))
     before = after[:alike]
     if {"left", "right"} <= set(after):
@@ -38,7 +38,7 @@ def named_pair(after: Sequence[str]) -> NamedPair | None:
 
 
 def _matched(names: Sequence[str]) -> NamedPair | None:
-    """Of near-duplicates: id and match, or host, page, match_host and match_page."""
+    """The pair of near-duplicates: id and match, or host, page, match_host and match_page."""
     own, match = tuple(names[: len(names) // 2]), tuple(names[len(names) // 2 :])
     if own == ("id",) and match == ("match",):
         return NamedPair(("id", "match"), (own, match))

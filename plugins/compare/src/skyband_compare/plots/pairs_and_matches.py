@@ -1,4 +1,4 @@
-"""Pairs and matches: how many or how alike over time, and the newest of them as a table."""
+"""Draws pairs and matches: their number or similarity over time, and the newest as a table."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ _ROW, _LETTER, _CELL, _IDENTITY = 20, 6.8, 36, 48
 
 
 def draw_pairs(alt: Any, answers: Answers, pair: NamedPair) -> tuple[Any, list[str]]:
-    """Ranked pairs: how alike those of each moment are, from the least to the most, and those of the newest moment."""
+    """Ranked pairs: the range of similarities at each moment, and the pairs of the newest moment."""
     newest = answers.where(answers.at == answers.at[-1])
     first = newest.where(np.arange(len(newest)) < MOST_ROWS)
     table = _table(alt, first, _columns(first, [*answers.by, *answers.after], pair))
@@ -27,15 +27,15 @@ def draw_pairs(alt: Any, answers: Answers, pair: NamedPair) -> tuple[Any, list[s
     alike = next((name for name in ALIKE if name in answers.after), None)
     if alike is None or len(np.unique(answers.at)) < 2:
         return table, [notes[0].removeprefix("below: ")]
-    notes.insert(0, f"above: the {alike} of each moment’s pairs, the line the largest, the band down to the least")
+    notes.insert(0, f"above: the {alike} of each moment’s pairs; line: the largest; band: down to the least")
     chart = _range(alt, answers, alike, notes)
     return alt.vconcat(chart, table, spacing=10), notes
 
 
 def draw_matches(alt: Any, answers: Answers, pair: NamedPair | None) -> tuple[Any, list[str]]:
-    """Answers that are not ranked: how many there are over time, and the newest ones.
+    """Answers that are not ranked: their number over time, and the newest ones.
 
-    Of rows some of which have no match: the share that has one, and the newest with one first.
+    If some rows have no match: the share of rows with a match, and the newest matches first.
     """
     matched = _matched(answers)
     if pair is not None and not matched.all():
@@ -44,12 +44,12 @@ def draw_matches(alt: Any, answers: Answers, pair: NamedPair | None) -> tuple[An
     table = _table(alt, newest, _columns(newest, [*answers.by, answers.moment, *answers.after], pair))
     cut = len(answers) > MOST_ROWS
     which = f"the newest {MOST_ROWS} of {len(answers):,}" if cut else f"all {len(answers):,}, the newest first"
-    notes = ["above: how many answers there are over time", f"below: {which}"]
+    notes = ["above: the number of answers over time", f"below: {which}"]
     return alt.vconcat(_counts(alt, answers), table, spacing=10), notes
 
 
 def _matched(answers: Answers) -> Array:
-    """bool[n]: the answers that tell of a match."""
+    """bool[n]: the answers with a match."""
     alike = next((name for name in ALIKE if name in answers.after), None)
     if alike is None:
         return np.ones(len(answers), bool)
@@ -57,21 +57,21 @@ def _matched(answers: Answers) -> Array:
 
 
 def _draw_share(alt: Any, answers: Answers, pair: NamedPair, matched: Array) -> tuple[Any, list[str]]:
-    last = np.argsort(matched, kind="stable")[::-1][:MOST_ROWS]  # those with a match, the newest first, then the others
+    last = np.argsort(matched, kind="stable")[::-1][:MOST_ROWS]  # matches first, each newest first
     first = answers.take(last)
     table = _table(alt, first, _columns(first, [*answers.by, answers.moment, *answers.after], pair))
     starts = _starts_of_rows(answers, pair)
     rows = int(starts.sum())
     having = int((np.add.reduceat(matched.astype(np.int64), np.flatnonzero(starts)) > 0).sum())
     notes = [
-        f"above: the share of rows that have a match, {having:,} of {rows:,} in all",
+        f"above: the share of rows with a match, {having:,} of {rows:,} in total",
         f"below: {min(MOST_ROWS, len(answers)):,} of {len(answers):,} answers, the newest matches first",
     ]
     return alt.vconcat(_counts(alt, answers, starts, matched), table, spacing=10), notes
 
 
 def _starts_of_rows(answers: Answers, pair: NamedPair) -> Array:
-    """bool[n]: whether an answer is the first of its row, whose others follow it."""
+    """bool[n]: whether an answer is the first of its row; the others follow it."""
     starts = np.append(True, answers.at[1:] != answers.at[:-1])
     for name in pair.columns[0]:
         column = answers.table.column(name)
@@ -88,7 +88,7 @@ def _range(alt: Any, answers: Answers, alike: str, notes: list[str]) -> Any:
     np.minimum.at(least, place, np.nan_to_num(values, nan=np.inf))
     series, each = shortened(Series(at, most, least, most), MOST_POINTS)
     if each > 1:
-        notes.append(f"a point stands for up to {np.ceil(each):,.0f} moments: the line is the mean of their largest")
+        notes.append(f"a point represents up to {np.ceil(each):,.0f} moments: the line is the mean of their largest")
     texts = axes.written(answers, series.at)
     columns = [np.where(np.isfinite(column), column, np.nan) for column in (series.value, series.low)]
     rows = [
@@ -105,9 +105,9 @@ def _range(alt: Any, answers: Answers, alike: str, notes: list[str]) -> Any:
 
 
 def _counts(alt: Any, answers: Answers, starts: Array | None = None, matched: Array | None = None) -> Any:
-    """Bars of equal lengths of time from the first answer to the last; of rows that may have a match, the share.
+    """Bars for equal intervals from the first answer to the last; the share for rows that may have a match.
 
-    starts: bool[n], the first answers of rows. matched: bool[n], those that tell of a match.
+    starts: bool[n], the first answers of rows. matched: bool[n], answers with a match.
     """
     first, last = int(answers.at[0]), int(answers.at[-1])
     length = max(-(-(last - first + 1) // MOST_BARS), 1)
@@ -137,7 +137,7 @@ def _counts(alt: Any, answers: Answers, starts: Array | None = None, matched: Ar
 
 
 def _columns(first: Answers, names: Sequence[str], pair: NamedPair | None) -> dict[str, list[str]]:
-    """The columns of a table as texts; those that name a row together are one, as in "left: host · page"."""
+    """The columns of a table as text; columns that identify a row together are one, as in "left: host · page"."""
     together = dict(zip(pair.columns, pair.names, strict=True)) if pair is not None and pair.several else {}
     begun = {columns[0]: columns for columns in together}
     inner = {name for columns in together for name in columns[1:]}
@@ -145,8 +145,8 @@ def _columns(first: Answers, names: Sequence[str], pair: NamedPair | None) -> di
     for name in names:
         if name in begun:
             side, columns = together[begun[name]], begun[name]
-            told = [part.removeprefix(f"{side}_") for part in columns]
-            by_name[f"{side}: {' · '.join(told)}"] = _identities(first, columns)
+            names_of_side = [part.removeprefix(f"{side}_") for part in columns]
+            by_name[f"{side}: {' · '.join(names_of_side)}"] = _identities(first, columns)
         elif name not in inner:
             texts = axes.written(first, first.at) if name == first.moment else first.cells(name)
             by_name[name] = [text if len(text) <= _CELL else f"{text[: _CELL - 1]}…" for text in texts]
@@ -154,7 +154,7 @@ def _columns(first: Answers, names: Sequence[str], pair: NamedPair | None) -> di
 
 
 def _identities(first: Answers, columns: Sequence[str]) -> list[str]:
-    """What the columns call each row together, short and told apart; nothing where all are null."""
+    """Short, distinct names of the rows from these columns; empty if all are null."""
     place, names = combined(first, columns)
     short = unlike(names, _IDENTITY)
     missing = np.logical_and.reduce([first.table.column(name).is_null().to_numpy() for name in columns])

@@ -1,4 +1,4 @@
-"""Ranks over time as a bump chart: a line for each object, broken where it is not among the answers."""
+"""Draws ranks over time as a bump chart: a line for each object, broken where it is not in the answers."""
 
 from collections import Counter
 from itertools import pairwise
@@ -16,27 +16,27 @@ from skyband_compare.plots.theme import COLOURS
 RANK = "rank"
 MOST_RANKS = 20
 MOST_MOMENTS, FEW_MOMENTS = 120, 50
-"""Drawn in a wide panel and in one of half the width."""
+"""Moments drawn in a wide panel, and in one of half the width."""
 _DOTS = 60
 _VALUES = ("score", "part", "total", "similarity", "probability")
-"""Columns behind those that name the object; answers rank by the first that they have."""
+"""Value columns after those that identify the object; answers rank by the first that they have."""
 _CHANGE = "difference"
-"""By which, and not by the total before it, answers rank that have it."""
+"""If answers have this column, they rank by it and not by the total before it."""
 _ROW, _NARROW_ROW = 26, 18
 _STACKED, _NARROW = 4, 340
 _LETTER = 6.0
 _LABEL = 32
 _FEW_OTHERS = 12
-"""Objects without a colour whose lines can still be told apart."""
+"""The most objects without a colour whose lines are still distinguishable."""
 _LARGE = 1000
-"""From here on a label has all digits of a number."""
+"""From this size on, a label has all digits of a number."""
 _SCORES = 130
-"""How tall the panel of scores is."""
+"""The height of the panel of scores."""
 
 
 @frozen(eq=False)
 class Ranked:
-    """Ranked objects: int64[n] ranks, and for each answer the place of its object in `names`."""
+    """Ranked objects: int64[n] ranks, and the place of each answer's object in `names`."""
 
     rank: Int64
     thing: Int64
@@ -45,7 +45,7 @@ class Ranked:
 
 
 def ranked(answers: Answers) -> Ranked:
-    """The ranks of a query's answers, their objects, and the column of values by which they rank."""
+    """The ranks of a query's answers, their objects, and the value column by which they rank."""
     objects, value = _object_and_value(answers)
     thing, names = combined(answers, objects)
     rank = np.nan_to_num(answers.numbers(RANK), nan=0, posinf=0, neginf=0).astype(np.int64)
@@ -53,8 +53,8 @@ def ranked(answers: Answers) -> Ranked:
 
 
 def _object_and_value(answers: Answers) -> tuple[list[str], str | None]:
-    """The columns that name the object: those between rank and the first value. A column of fractions is a value,
-    unless it stands before a value of ours and objects of one moment differ in nothing else."""
+    """The columns that identify the object: those between rank and the first value. A column of fractions is a value,
+    unless it is before a value column of ours and is needed to distinguish the objects of one moment."""
     after = answers.after
     behind = after[after.index(RANK) + 1 :]
     first = next((name for name in behind if name in _VALUES), None)
@@ -77,7 +77,7 @@ def _are_apart(answers: Answers, objects: list[str]) -> bool:
 
 
 def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
-    """A panel for each group, query and window; objects that are ranked most often have colours."""
+    """A panel for each group, query and window; the objects ranked most often have colours."""
     ranking = ranked(answers)
     columns = [name for name in (*answers.by, *SPLIT) if name in answers.table.column_names]
     columns = [name for name in columns if len(answers.codes(name)[1]) > 1]
@@ -87,7 +87,7 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
         notes.append(f"ranks 1 to {MOST_RANKS} of {ranking.rank.max():,}")
     rows, dots, each = _rows(answers, ranking, panes)
     if each > 1:
-        notes.append(f"one of {each:,} moments is drawn, the newest among them (`last` draws a shorter time in full)")
+        notes.append(f"one of {each:,} moments is drawn, including the newest (`last` draws a shorter time in full)")
     coloured = [label for label, _ in Counter(row["label"] for row in rows).most_common(COLOURS)]
     others = len({row["label"] for row in rows}) - len(coloured)
     if others:
@@ -104,14 +104,14 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
     ranks = axes.beside(alt, chart, panes.names, rows, **options)
     if scores is None:
         return ranks, notes
-    notes.append(f"below: the {ranking.value} of those with colours, and in grey that of the last rank")
+    notes.append(f"below: the {ranking.value} of the coloured objects, and in grey that of the last rank")
     return alt.vconcat(ranks, scores, spacing=10), notes
 
 
 def _panels(
     alt: Any, answers: Answers, rows: list[dict[str, Any]], panes: Panels, coloured: list[str], dots: bool
 ) -> Any:
-    """Panels beside each other; where their k differ, each with an axis of its own."""
+    """Panels side by side, each with its own axis if their k differ."""
     parts = {name: [row for row in rows if row["panel"] == name] for name in panes.names}
     if len({max((row["rank"] for row in part), default=1) for part in parts.values()}) == 1:
         chart, options = _chart(alt, answers, rows, panes, coloured, dots)
@@ -127,11 +127,11 @@ def _panels(
 def _chart(
     alt: Any, answers: Answers, rows: list[dict[str, Any]], panes: Panels, coloured: list[str], dots: bool
 ) -> tuple[Any, dict[str, int]]:
-    """A panel, and how panels stand beside each other, with room for the names to their right."""
+    """A panel, and the layout of panels, with room for names to their right."""
     many, narrow = len(panes.names) > 1, len(panes.names) > _STACKED
     last = max((row["rank"] for row in rows), default=1)
     beside = int(24 + _LETTER * max((len(row["told"]) for row in rows), default=0))
-    ended = not many and {row["label"] for row in rows if row["end"]} >= set(coloured)  # all names stand at their ends
+    ended = not many and {row["label"] for row in rows if row["end"]} >= set(coloured)  # all are named at their ends
     legend = None if ended else alt.Legend(offset=18 if many else beside)
     scale = alt.Scale(domain=[0.5, last + 0.5], reverse=True, nice=False, zero=False)
     ticks = alt.Axis(values=list(range(1, last + 1)), format="d", grid=False)
@@ -145,7 +145,7 @@ def _chart(
     run = alt.Detail("run:N")
     opacity, area = (1, 44) if dots else (0, 90)
     others = len({row["label"] for row in rows} - set(coloured))
-    pale = 0.45 * min(1, _FEW_OTHERS / max(others, 1))  # of very many lines each is only a hint
+    pale = 0.45 * min(1, _FEW_OTHERS / max(others, 1))  # fainter for very many lines
     faint = [
         grey.mark_line(style="faint", opacity=pale, strokeWidth=1.5 if others <= _FEW_OTHERS else 0.8).encode(
             detail=run
@@ -167,7 +167,7 @@ def _chart(
 def _scores(
     alt: Any, answers: Answers, rows: list[dict[str, Any]], value: str | None, coloured: list[str]
 ) -> Any | None:
-    """By how much they lead: the scores over time; None where there are none, or no time."""
+    """The scores over time; None if there are no scores or only one moment."""
     scored = [row for row in rows if row["number"] is not None]
     if value is None or not scored or len({row["at"] for row in scored}) < 2:
         return None
@@ -190,7 +190,7 @@ def _scores(
 
 
 def _rows(answers: Answers, ranking: Ranked, panes: Panels) -> tuple[list[dict[str, Any]], bool, int]:
-    """A row for each point; whether moments are few; of how many moments one is drawn."""
+    """A row for each point; whether there are few moments; one of how many moments is drawn."""
     dicts: list[dict[str, Any]] = []
     labels = unlike(ranking.names, _LABEL)
     each, dots = 1, True
@@ -202,7 +202,7 @@ def _rows(answers: Answers, ranking: Ranked, panes: Panels) -> tuple[list[dict[s
         here = np.flatnonzero(inside & (panes.place == number))
         moments = np.unique(answers.at[here])
         step = -(-len(moments) // (MOST_MOMENTS if len(panes.names) <= _STACKED else FEW_MOMENTS))
-        dotted = moments[::-1][:: max(step, 1)][::-1]  # the newest among them
+        dotted = moments[::-1][:: max(step, 1)][::-1]  # including the newest
         each, dots = max(each, step), dots and len(dotted) <= _DOTS
         here = here[np.isin(answers.at[here], dotted)]
         turn = np.searchsorted(dotted, answers.at[here])
@@ -221,12 +221,12 @@ def _rows(answers: Answers, ranking: Ranked, panes: Panels) -> tuple[list[dict[s
 
 
 def _short(number: str) -> str:
-    """A number as a label has it: with a fraction, in four digits."""
+    """A number for a label: fractions with four digits."""
     return f"{float(number):.4g}" if "." in number and abs(float(number)) < _LARGE else number
 
 
 def _runs(things: Int64, turns: Int64) -> list[int]:
-    """For each point the number of its line: a new one for each object, and where it missed a moment."""
+    """The number of each point's line: a new one for each object, and after a missed moment."""
     order = sorted(range(len(things)), key=lambda place: (things[place], turns[place]))
     run, runs = 0, [0] * len(things)
     for before, place in pairwise(order):

@@ -1,4 +1,4 @@
-"""A chart as a file: a page that opens without a network, or a picture, drawn without a browser."""
+"""Saves a chart as a page that opens without a network, or as an image, without a browser."""
 
 import json
 from base64 import b64encode
@@ -18,7 +18,7 @@ from skyband_compare.plots.theme import altair, config, converter
 SUFFIXES = (".html", ".png", ".svg")
 _MARK = b"<!-- skyband plot -->"
 _SHARP = 2.0
-"""Pixels of a PNG for each of the chart's."""
+"""Pixels of a PNG per pixel of the chart."""
 _START = """
 const spec = JSON.parse(document.getElementById("spec").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -33,9 +33,9 @@ draw();
 
 
 def save(chart: Any, path: Path, refresh: int | None = None) -> None:
-    """Write a chart, all of the file at once. `refresh`: seconds after which a page loads itself again.
+    """Write a chart atomically. `refresh`: seconds after which the page reloads itself.
 
-    Raises ConfigError where the file cannot be written, or its name does not say what it is to be.
+    Raises ConfigError if the file cannot be written, or has an unknown suffix.
     """
     content = _content(chart, path.suffix.lower(), refresh)
     try:
@@ -46,7 +46,7 @@ def save(chart: Any, path: Path, refresh: int | None = None) -> None:
 
 
 def check(path: Path) -> None:
-    """Raise ConfigError before anything is drawn where a chart could not be written there."""
+    """Raise ConfigError if a chart cannot be written there, before anything is drawn."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(Problem("output", f"must end in {', '.join(SUFFIXES)} (got {str(path)!r})"))
     if not path.absolute().parent.is_dir():
@@ -54,13 +54,13 @@ def check(path: Path) -> None:
 
 
 def is_page(path: Path) -> bool:
-    """Whether a file is a page that was written here."""
+    """Whether a file is a page written by `save`."""
     with path.open("rb") as file:
         return _MARK in file.read(200)
 
 
 def svg(spec: Mapping[str, Any]) -> str:
-    """A chart's specification as SVG."""
+    """Render a chart's specification as SVG."""
     return str(converter().vegalite_to_svg(spec))
 
 
@@ -74,13 +74,13 @@ def _content(chart: Any, suffix: str, refresh: int | None) -> bytes:
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    """A chart as Vega-Lite has it, however many rows are in it."""
+    """A chart's Vega-Lite specification, for any number of rows."""
     with altair().data_transformers.disable_max_rows():
         return dict(chart.to_dict())
 
 
 def _page(spec: dict[str, Any], refresh: int | None) -> str:
-    """HTML that runs the scripts in it and no others, and from which a browser loads nothing."""
+    """HTML that runs only its own scripts, and lets the browser load nothing."""
     library = converter().javascript_bundle()
     data = json.dumps({"chart": spec, "light": config(), "dark": config(dark=True)}, separators=(",", ":"))
     hashes = [b64encode(sha256(script.encode()).digest()).decode() for script in (library, _START)]
@@ -90,7 +90,7 @@ def _page(spec: dict[str, Any], refresh: int | None) -> str:
         policy=f"default-src 'none'; style-src 'unsafe-inline'; img-src data: blob:; script-src {allowed}",
         refresh="" if refresh is None else f'\n<meta http-equiv="refresh" content="{refresh}">',
         title=escape(str(title.get("text", "") if isinstance(title, dict) else title)),
-        spec=data.replace("<", "\\u003c"),  # names in it may hold the end of a script
+        spec=data.replace("<", "\\u003c"),  # names may contain the end of a script
         library=library,
         start=_START,
     )

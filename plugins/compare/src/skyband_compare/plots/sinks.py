@@ -1,4 +1,4 @@
-"""Where the answers to draw are: the sink of a job, or a table by its path. Only their files are read."""
+"""Locates the answers to draw: the sink of a job, or a table by its path. Only their files are read."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,10 +23,10 @@ _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "j
 
 @frozen
 class Answered:
-    """A table of answers on this machine.
+    """A local table of answers.
 
-    name: what it is called. kind: of the query, where it is a job's or its files name it. by: the grouping columns,
-    where they are known. argument: what says where it is, for errors.
+    name: its name. kind: of the query, if it is a job's or its files name it. by: the grouping columns, if known.
+    argument: the parameter with its location, for errors.
     """
 
     name: str
@@ -36,16 +36,16 @@ class Answered:
     argument: str
 
     def read(self) -> pa.Table:
-        """Its rows as they are now. Raises ConfigError where there are none, InputError where a file is damaged."""
+        """Its current rows. Raises ConfigError if there are none, InputError if a file is damaged."""
         with problems_within(self.argument):
             files = open_files(self.source)
         if files is None:
             beyond = beyond_readers(self.source)
-            raise ConfigError(Problem(f"sink.options.{beyond}", "is known to Spark only: drop it to draw its answers"))
+            raise ConfigError(Problem(f"sink.options.{beyond}", "is for Spark only: drop it to draw its answers"))
         return pa.Table.from_batches(files.batches(files.schema.names), files.schema)
 
     def version(self) -> tuple[object, ...]:
-        """What changes when answers come: a table's version, or the files with their sizes and times. Empty: none."""
+        """A value that changes with new answers: a table's version, or the files with sizes and times. Empty: none."""
         bound = in_process(self.source)
         if bound is not None:
             version = bound.read(keys_of(self.source)).version
@@ -60,7 +60,7 @@ class Answered:
 def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
     """The sink of the job in a TOML file, changed by `sets`, or the table at a path.
 
-    Raises JobError or ConfigError where there is none that is read here.
+    Raises JobError or ConfigError if there is none, or it cannot be read.
     """
     if Path(place).suffix != ".toml":
         if tuple(sets):
@@ -70,11 +70,11 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
     name, query, sink = read_sink(place, sets)
     try:
         if query.gives_states:
-            message = "gives states, and answers are drawn: `skyband ask` answers windows of states"
+            message = "emits states, and only answers are drawn: `skyband ask` answers windows of states"
             raise ConfigError(Problem("query.emit", message))
         options = dict(sink.with_defaults) if sink.format == "csv" else {}
         if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
-            message = "is false, so that its files do not name their columns: drop it from a job that is to be drawn"
+            message = "is false, so its files do not name their columns: drop it to draw the job"
             raise ConfigError(Problem("sink.options.header", message))
         source = (
             _tabled(sink)
@@ -87,12 +87,12 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
 
 
 def _query_of(source: Source) -> str | None:
-    """The query that the files of a table name, which the local engine writes into those of Parquet."""
+    """The query named in the files of a table; the local engine writes it to Parquet files."""
     if source.format != "parquet":
         return None
     from skyband_jobs.files.columnar_files import footer_of
 
-    with suppress(OSError, pa.ArrowException):  # a file that cannot be read is reported where its rows are
+    with suppress(OSError, pa.ArrowException):  # an unreadable file is reported when its rows are read
         metadata = footer_of(data_files(Path(str(source.path)))[0]).metadata or {}
         return metadata.get(QUERY.encode(), b"").decode(errors="replace") or None
     return None
@@ -101,20 +101,20 @@ def _query_of(source: Source) -> str | None:
 def _source(format: str, path: str | None, field: str, options: dict[str, object] | None = None) -> Source:
     readable = (*READABLE, *names_of_formats("reads"))
     if format not in readable:
-        message = f"the answers are read from files of {', '.join(readable)} (got {literal(format)})"
+        message = f"answers can be read from files of {', '.join(readable)} (got {literal(format)})"
         raise ConfigError(Problem(f"{field}.format", f"{message}: write them there, or pass their table"))
     local = None if path is None else local_path(path)
     if local is None:
-        raise ConfigError(Problem(f"{field}.path", f"only files of this machine are read (got {path!r})"))
+        raise ConfigError(Problem(f"{field}.path", f"only local files are read (got {path!r})"))
     header = {"header": True} if format == "csv" else {}
     source = Source(format=format, path=str(local.absolute()), options=options or header)
     return source if format in READABLE else _checked(source, field)
 
 
 def _tabled(sink: Sink) -> Source:
-    """The table of a sink in a plugin's format."""
+    """The source for a sink in a plugin's format."""
     if sink.path is not None and local_path(sink.path) is None:
-        raise ConfigError(Problem("sink.path", f"only files of this machine are read (got {sink.path!r})"))
+        raise ConfigError(Problem("sink.path", f"only local files are read (got {sink.path!r})"))
     keys = {
         name: getattr(sink, name) for name in ("format", "path", "table", "url", "catalog", "options", "distribution")
     }
@@ -122,7 +122,7 @@ def _tabled(sink: Sink) -> Source:
 
 
 def _checked(source: Source, field: str) -> Source:
-    """It, where its format has nothing against it. Raises ConfigError under `field` else."""
+    """The source, checked by its format. Raises ConfigError under `field`."""
     wrong = location_problems(source, on_spark=False)
     if wrong:
         raise ConfigError(*(problem.within(field) for problem in wrong))
@@ -130,7 +130,7 @@ def _checked(source: Source, field: str) -> Source:
 
 
 def _format_at(path: Path) -> str:
-    """What the files at a path are, by their names."""
+    """The format of the files at a path, by their names."""
     if not path.exists():
         raise ConfigError(Problem("table", f"{str(path)!r} does not exist"))
     tabled = format_at(path)
@@ -140,5 +140,5 @@ def _format_at(path: Path) -> str:
         formats = [_SUFFIXES[suffix] for suffix in file.suffixes if suffix in _SUFFIXES]
         if formats:
             return formats[-1]
-    message = f"{str(path)!r} holds no file that ends in {', '.join(_SUFFIXES)}"
-    raise ConfigError(Problem("table", f"{message}: is it a job? Its name then ends in .toml"))
+    message = f"{str(path)!r} contains no file that ends in {', '.join(_SUFFIXES)}"
+    raise ConfigError(Problem("table", f"{message}; the name of a job must end in .toml"))

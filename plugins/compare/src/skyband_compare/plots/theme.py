@@ -1,4 +1,4 @@
-"""How charts look, on light paper and on dark, as Vega-Lite's configuration; Altair, imported when it is needed."""
+"""The light and dark theme of charts, as Vega-Lite configuration; imports Altair on first use."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from skyband_jobs.formats.extras import imported, missing
 EXTRA, _DRAWS = "plot", "vl_convert"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 COLOURS = 8
-"""As many series have a colour of their own."""
+"""The number of distinct series colours."""
 _LIGHT = {
     "paper": "#ffffff", "ink": "#1b1a18", "soft": "#5c5a55", "faint": "#8a8780", "rule": "#e6e3dc",
     "series": ("#2a78d6", "#eb6834", "#159a6b", "#6a4bc4", "#d6467f", "#b88100", "#0b8a99", "#7b5236"),
@@ -19,23 +19,23 @@ _DARK = {
 
 
 def altair() -> Any:
-    """Altair. Raises EngineError, saying what to install, where it or vl-convert is not there."""
+    """Import Altair. Raises EngineError, with the command to install it, if it or vl-convert is missing."""
     imported(_DRAWS, EXTRA)
     return imported("altair", EXTRA)
 
 
 def converter() -> Any:
-    """vl-convert, which draws without a browser. Raises EngineError where it is not there."""
+    """Import vl-convert, which renders without a browser. Raises EngineError if it is missing."""
     return imported(_DRAWS, EXTRA)
 
 
 def lacking() -> str | None:
-    """What to install before anything can be drawn; None where it is there."""
+    """How to install the libraries for drawing; None if they are installed."""
     return missing(_DRAWS, EXTRA)
 
 
 def config(dark: bool = False) -> dict[str, Any]:
-    """Vega-Lite's `config`. Charts name no colour of their own but these styles and the series'."""
+    """Vega-Lite's `config`. Charts use no colours other than these styles and the series'."""
     tone: dict[str, Any] = _DARK if dark else _LIGHT
     soft, ink = tone["soft"], tone["ink"]
     lines = {"domainColor": tone["faint"], "tickColor": tone["faint"], "gridColor": tone["rule"]}
@@ -52,7 +52,7 @@ def config(dark: bool = False) -> dict[str, Any]:
         "title": {"color": ink, "subtitleColor": soft, "fontSize": 17, "subtitleFontSize": 12, "anchor": "start",
                   "frame": "group", "offset": 14, "subtitlePadding": 5, "subtitleLineHeight": 16},
         "range": {"category": list(tone["series"])},
-        "mark": {"color": tone["series"][0], "aria": False},  # a reader gets what is said above, not each point
+        "mark": {"color": tone["series"][0], "aria": False},  # screen readers get the description, not each point
         "rule": {"color": tone["series"][0]},
         "line": {"strokeWidth": 2, "strokeCap": "round", "strokeJoin": "round"},
         "point": {"filled": True, "size": 36},

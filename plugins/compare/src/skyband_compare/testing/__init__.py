@@ -1,4 +1,4 @@
-"""Tests of a job: its answers on rows of one's own, held against a file of those that are right."""
+"""Tests of a job: compares its answers on given rows with a file of expected ones."""
 
 from skyband_compare.testing.assertion import assert_answers as assert_answers
 

@@ -1,4 +1,4 @@
-"""A job's answers held against a file, for tests of one's own."""
+"""Compares a job's answers with a file, for users' own tests."""
 
 import io
 from collections.abc import Iterable, Sequence
@@ -21,36 +21,36 @@ def assert_answers(
     sets: Iterable[str] = (),
     after_select: bool = False,
 ) -> pa.Table:
-    """Run a job on rows of one's own, and raise AssertionError where its answers are not those expected.
+    """Run a job on given rows, and raise AssertionError if its answers are not as expected.
 
     Parameters
     ----------
     job : path
         the job's TOML file
     input : path or list of paths
-        rows that take the place of its source: .csv, .json, .parquet or .arrow; of a stream, each file is a micro-batch
+        rows to use instead of its source: .csv, .json, .parquet or .arrow; for a stream, each file is a micro-batch
     expect : path
-        the answers that it should give, in a file of any of these formats: columns by name in any order, rows in any
+        the expected answers, in a file of any of these formats: columns by name in any order, rows in any order
     sets : list of str, default none
         changes to the job, such as "query.k=10"
     after_select : bool, default False
-        whether the rows are those that the source's `where` and `select` leave, which are then not applied
+        whether the rows are the result of the source's `where` and `select`, which are then not applied
 
     Returns
     -------
     pyarrow.Table
-        the answers, all their columns, for what else is to be looked at
+        the answers with all their columns, for further checks
 
     Raises
     ------
     AssertionError
-        rows are missing, there are too many, or some differ: all of it in its message
+        rows are missing, too much or different: its message lists them
     JobError
-        the job is wrong, or does not fit these rows: all problems at once
+        the job is wrong, or does not fit these rows, with all problems
     ConfigError
         `expect` cannot be read, or has a column that the answers lack
     InputError
-        a row cannot be taken
+        a row is invalid
     """
     __tracebackhide__ = True
     paths = [input] if isinstance(input, str | PathLike) else list(input)
@@ -62,7 +62,7 @@ def assert_answers(
 
 
 def compared(answers: Answers, expected: pa.Table) -> Difference:
-    """How answers differ from those expected."""
+    """The difference between answers and expected ones."""
     query, names = answers.job.query, answers.table.column_names
     by = len(query.by)
     return difference(answers.table, expected, (names[by], *names[:by]), query.compared_columns)

@@ -1,4 +1,4 @@
-"""Two tables of answers as sets of rows: those that lack, those too much, and those that differ in a column."""
+"""Compares two tables of answers as sets of rows: missing rows, rows too much, and rows that differ in a column."""
 
 import math
 from collections import Counter, defaultdict
@@ -12,23 +12,23 @@ from skyband.columns.keyed_frames import plain_type
 from skyband.instants import python_values
 
 RELATIVE = 1e-9
-"""By how much a float may be another than the one written."""
+"""The relative tolerance of floats."""
 _MOST_PAIRS = 10_000
-"""Rows of one moment and group that nothing else names are held against each other up to so many pairs."""
+"""The most pairs of rows of one moment and group to compare, if nothing else identifies them."""
 
 MISSING, EXTRA, DIFFERS = "missing", "too much", "differs"
 
 
 @frozen
 class Discrepancy:
-    """A row that is not as expected."""
+    """An unexpected row."""
 
     answer: tuple[Any, ...] | None
-    """The row of the answers; None where it is missing."""
+    """The row of the answers; None if it is missing."""
     expected: tuple[Any, ...] | None
-    """The row that should be; None where one is too much."""
+    """The expected row; None if the row is too much."""
     columns: tuple[str, ...] = ()
-    """Of a row that differs, in which columns."""
+    """The columns in which a row differs."""
 
     @property
     def kind(self) -> str:
@@ -39,30 +39,30 @@ class Discrepancy:
 
 @frozen
 class Difference:
-    """How answers differ from those expected, in the order of the answers."""
+    """The difference between answers and expected ones, in the order of the answers."""
 
     columns: tuple[str, ...]
-    """Those compared."""
+    """The columns compared."""
     flush: tuple[bool, ...]
-    """Which of them hold numbers."""
+    """Whether each of them is numeric."""
     answers: int
     expected: int
     rows: tuple[Discrepancy, ...]
     left_out: tuple[str, ...] = field(default=())
-    """Columns of the answers that are not compared, since what is expected does not have them."""
+    """Columns of the answers that are not compared, as the expected ones do not have them."""
 
     def __bool__(self) -> bool:
         return bool(self.rows)
 
     def count(self, kind: str) -> int:
-        """How many rows are missing, too much, or differ."""
+        """The number of rows that are missing, too much, or differ."""
         return sum(row.kind == kind for row in self.rows)
 
 
 def difference(answers: pa.Table, expected: pa.Table, order: Sequence[str], identity: Sequence[str]) -> Difference:
-    """How answers differ from the rows expected, whose columns are all of theirs or some.
+    """The difference between answers and expected rows, which have all or some of their columns.
 
-    order: the columns by which a job orders its answers. identity: those by which a row of one is found in the other.
+    order: the columns by which a job orders its answers. identity: the columns by which rows are paired.
     """
     names = expected.column_names
     compared = answers.select(names).cast(
@@ -70,21 +70,21 @@ def difference(answers: pa.Table, expected: pa.Table, order: Sequence[str], iden
     )
     ranks = _ranks(compared, expected, [name for name in order if name in names])
     keys = [names.index(name) for name in dict.fromkeys((*order, *identity)) if name in names]
-    ours, theirs = _rows(compared), _rows(expected)
-    unequal, lacking = _unequal(ours, theirs)
+    ours, expected_rows = _rows(compared), _rows(expected)
+    unequal, lacking = _unequal(ours, expected_rows)
     placed: list[tuple[int, Discrepancy]] = []
-    for mine, other in _paired(unequal, lacking, ours, theirs, keys):
-        row = Discrepancy(None if mine is None else ours[mine], None if other is None else theirs[other])
+    for own_rows, other in _paired(unequal, lacking, ours, expected_rows, keys):
+        row = Discrepancy(None if own_rows is None else ours[own_rows], None if other is None else expected_rows[other])
         if row.answer is not None and row.expected is not None:
             wrong = [name for name, a, b in zip(names, row.answer, row.expected, strict=True) if not _alike(a, b)]
             if not wrong:
                 continue
             row = Discrepancy(row.answer, row.expected, tuple(wrong))
-        placed.append((ranks[mine] if mine is not None else ranks[len(ours) + (other or 0)], row))
+        placed.append((ranks[own_rows] if own_rows is not None else ranks[len(ours) + (other or 0)], row))
     rows = tuple(row for _, row in sorted(placed, key=lambda entry: entry[0]))
     numbers = tuple(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in expected.schema.types)
     others = tuple(name for name in answers.column_names if name not in names)
-    return Difference(tuple(names), numbers, len(ours), len(theirs), rows, others)
+    return Difference(tuple(names), numbers, len(ours), len(expected_rows), rows, others)
 
 
 def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -93,7 +93,7 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 _NAN = math.nan
-"""Of all, as each is like no other to Python."""
+"""One NaN for all, as NaNs are never equal in Python."""
 
 
 def _hashable(value: Any) -> Any:
@@ -105,7 +105,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _ranks(answers: pa.Table, expected: pa.Table, order: Sequence[str]) -> list[int]:
-    """The place of each row, those expected after the answers, in the order of a job; equal ones as they come."""
+    """The place of each row, first of the answers and then of the expected, in the job's order; the sort is stable."""
     both = pa.concat_tables([answers, expected]).select(order)
     places = pa.array(range(len(both)), pa.int64())
     numbered = both.append_column("\0place", places)
@@ -116,9 +116,9 @@ def _ranks(answers: pa.Table, expected: pa.Table, order: Sequence[str]) -> list[
     return ranks
 
 
-def _unequal(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """The rows of each that the other does not have just so, each as often as it is there."""
-    return _without(ours, Counter(theirs)), _without(theirs, Counter(ours))
+def _unequal(ours: Sequence[Any], expected: Sequence[Any]) -> tuple[list[int], list[int]]:
+    """The rows of each table without an equal one in the other, counting duplicates."""
+    return _without(ours, Counter(expected)), _without(expected, Counter(ours))
 
 
 def _without(rows: Iterable[Any], others: Counter[Any]) -> list[int]:
@@ -134,7 +134,7 @@ def _without(rows: Iterable[Any], others: Counter[Any]) -> list[int]:
 def _paired(
     unequal: list[int], lacking: list[int], ours: Sequence[Any], theirs: Sequence[Any], keys: Sequence[int]
 ) -> Iterable[tuple[int | None, int | None]]:
-    """Each row of either, beside the one of the same keys that it is most like."""
+    """Pair each row with the most similar one with the same keys."""
     groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for place in unequal:
         groups[tuple(ours[place][key] for key in keys)][0].append(place)
@@ -145,13 +145,13 @@ def _paired(
 
 
 def _most_alike(
-    mine: list[int], others: list[int], ours: Sequence[Any], theirs: Sequence[Any]
+    rows: list[int], others: list[int], ours: Sequence[Any], expected: Sequence[Any]
 ) -> Iterable[tuple[int | None, int | None]]:
-    pairs = list(zip(mine, others, strict=False))
-    if 1 < len(mine) * len(others) <= _MOST_PAIRS:
-        scored = [(_likeness(ours[a], theirs[b]), a, b) for a in mine for b in others]
+    pairs = list(zip(rows, others, strict=False))
+    if 1 < len(rows) * len(others) <= _MOST_PAIRS:
+        scored = [(_likeness(ours[a], expected[b]), a, b) for a in rows for b in others]
         pairs = []
-        free, open_ = set(mine), set(others)
+        free, open_ = set(rows), set(others)
         for _, a, b in sorted(scored, key=lambda entry: -entry[0]):
             if a in free and b in open_:
                 pairs.append((a, b))
@@ -159,7 +159,7 @@ def _most_alike(
                 open_.remove(b)
     yield from pairs
     paired = {a for a, _ in pairs}, {b for _, b in pairs}
-    yield from ((a, None) for a in mine if a not in paired[0])
+    yield from ((a, None) for a in rows if a not in paired[0])
     yield from ((None, b) for b in others if b not in paired[1])
 
 

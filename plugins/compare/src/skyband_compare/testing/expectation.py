@@ -1,4 +1,4 @@
-"""A file of the answers that a job should give: read with the types of those it gives, and written."""
+"""Reads a file of expected answers with the types of a job's answers, and writes one."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +19,9 @@ from skyband_compare.testing.file_formats import format_of
 
 
 def read_expected(path: Path, answers: pa.Schema) -> pa.Table:
-    """The rows of a file with those columns of `answers` that it has, in their order and of their types.
+    """The rows of a file, with its columns in the order and types of `answers`.
 
-    Raises ConfigError where it has another column or cannot be read, InputError where a value is of another type.
+    Raises ConfigError if it has another column or cannot be read, InputError if a value has another type.
     """
     kind = format_of(path)
     source = Source(format=kind, path=str(path), options={"header": True} if kind == "csv" else {})
@@ -31,7 +31,7 @@ def read_expected(path: Path, answers: pa.Schema) -> pa.Table:
         rows = open_files(source)
     except ConfigError as error:
         raise _error(path, "; ".join(problem.message for problem in error.problems)) from error
-    assert isinstance(rows, Files), "of this machine"
+    assert isinstance(rows, Files), "local files"
     names = rows.schema.names
     _check_names(path, names, answers)
     kinds = {field.name: plain_type(field.type) for field in answers}
@@ -49,7 +49,7 @@ def read_expected(path: Path, answers: pa.Schema) -> pa.Table:
 
 
 def write_expected(path: Path, answers: pa.Table) -> None:
-    """Write answers to a file, whole or not at all. Raises ConfigError where its format has no room for a column."""
+    """Write answers to a file atomically. Raises ConfigError if its format does not support a column."""
     kind = format_of(path)
     if kind == "csv" and (unwritable := unwritable_in_csv(answers.schema)):
         raise _error(path, unwritable[0].message)
@@ -69,9 +69,9 @@ def write_expected(path: Path, answers: pa.Table) -> None:
 def _check_names(path: Path, names: Sequence[str], answers: pa.Schema) -> None:
     others = [name for name in names if name not in answers.names]
     if others:
-        there = ", ".join(answers.names)
+        known = ", ".join(answers.names)
         columns = "a column" if len(others) == 1 else "columns"
-        raise _error(path, f"has {columns} {', '.join(map(repr, others))} that the answers lack; they have {there}")
+        raise _error(path, f"has {columns} {', '.join(map(repr, others))} that the answers lack; they have {known}")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise _error(path, f"has two columns {twice!r}: rename one")

@@ -1,4 +1,4 @@
-"""The format of a file of rows, as its name ends."""
+"""The format of a file of rows, by its suffix."""
 
 from pathlib import Path
 
@@ -16,9 +16,9 @@ FORMATS = {
 
 
 def format_of(path: Path) -> str:
-    """Raises ConfigError where nobody knows."""
+    """Raises ConfigError for an unknown suffix."""
     try:
         return FORMATS[path.suffix.lower()]
     except KeyError:
-        message = f"a file of rows is named by its format, {', '.join(FORMATS)} (got {str(path)!r})"
+        message = f"the name of a file of rows must end in {', '.join(FORMATS)} (got {str(path)!r})"
         raise ConfigError(Problem("", message)) from None

@@ -1,4 +1,4 @@
-"""A job on rows of one's own, in this process: its source is these files, its sink is memory, the rest is as it is."""
+"""Runs a job in this process with given files as its source and memory as its sink."""
 
 import glob
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,15 +22,15 @@ from skyband_jobs.running.progress import Progress, Totals
 from skyband_compare.testing.file_formats import format_of
 
 SOURCE_KEYS = ("stream", "schema", "explode", "where", "select", "finish", "idle_after")
-"""Of a job's source, what holds for any rows; the rest says where its own are."""
+"""The keys of a source that apply to any rows; the others locate its own rows."""
 _NAMED = {"header": True, "inferSchema": True}
-"""How a file of CSV is read where the job's own source is none."""
+"""Options for a CSV file if the job's source is not CSV."""
 _PER_FILE = "maxFilesPerTrigger"
 
 
 @frozen
 class Answers:
-    """What a job answers, step by step in its order, and how its rows fared."""
+    """The answers of a job in order, and the counts of its rows."""
 
     job: CheckedJob
     table: pa.Table
@@ -40,15 +40,15 @@ class Answers:
 def read_job_on(
     job: str | Path, inputs: Sequence[Path], sets: Iterable[str] = (), after_select: bool = False
 ) -> CheckedJob:
-    """The job in a TOML file with the files `inputs` for its source: of a stream, each is a micro-batch.
+    """The job in a TOML file with the files `inputs` as its source: for a stream, each is a micro-batch.
 
-    after_select: their rows and columns are those that the job's `where` and `select` leave.
+    after_select: their rows are the result of the job's `where` and `select`.
 
-    Raises JobError with every problem at once, ConfigError where the files are of several formats or of none.
+    Raises JobError with all problems, ConfigError if the files have several formats or an unknown one.
     """
     formats = {format_of(path): path for path in inputs}
     if len(formats) > 1:
-        message = f"the files of rows must be of one format (got {' and '.join(sorted(formats))})"
+        message = f"the files of rows must have one format (got {' and '.join(sorted(formats))})"
         raise ConfigError(Problem("", message))
     (kind,) = formats
     sets = tuple(sets)
@@ -62,15 +62,15 @@ def read_job_on(
 
     checked = read_job(job, sets, "local", edit)
     if checked.query.gives_states:
-        raise ConfigError(Problem("query.emit", "a test looks at answers, and these are states: leave it out"))
-    assert isinstance(checked.rows, Files), "of this machine"
+        raise ConfigError(Problem("query.emit", "a test needs answers, and these are states: leave it out"))
+    assert isinstance(checked.rows, Files), "local files"
     rows = evolve(checked.rows, paths=tuple(inputs))
     return evolve(checked, open_source=evolve(checked.open_source, rows=rows))
 
 
 def run(job: CheckedJob, progress: Progress) -> Answers:
-    """Raises InputError where a row cannot be taken and the job does not say what else to do with it, or where no row
-    can be taken at all: files of another shape are no test."""
+    """Raises InputError if a row is invalid and the job does not handle invalid rows, or if all rows are
+    invalid: then the files do not fit the job."""
     totals = Totals.of(job, micro_batches=0 if job.source.stream else None)
     local_run, steps = begin(job, LocalEngine(), totals, progress)
     refused: list[pa.RecordBatch] = []
@@ -80,7 +80,7 @@ def run(job: CheckedJob, progress: Progress) -> Answers:
     progress.wipe()
     if refused and totals.rows_in == totals.dropped.get(BAD, 0):
         first = refused[0].slice(0, 1).to_pylist()[0]
-        raise InputError(first[FIELD], f"{first[REASON]}; no row of these files can be taken")
+        raise InputError(first[FIELD], f"{first[REASON]}; all rows of these files are invalid")
     schema = local_run.result_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     totals.answers = len(table)
@@ -88,9 +88,9 @@ def run(job: CheckedJob, progress: Progress) -> Answers:
 
 
 def _on_files(tables: dict[str, Any], format: str, paths: Sequence[Path], keys: Sequence[str]) -> Mapping[str, Any]:
-    """A job's tables with other rows, `keys` of its source as they are, and answers that go nowhere."""
+    """A job's tables with other rows, the same `keys` of its source, and no sink."""
     source, sink, query = (tables.get(name) for name in ("source", "sink", "query"))
-    edited = {name: table for name, table in tables.items() if name != "metrics"}  # nobody watches a test
+    edited = {name: table for name, table in tables.items() if name != "metrics"}  # a test has no metrics
     if isinstance(source, Mapping):
         edited["source"] = {name: source[name] for name in keys if name in source}
         place = glob.escape(str(paths[0].absolute()))
@@ -111,7 +111,7 @@ def _on_files(tables: dict[str, Any], format: str, paths: Sequence[Path], keys: 
 
 
 def _options(source: Mapping[str, Any], typed: bool, format: str, files: int) -> dict[str, Any]:
-    """How text is read: as the job's own is, where that is of this format."""
+    """Options to read text: the job's own, if its source has this format."""
     options = source.get("options")
     own = dict(options) if isinstance(options, Mapping) and source.get("format") == format else {}
     if format == "csv" and source.get("format") != "csv":

@@ -1,4 +1,4 @@
-"""How a difference is told: a line and a table, or JSON."""
+"""Reports a difference as a line and a table, or as JSON."""
 
 import io
 from typing import Any
@@ -9,23 +9,23 @@ from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, Differen
 from skyband_compare.testing.job_on_rows import Answers
 
 FIRST_ROWS = 20
-"""Rows of a table, where not all are asked for."""
+"""The rows shown by default."""
 
 
 def headline(difference: Difference, file: str) -> str:
-    """How many rows are not as they should be."""
+    """The numbers of unexpected rows."""
     counts = ((difference.count(kind), kind) for kind in (MISSING, EXTRA, DIFFERS))
     parts = ", ".join(f"{number:,} {_verb(kind, number)}" for number, kind in counts if number)
     return f"{counted(difference.answers)}, {difference.expected:,} expected in {file}: {parts}"
 
 
 def counted(answers: int) -> str:
-    """How many answers there are."""
+    """The number of answers in words."""
     return f"{answers:,} answer{'' if answers == 1 else 's'}"
 
 
 def table(difference: Difference, most: int | None = FIRST_ROWS, out: Any = None) -> None:
-    """Write the rows that are not as they should be, at most so many."""
+    """Write the unexpected rows, at most `most`."""
     first = difference.rows if most is None else difference.rows[:most]
     rows = [[row.kind, *_cells(row, difference.columns)] for row in first]
     text_tables.table(["", *difference.columns], rows, out, flush=[False, *difference.flush])
@@ -42,7 +42,7 @@ def message(difference: Difference, file: str) -> str:
 
 
 def fared(answers: Answers) -> str:
-    """What became of the rows."""
+    """What happened to the rows."""
     totals = answers.totals
     parts = [f"{totals.rows_in:,} rows in"]
     parts += [f"{totals.rows_late:,} late"] if totals.rows_late else []
@@ -53,7 +53,7 @@ def fared(answers: Answers) -> str:
 
 
 def as_data(answers: Answers, difference: Difference) -> dict[str, Any]:
-    """The whole as JSON takes it."""
+    """The report as data for JSON."""
     totals, names = answers.totals, difference.columns
 
     def row(values: tuple[Any, ...] | None) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _cells(row: Discrepancy, names: tuple[str, ...]) -> list[str]:
 
 
 def _text(value: Any) -> str:
-    """A value with all that tells it from another: floats in full."""
+    """A value in full, so that different values differ as text."""
     return text_tables.text(repr(value).removesuffix(".0") if isinstance(value, float) else value)
 
 

@@ -1,4 +1,4 @@
-"""A comparison as a page of HTML: what is on it, which pictures, and how they are drawn."""
+"""A comparison as an HTML page: its contents, its charts, and how they are drawn."""
 
 from skyband_compare.comparison.page.document import page
 

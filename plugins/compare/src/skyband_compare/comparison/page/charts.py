@@ -1,4 +1,4 @@
-"""The charts of a comparison: a bar, a range or a point for each backend, and lines over time or over windows."""
+"""The charts of a comparison: bars, ranges or points for backends, and lines over time or windows."""
 
 import math
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from skyband_compare.comparison.page.inline_svg import TALL, TIP, inline_svg
 NUMBER = "format(datum.value, '~s')"
 SECONDS, BYTES = (f"replace({NUMBER}, regexp('([^0-9.]?)$'), ' $1{unit}')" for unit in "sB")
 SHARE = "format(100 * datum.value, datum.value && abs(datum.value) < 1e-5 ? '.2~e' : '.3~g') + ' %'"
-"""How the ticks of an axis are written, as Vega's expressions."""
+"""Formats of axis ticks, as Vega expressions."""
 _FAR = 25
-"""Where values are so many times apart, the scale is logarithmic: else the small ones could not be told."""
+"""The ratio of values from which on the scale is logarithmic, so that small ones stay visible."""
 
 
 @frozen
 class Bar:
-    """A value, one that lies behind it, and what is written beside them."""
+    """A value, another one drawn behind it, and their label."""
 
     name: str
     colour: str
@@ -42,7 +42,7 @@ class Point:
 
 @frozen(eq=False)
 class Line:
-    """A series: float64[p] over the picture's own x."""
+    """A series: float64[p] over the chart's x."""
 
     name: str
     colour: str
@@ -55,7 +55,7 @@ _COLOUR = {"color": {"field": "colour", "type": "nominal", "scale": None, "legen
 
 
 def bars(title: str, caption: str, entries: Sequence[Bar]) -> str:
-    """One bar a backend from 0, a paler one behind it, the longest first."""
+    """One bar per backend from 0, with a paler one behind it, the longest first."""
     entries = sorted(entries, key=lambda bar: -bar.value)
     data = [{**row, "behind": max(row["behind"], row["value"])} for row in map(asdict, entries)]
     thick = _thick(len(entries)) - 10
@@ -75,7 +75,7 @@ def bars(title: str, caption: str, entries: Sequence[Bar]) -> str:
 
 
 def ranges(title: str, caption: str, entries: Sequence[Bar], pattern: str) -> str:
-    """From `value` to `behind`, a filled and an open dot on a logarithmic scale, the lowest first."""
+    """A filled dot at `value` and an open one at `behind`, on a logarithmic scale, the lowest first."""
     entries = sorted(entries, key=lambda bar: bar.value)
     data = [asdict(bar) for bar in entries]
     scale = _scaled([value for bar in entries for value in (bar.value, bar.behind)], pattern, log=True)
@@ -99,7 +99,7 @@ def lines(
     title: str, caption: str, at: Sequence[float], x: Mark, tips: Sequence[str], series: Sequence[Line], pattern: str,
     dots: bool = False, bound: tuple[float, str] | None = None,
 ) -> str:  # fmt: skip
-    """Series over a common x, named beside it in the order they end in; what lies at each x is told by `tips`."""
+    """Series over a common x, named in the order of their last values; `tips` are tooltips for each x."""
     points = [(line, _finite(line)) for line in series]
     finite = [value for _, values in points for _, value in values] + ([] if bound is None else [bound[0]])
     y = {"field": "value", "type": "quantitative", "title": None, **_scaled(finite, pattern)}
@@ -119,7 +119,7 @@ def lines(
 
 
 def points(title: str, caption: str, entries: Sequence[Point], x_text: str, y_text: str, x_name: str) -> str:
-    """A point a backend, x logarithmic, y from 0 or logarithmic too. Left and low is good."""
+    """A point per backend, with x logarithmic, and y from 0 or logarithmic too. Left and low is good."""
     scale = _scaled([point.x for point in entries], x_text, log=True)
     scale["axis"]["grid"] = False
     x = {"field": "x", "type": "quantitative", "title": x_name, **scale}
@@ -131,18 +131,18 @@ def points(title: str, caption: str, entries: Sequence[Point], x_text: str, y_te
 
 
 def _finite(line: Line) -> list[tuple[int, float]]:
-    """The places of a line that have a value."""
+    """The points of a line that have a value."""
     return [(place, value) for place, value in enumerate(line.values.tolist()) if math.isfinite(value)]
 
 
 def _legend(names: Sequence[tuple[str, str]]) -> Mark:
-    """The names with their colours, from above to below."""
+    """The names with their colours, from top to bottom."""
     scale = {"domain": [name for name, _ in names], "range": [colour for _, colour in names]}
     return {"field": "name", "type": "nominal", "title": None, "scale": scale}
 
 
 def _scaled(values: Sequence[float], pattern: str, log: bool = False) -> Mark:
-    """A scale from 0 or, where values are far apart, a logarithmic one, which may have a 0 below; and its ticks."""
+    """A scale from 0 or, if values are far apart, a logarithmic one, which may have a 0 below; and its ticks."""
     above = [value for value in values if value > 0]
     axis: Mark = {"domain": False, "labelExpr": pattern, "tickCount": 5}
     if not above or not (log or max(above) > _FAR * min(above)):
@@ -158,7 +158,7 @@ def _scaled(values: Sequence[float], pattern: str, log: bool = False) -> Mark:
 
 
 def _layer(data: Sequence[Mark], mark: Mark, **encoding: Mark) -> Mark:
-    """Marks in their colours, each with its tip."""
+    """Marks in their colours, with tooltips."""
     tip = {"description": {"field": "tip", "type": "nominal"}}
     return {"data": {"values": data}, "mark": {**mark, "ariaRoleDescription": TIP},
             "encoding": {**_COLOUR, **tip, **encoding}}  # fmt: skip
@@ -174,7 +174,7 @@ def _text(data: Sequence[Mark], beside: float, **encoding: Mark) -> Mark:
 
 
 def _names(entries: Sequence[Bar]) -> Mark:
-    """The axis of backends, in their order."""
+    """The axis of backends, in order."""
     axis = {"title": None, "labelColor": "var(--ink)", "labelFontSize": 12}
     return {"field": "name", "type": "nominal", "sort": [bar.name for bar in entries], "axis": axis}
 
@@ -189,7 +189,7 @@ def _bound(bound: tuple[float, str] | None, y: Mark) -> list[Mark]:
 
 
 def _strips(at: Sequence[float], across: Mark, tips: Sequence[str]) -> Mark:
-    """At each x a strip, unseen but where one points, that tells what lies there."""
+    """An invisible strip at each x, with a tooltip."""
     data = [{"at": moment, "tip": tip} for moment, tip in zip(at, tips, strict=True)]
     wide = max(3, 280 // max(len(at), 1))
     strip = _layer(data, {"type": "rule", "strokeWidth": wide, "opacity": 0, "color": "var(--ink)"}, x=across)
@@ -198,10 +198,10 @@ def _strips(at: Sequence[float], across: Mark, tips: Sequence[str]) -> Mark:
 
 
 def _sides(entries: Sequence[Bar]) -> tuple[list[str], list[str]]:
-    """What stands to the right of the bars, and to their left."""
+    """The labels to the right of the bars, and to their left."""
     return [bar.text for bar in entries], [bar.name for bar in entries]
 
 
 def _thick(count: int) -> int:
-    """Height of a backend's row."""
+    """The height of a backend's row."""
     return min(44, max(26, 232 // max(count, 1)))

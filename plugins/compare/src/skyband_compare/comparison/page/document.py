@@ -1,4 +1,4 @@
-"""A comparison as one page that opens without a network: what stands out, pictures, every figure."""
+"""Writes a comparison as one HTML page that opens without a network: highlights, charts and all figures."""
 
 from collections.abc import Callable, Sequence
 from html import escape
@@ -10,12 +10,12 @@ from skyband_compare.comparison.results import Case, Comparison, Entry, most
 from skyband_compare.comparison.table import cells, explained, headers
 
 COLOURS = 8
-"""As many series have a colour of their own; the page's style names them."""
+"""The number of distinct series colours, which the page's style defines."""
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(comparison: Comparison) -> str:
-    """HTML with its style and pictures in it, and a policy that keeps a browser from loading anything else."""
+    """HTML with inline style and charts, and a policy that keeps browsers from loading anything else."""
     colours = _colours(comparison)
     title = f"{comparison.role}: {len(colours)} backends side by side"
     style = files("skyband_compare.comparison.page").joinpath("page.css").read_text("utf-8")
@@ -38,7 +38,7 @@ def page(comparison: Comparison) -> str:
 
 
 def _colours(comparison: Comparison) -> dict[str, str]:
-    """By backend; the one the others are held against is grey."""
+    """The colour of each backend; the reference is grey."""
     colours: dict[str, str] = {}
     for case in comparison.cases:
         for entry in case.entries:
@@ -66,7 +66,7 @@ def _failures(cases: Sequence[Case]) -> str:
 
 
 def _tiles(case: Case, one_of_many: bool) -> str:
-    """Who is fastest, smallest and closest, in the last case where there are several."""
+    """The fastest, smallest and closest backends, in the last case if there are several."""
     entries = working(case)
     if not entries:
         return ""

@@ -1,4 +1,4 @@
-"""Vega-Lite's specifications as SVG within a page: colours and fonts are the page's, tooltips need no script."""
+"""Renders Vega-Lite specifications as inline SVG, with the page's colours and fonts, and tooltips without scripts."""
 
 import re
 from collections.abc import Sequence
@@ -23,14 +23,14 @@ _CONFIG = {
     "text": {"color": "var(--soft)", "fontSize": 12, "aria": False},
 }  # fmt: skip
 _WIDER = 1.6
-"""By which a letter of a reader's font may be wider than Vega takes it for."""
+"""How much wider a letter may be in the reader's font than Vega assumes."""
 _NEEDLESS = ("aria-hidden", "aria-roledescription", "class", "font-family", "role", "stroke-miterlimit", "version")
 
 
 def inline_svg(
     title: str, caption: str, layers: Sequence[Any], tall: float, right: Sequence[str], left: Sequence[str] = ()
 ) -> str:
-    """A layered chart with texts to its right and left. `told`: what it shows, for those who cannot see it."""
+    """A layered chart with texts to its right and left. `told`: its description for screen readers."""
     before, behind = (10 + _WIDER * max(map(len, texts), default=0) for texts in (left, right))
     spec = {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": _CONFIG, "layer": layers,

@@ -1,4 +1,4 @@
-"""Which pictures a comparison has: of one stream, over its course; of several, by their window."""
+"""Chooses the charts of a comparison: over the course of one stream, or by window for several cases."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +14,12 @@ from skyband_compare.comparison.results import Case, Comparison, Entry, latency,
 from skyband_compare.plots.axes import CLOCK
 
 POINTS = 60
-"""Along a line at most."""
+"""The most points of a line."""
 
 
 @frozen
 class Picture:
-    """A figure of the page: what it shows, how to read it, and its SVG."""
+    """A figure of the page: its title, its caption, and its SVG."""
 
     title: str
     told: str
@@ -31,7 +31,7 @@ Figure = Callable[[Entry], float]
 
 
 def pictures(comparison: Comparison, colours: Colours) -> list[Picture]:
-    """Those that have something to show."""
+    """The charts that have something to show."""
     if len(comparison.cases) == 1:
         case = comparison.cases[0]
         entries = [entry for entry in case.entries if entry.measured.failed is None]
@@ -64,7 +64,7 @@ def _throughput(entries: Sequence[Entry], colours: Colours) -> Picture:
                 tip,
             )
         )
-    caption = "rows a second through the operator; paler, through the backend alone"
+    caption = "rows per second in the operator; paler: in the backend alone"
     return Picture("Throughput", caption, charts.bars("Throughput", _said(bars), bars))
 
 
@@ -91,7 +91,7 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         for entry in off
         if entry.accuracy
     ]
-    caption = f"{measure}, against {case.reference.label}, from the first moment to the last"
+    caption = f"{measure}, compared with {case.reference.label}, from the first moment to the last"
     chart = _over_time(case, "Error over the stream", caption, ends.tolist(), series, number_format.share, charts.SHARE,
                        _bound(entries))  # fmt: skip
     points = []
@@ -102,7 +102,7 @@ def _errors(case: Case, entries: Sequence[Entry], colours: Colours) -> list[Pict
         tip = f"{entry.label}\n{number_format.seconds(cost)} a row\nerror {number_format.share(entry.accuracy.error)}"
         points.append(charts.Point(entry.label, colours[entry.label], cost, entry.accuracy.error, tip))
     message = "; ".join(point.tip.replace("\n", ", ") for point in points)
-    caption = "what each row costs, and the error it buys: low and to the left is good"
+    caption = "time per row and error: low and to the left is good"
     image = charts.points("Error against time", message, points, charts.SECONDS, charts.SHARE, "time a row")
     return [Picture("Error against time", caption, image), chart]
 
@@ -131,9 +131,9 @@ def _by_window(comparison: Comparison, colours: Colours) -> list[Picture]:
     cases = comparison.cases
     windows = [float(case.window or 0) for case in cases]
     kinds: list[tuple[str, str, Figure, Callable[[float], str], str]] = [
-        ("Throughput", "rows a second through the operator", lambda entry: entry.measured.rate, number_format.rate,
+        ("Throughput", "rows per second in the operator", lambda entry: entry.measured.rate, number_format.rate,
          charts.NUMBER),
-        ("Throughput alone", "rows a second in the backend", lambda entry: entry.measured.own_rate, number_format.rate,
+        ("Throughput alone", "rows/s in the backend alone", lambda entry: entry.measured.own_rate, number_format.rate,
          charts.NUMBER),
         ("Latency", f"99th percentile of a {cases[-1].moment}", _late, number_format.seconds, charts.SECONDS),
         ("Error", _measure(cases), _error, number_format.share, charts.SHARE),
@@ -198,7 +198,7 @@ def _over_time(
 
 
 def _along(in_rows: bool) -> dict[str, Any]:
-    """The x axis of a stream's course."""
+    """The x axis over a stream."""
     if in_rows:
         return {"type": "quantitative", "scale": {"zero": False, "nice": False},
                 "axis": {"grid": False, "labelExpr": charts.NUMBER, "tickCount": 5}}  # fmt: skip
@@ -206,14 +206,14 @@ def _along(in_rows: bool) -> dict[str, Any]:
 
 
 def _tips(places: Sequence[str], series: Sequence[charts.Line], text: Callable[[float], str]) -> list[str]:
-    """What lies at each x: its place, and the value of each line there."""
+    """The tooltip of each x: its moment, and the value of each line there."""
     texts = [[f"{line.name}: {text(value)}" if math.isfinite(value) else "" for value in line.values.tolist()]
             for line in series]  # fmt: skip
     return ["\n".join(filter(None, entry)) for entry in zip(places, *texts, strict=True)]
 
 
 def _bound(entries: Sequence[Entry]) -> tuple[float, str] | None:
-    """The error that all bounded backends declare, where it is one."""
+    """The error that all bounded backends declare, if they agree."""
     declared = {
         entry.measured.parameters.get("epsilon")
         for entry in entries
