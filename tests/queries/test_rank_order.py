@@ -152,11 +152,11 @@ def test_what_needs_the_largest_first_says_so(changes, said):
 @pytest.mark.parametrize(
     ("changes", "value", "said"),
     [
-        ({"repeats": 2}, -1.0, r"change, row 0: must be at least 0 where repeats = 2 \(got -1.0\): choose repeats"),
+        ({"repeats": 2}, -1.0, r"change, row 0: must be at least 0 if repeats = 2 \(got -1.0\): choose repeats"),
         (
             {"aggregate": lambda values: values.sum()},
             -1.0,
-            r"change, row 0: must be at least 0 where aggregate is a fun",
+            r"change, row 0: must be at least 0 if aggregate is a fun",
         ),
         ({"order": "smallest"}, float("-inf"), r"change, row 0: must be a finite number \(got -inf\)"),
         ({"upper": 10}, 11.0, r"change, row 0: must be at most 10, query\.upper \(got 11\.0\)"),

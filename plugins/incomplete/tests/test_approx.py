@@ -1,4 +1,4 @@
-"""approx: what its chances are, and what follows from them."""
+"""approx: its chances, and their effects."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def feed(ranker, stream, start, stop):
     ranker.update(times[rows], stream.streams[rows], stream.objects[rows], stream.values[rows])
 
 
-def test_with_every_value_certain_to_come_it_is_eaa():
+def test_it_equals_eaa_if_every_value_is_certain_to_arrive():
     stream = paper(1, 1500, 3)
     approx = skyband.create("object-ranker", "approx", **AT_ONCE, chance=1)
     eaa = skyband.create("object-ranker", "eaa", **GIVEN)
@@ -30,7 +30,7 @@ def test_with_every_value_certain_to_come_it_is_eaa():
         assert len(approx) == len(eaa)
 
 
-def test_with_no_value_ever_to_come_it_keeps_the_plain_skyband():
+def test_it_keeps_the_plain_skyband_if_no_value_ever_arrives():
     stream, given = paper(2, 300, 3), {**GIVEN, "window": 80}
     approx = skyband.create("object-ranker", "approx", **given, chance=0, refresh=1, exact_reports=0)
     oracle = ObjectOracle(given)
@@ -44,7 +44,7 @@ def test_with_no_value_ever_to_come_it_keeps_the_plain_skyband():
             if len({other.object for other in every if other.time > one.time and other.current > one.current}) < 5
         }
         oldest = {name: min(time for other, time in kept if other == name) for name, _ in kept}
-        # Later values of an object whose older instance stays are still needed for that one's score.
+        # Later values of an object are still needed for the score of an older instance.
         oracle.reports = [report for report in oracle.reports if report.time >= oldest.get(report.object, 10**9)]
         assert len(approx) == len(kept)
         assert tuple(part.tolist() for part in approx.top()) == oracle.top(row + 1)
@@ -68,7 +68,7 @@ def test_the_sketch_comes_from_the_registry_and_travels_in_the_snapshot(sketch):
 @pytest.mark.parametrize("by", ["rows", "time"])
 @pytest.mark.parametrize("chance", [None, 0.25])
 def test_it_is_exact_until_the_window_holds_too_many_reports(by, chance):
-    """By whichever rows it is fed, and without sketches until then; a report that breaks the promise is none."""
+    """For any batches, and without sketches until then; a report that breaks the promise does not count."""
     stream = reports(1, 600, 2, 40, 1.0)
     given = {"repeats": "per-window", "k": 2, "window": 60, "streams": 2, "by": by}
     chances = {"chance": chance, "refresh": 20, "exact_reports": 22, "sketch": "exact"}
@@ -97,8 +97,8 @@ def test_it_is_exact_until_the_window_holds_too_many_reports(by, chance):
 
 
 @pytest.mark.parametrize("repeats", ["never", "per-window"])
-def test_a_window_just_as_full_as_may_be_is_passed_over_at_once(monkeypatch, repeats):
-    """Rows that break the promise make it no fuller: all are taken in at once, up to the one that is too many."""
+def test_a_window_at_its_limit_is_processed_at_once(monkeypatch, repeats):
+    """Rows that break the promise do not fill it: all are taken in at once, up to the one that is too many."""
     calls, replay = [], kernels.replay
 
     def counted(*arguments):
@@ -117,8 +117,8 @@ def test_a_window_just_as_full_as_may_be_is_passed_over_at_once(monkeypatch, rep
     assert ranker.dump_state()["since_refresh"].tolist() == [20]
 
 
-def test_what_has_expired_is_not_counted_on_once_time_has_gone_on():
-    """Whether a stream has reported an object is as of now, and a snapshot changes nothing of what is retained."""
+def test_expired_reports_are_not_relied_on_after_time_advances():
+    """Whether a stream has reported an object is judged at `now`, and a snapshot retains the same reports."""
     stream = reports(3, 200, 3, 12, 1.0)
     given = {"repeats": 3, "k": 1, "window": 40, "streams": 3, "chance": 0.25, "refresh": 5, "exact_reports": 0}
     fewer = 0
@@ -132,7 +132,7 @@ def test_what_has_expired_is_not_counted_on_once_time_has_gone_on():
     assert fewer > 100
 
 
-def test_a_state_in_which_chances_count_in_part_is_refused():
+def test_a_state_with_incomplete_chances_is_refused():
     ranker = skyband.create("object-ranker", "approx", **GIVEN)
     state = ranker.dump_state()
     for name, values in [("chances", [1.0, 1.0, 1.0]), ("since_refresh", [0, 0])]:
@@ -150,7 +150,7 @@ def test_join_sizes_are_those_of_sets():
     assert join_sizes(unions).tolist() == joins
 
 
-def test_join_sizes_of_estimates_are_in_order():
+def test_join_sizes_of_estimates_are_consistent():
     joins = join_sizes(np.array([0.0, 10.0, 12.0, 25.0]))
     assert joins[3] == 0.0
     joins = join_sizes(np.array([0.0, 10.0, 12.0, 11.0]))

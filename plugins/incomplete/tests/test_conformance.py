@@ -1,4 +1,4 @@
-"""Every backend of this distribution does what its role asks."""
+"""Every backend of this distribution meets the contract of its role."""
 
 from skyband_specs.suite import *  # noqa: F403
 

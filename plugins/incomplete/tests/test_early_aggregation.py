@@ -1,4 +1,4 @@
-"""What early aggregation keeps, beyond what it answers: exactly the k-dominance set, whatever the path."""
+"""Early aggregation keeps exactly the k-dominance set, for any batches."""
 
 from itertools import pairwise
 
@@ -7,7 +7,7 @@ import pytest
 import skyband
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband_incomplete.instance_arrays import HEAD, OBJECT, TAIL
+from skyband_incomplete.eaa_arrays import HEAD, OBJECT, TAIL
 from skyband_specs.object_ranker.oracle import ObjectOracle, Report
 from skyband_specs.object_ranker.streams import ObjectStream, bursts, paper
 
@@ -22,7 +22,7 @@ SETTINGS = [
 
 
 def dyadic(stream):
-    """The stream with values whose sums do not round, so that equal scores are equal however they were summed."""
+    """The stream with values whose sums do not round, so that the order of summation makes no difference."""
     return ObjectStream(stream.times, stream.streams, stream.objects, np.round(stream.values * 16) / 16)
 
 
@@ -32,7 +32,7 @@ def feed(ranker, stream, start, stop):
 
 
 def held(ranker):
-    """(object, time, current, best) of every live instance, from the arrays of the kernels."""
+    """(object, time, current, best) of every live instance, from the kernels' arrays."""
     len(ranker)
     span = range(int(ranker._cursor[HEAD]), int(ranker._cursor[TAIL]))
     reports, facts = ranker._reports, ranker._slots.facts
@@ -71,7 +71,7 @@ def test_intervals_are_those_of_the_definition(parameters):
 
 
 @pytest.mark.parametrize("parameters", SETTINGS)
-def test_an_interval_only_shrinks_and_holds_the_score_that_comes(parameters):
+def test_an_interval_only_shrinks_and_contains_the_later_score(parameters):
     stream = bursts(5, parameters["streams"], parameters.get("upper", 1.0))
     eaa = skyband.create("object-ranker", "eaa", **{**parameters, "k": 1000})
     oracle = ObjectOracle(parameters)
@@ -179,7 +179,7 @@ def test_the_ends_of_time(name, window, repeats):
 
 
 @pytest.mark.parametrize(("repeats", "kept"), [("never", 2), ("per-window", 2), ("latest", 4)])
-def test_a_snapshot_after_everything_expired_says_nothing_of_what_was(repeats, kept):
+def test_a_snapshot_after_everything_expired_is_empty(repeats, kept):
     parameters = {"k": 1, "window": 10, "streams": 1, "repeats": repeats}
     asked, quiet = (skyband.create("object-ranker", "eaa", **parameters) for _ in range(2))
     for ranker in (asked, quiet):

@@ -1,4 +1,4 @@
-"""`half_life` of top-k against the definition: at each moment every value anew, for what is left of it."""
+"""`half_life` of top-k, compared with the definition: weights every value again at each moment."""
 
 from collections import defaultdict
 from fractions import Fraction
@@ -22,7 +22,7 @@ QUERY = {"kind": "top-k", "time": "t", "object": "cell", "stream": "from", "valu
 
 
 def stream(rng, size):
-    """Reports in ties, at moments and beside them, with quiet times, nulls, values of 0 and below."""
+    """Reports with ties, at moments and next to them, with silences, nulls, and values of 0 and below."""
     micros = rng.integers(0, 60_000, size) * 1000
     micros = np.sort(np.where(rng.random(size) < 0.4, micros // 5_000_000 * 5_000_000, micros))
     micros += 70 * SECOND * (micros > 20 * SECOND)
@@ -57,13 +57,13 @@ def expected(entries, query, at):
 
 
 def check(table, rows, query):
-    """The answers of every group and moment are those of the definition; returns how many there are."""
+    """Compare the answers of every group and moment with the definition; returns how many there are."""
     every, best = int(query["every"].split()[0]) * SECOND, -1 if query.get("order") == "smallest" else 1
     groups, answers, latest = defaultdict(list), defaultdict(list), 0
     times = rows["t"].cast(pa.int64()).to_pylist()
     rows = sorted(
         zip(times, rows.to_pylist(), strict=True), key=lambda entry: (entry[0], entry[1]["value"] or 0)
-    )  # of one time the largest is the latest
+    )  # at one time the largest is the latest
     for time, row in rows:
         if row["value"] is not None:
             latest = time
@@ -124,7 +124,7 @@ def test_values_are_worth_half_as_much_for_each_half_life_on_ten_thousand_stream
     assert sum(follow(seed, monkeypatch) for seed in range(100, 10_100)) > 80_000
 
 
-def test_small_groups_answer_as_a_ranker_does_to_the_last_bit(monkeypatch):
+def test_small_groups_answer_like_a_ranker_to_the_last_bit(monkeypatch):
     rng = np.random.default_rng(8)
     rows = stream(rng, 3000)
     rows = rows.set_column(4, "group", pa.array(rng.integers(0, 40, 3000)))
@@ -146,7 +146,7 @@ def test_shards_have_the_same_best():
 
 
 def test_years_of_half_lives_overflow_nothing_and_lose_nothing():
-    """A number that grows with time, as forward decay has, would leave float64 after 1,024 of them."""
+    """Numbers that grow with time, as in forward decay, would overflow float64 after 1,024 half-lives."""
     days = np.array([0, 1, 365, 365, 3650])
     rows = pa.table(
         {
@@ -188,13 +188,13 @@ def test_a_newer_small_value_passes_an_older_large_one_and_ties_go_to_the_smalle
         ({"half_life": "9 rows"}, "half_life: is a time"),
         ({"half_life": "0 seconds"}, "half_life: must be"),
         ({"window": "today in UTC"}, 'half_life: needs windows and `every` of fixed length: write "24 hours"'),
-        ({"repeats": "never"}, "repeats: is a promise, and goes with no `half_life`: choose one of latest"),
+        ({"repeats": "never"}, "repeats: is a promise, which `half_life` does not support: choose one of latest"),
         ({"repeats": 3}, "repeats: is a promise"),
         ({"aggregate": sum}, "aggregate: is a function, which `half_life` would call for all objects"),
         ({"repeats": "largest", "carry": ["number"]}, "carry: is of the latest row with `half_life`"),
     ],
 )
-def test_what_does_not_fade_is_refused(keys, message):
+def test_unsupported_keys_are_refused(keys, message):
     with pytest.raises(ConfigError, match=message):
         make_query({**QUERY, "every": "5 seconds", "k": 3, "window": "1 minute", "half_life": "9 seconds"} | keys)
 
@@ -209,7 +209,7 @@ def test_what_does_not_fade_is_refused(keys, message):
         ("values", [1, 2]),
     ],
 )
-def test_a_state_that_no_reports_have_made_is_refused(name, values):
+def test_an_impossible_state_is_refused(name, values):
     from skyband_incomplete.top_k.decayed_ranker import DecayedRanker
 
     query = make_query({**QUERY, "every": "5 seconds", "k": 3, "window": "1 minute", "half_life": "9 seconds"})

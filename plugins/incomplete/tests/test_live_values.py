@@ -1,4 +1,4 @@
-"""What is kept where an object may report as often as it likes: what can still count, and nothing else."""
+"""If objects may report any number of times, exactly the values that can still count are kept."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def feed(ranker, stream, start, stop):
 
 
 def necessary(oracle, repeats):
-    """How many valid reports can still become a stream's value, by the definition."""
+    """The number of valid reports that can still become a stream's value, by definition."""
     cells = {}
     for report in oracle.valid(oracle.now):
         cells.setdefault((report.object, report.stream), []).append(report.value)
@@ -31,7 +31,7 @@ def necessary(oracle, repeats):
 
 @pytest.mark.parametrize("repeats", REDUCTIONS)
 @pytest.mark.parametrize("step", [1, 7, 100])
-def test_eaa_keeps_exactly_what_can_still_count(repeats, step):
+def test_eaa_keeps_exactly_the_values_that_can_still_count(repeats, step):
     parameters = {"k": 2, "window": 40, "streams": 2, "repeats": repeats}
     stream = bursts(3, 2, 1.0)
     eaa, oracle = skyband.create("object-ranker", "eaa", **parameters), ObjectOracle(parameters)
@@ -42,7 +42,7 @@ def test_eaa_keeps_exactly_what_can_still_count(repeats, step):
         assert len(eaa) == necessary(oracle, repeats)
 
 
-def test_one_value_an_object_and_stream_is_kept_of_the_latest():
+def test_latest_keeps_one_value_per_object_and_stream():
     eaa = skyband.create("object-ranker", "eaa", k=3, window=10**6, streams=2, repeats="latest")
     rows = 200_000
     eaa.update(np.arange(rows), np.arange(rows) % 2, np.arange(rows) // 2 % 50, np.arange(rows) / rows)
@@ -53,7 +53,7 @@ def test_one_value_an_object_and_stream_is_kept_of_the_latest():
 @pytest.mark.parametrize("repeats", REDUCTIONS)
 @pytest.mark.parametrize("by", ["time", "rows"])
 def test_sla_agrees_over_a_long_stream(repeats, by):
-    """Long enough for every array to be moved, grown and renumbered many times."""
+    """Long enough to move, grow and renumber every array many times."""
     rng = np.random.default_rng(4)
     rows, parameters = 12_000, {"k": 5, "window": 300, "streams": 3, "aggregate": (1.0, 0.3, 2.0), "repeats": repeats}
     times = np.arange(rows) if by == "rows" else np.cumsum(rng.choice([0, 1, 2, 400], rows, p=[0.4, 0.4, 0.198, 0.002]))
@@ -91,7 +91,7 @@ def test_a_score_falls_with_the_latest_report():
 
 @pytest.mark.parametrize("k", [1, 7, 300])
 @pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
-def test_of_equal_scores_the_smaller_objects_come_first(order, k):
+def test_smaller_objects_win_ties(order, k):
     rows, window = 1200, 250
     objects = {
         "ascending": np.arange(rows),
@@ -109,8 +109,8 @@ def test_of_equal_scores_the_smaller_objects_come_first(order, k):
         assert scores[offsets[number] : offsets[number + 1]].tolist() == [-score for score, _ in best]
 
 
-def test_room_for_objects_follows_those_that_are_there():
-    """A burst is given back, and objects that have gone are not looked at by every later answer."""
+def test_room_for_objects_follows_their_number():
+    """Memory shrinks after a burst, and later answers do not scan expired objects."""
     ranker = skyband.create("object-ranker", "eaa", k=2, window=1000, streams=1)
     burst = 50_000
     ranker.update(np.full(burst, 5), np.zeros(burst, np.int64), np.arange(burst), np.arange(burst) / burst)
@@ -127,15 +127,15 @@ def test_room_for_objects_follows_those_that_are_there():
 
 
 def scored_by(name):
-    """The aggregate of that name; what it computes, where a function is asked for."""
+    """The aggregate with this name, or an equivalent function."""
     return (lambda values: (values[0] + values[1]) + values[2]) if name == "function" else name
 
 
 @pytest.mark.parametrize("repeats", REDUCTIONS)
 @pytest.mark.parametrize("aggregate", ["sum", "min", "function"])
 @pytest.mark.parametrize("spare", [1, 3, None])
-def test_each_answer_is_the_best_of_all_objects_wherever_the_bar_is(repeats, aggregate, spare, monkeypatch):
-    """A bar with few objects to spare is lowered and raised again within a few answers; ties are on both sides."""
+def test_each_answer_is_the_best_of_all_objects_for_any_bar(repeats, aggregate, spare, monkeypatch):
+    """With few spare objects the bar falls and rises within a few answers; ties are on both sides."""
     if spare is not None:
         monkeypatch.setattr("skyband_incomplete.live_values.SPARE", spare)
     rng = np.random.default_rng(spare)
@@ -153,40 +153,40 @@ def test_each_answer_is_the_best_of_all_objects_wherever_the_bar_is(repeats, agg
         given = np.arange(start, stop), streams[start:stop], objects[start:stop], values[start:stop], moments
         ours, theirs = ranker.answers(*given), lazy.answers(*given)
         assert [part.tolist() for part in ours] == [part.tolist() for part in theirs]
-        front = ranker._live._front
+        front = ranker._live._top
         assert sorted(front.slot[: front.size[0]].tolist()) == np.flatnonzero(front.listed).tolist()
     restored = skyband.restore(ranker.snapshot()) if aggregate != "function" else ranker
     assert [part.tolist() for part in restored.top()] == [part.tolist() for part in lazy.top()]
 
 
-def test_the_bar_is_there_and_stays_where_answers_come_often():
-    """The best leaves with each answer: the more objects there are, the more are spared, so few answers list all."""
+def test_the_bar_exists_and_stays_with_frequent_answers():
+    """The best expires with each answer: more objects mean more spare ones, so few answers list all."""
     rows, window = 20_000, 5000
     ranker = skyband.create("object-ranker", "eaa", k=1, window=window, streams=1)
     numbers = np.arange(rows)
     zeros = np.zeros(rows, np.int64)
     offsets, found, _ = ranker.answers(numbers, zeros, numbers, np.full(rows, 0.5), numbers[window:])
     assert found.tolist() == list(range(rows - window)) and len(offsets) == rows - window + 1
-    front = ranker._live._front
+    front = ranker._live._top
     assert front.bar_score[0] == 0.5
     assert 0 < front.size[0] <= 129
     assert front.spare[0] == 128
     assert front.listed.sum() == front.size[0]
 
 
-def test_the_bar_is_at_the_last_object_to_spare(monkeypatch):
+def test_the_bar_is_at_the_last_spare_object(monkeypatch):
     monkeypatch.setattr("skyband_incomplete.live_values.SPARE", 3)
     ranker = skyband.create("object-ranker", "eaa", k=2, window=100, streams=1)
     scores, zeros = np.random.default_rng(2).random(500), np.zeros(500, np.int64)
     ranker.update(zeros, zeros, np.arange(500), scores)
     best = np.argsort(-scores)
     assert ranker.top()[0].tolist() == best[:2].tolist()
-    front = ranker._live._front
+    front = ranker._live._top
     assert (front.bar_score[0], front.bar_object[0]) == (scores[best[4]], best[4])
 
 
-def test_the_bar_never_falls_to_an_object_that_has_fallen_behind_it(monkeypatch):
-    """Those that were never listed rank before such a one; only where all objects are listed again may the bar fall."""
+def test_the_bar_never_falls_to_an_object_behind_it(monkeypatch):
+    """Unlisted objects may rank before that one; the bar may fall only after all objects are listed again."""
     monkeypatch.setattr("skyband_incomplete.live_values.SPARE", 3)
     ranker = skyband.create("object-ranker", "eaa", k=2, window=100, streams=1)
     turns = [

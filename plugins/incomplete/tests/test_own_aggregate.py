@@ -1,4 +1,4 @@
-"""An aggregate of one's own that has no finite value for some object ends the call; nothing is ranked by it."""
+"""A user's aggregate with a value that is not finite ends the call, and nothing is ranked by it."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The contract of queries, kept by top-k: one test a query and check."""
+"""top-k meets the contract of queries: one test per check."""
 
 DISTRIBUTION = "skyband-incomplete"
 

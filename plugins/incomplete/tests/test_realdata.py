@@ -1,4 +1,4 @@
-"""Real streams through the top-k query on the local engine: air quality, trades, a web log."""
+"""Real streams with top-k on the local engine: air quality, trades, a web log."""
 
 import os
 from pathlib import Path
@@ -59,7 +59,7 @@ def same_scores(found, wanted):
 
 @pytest.mark.parametrize(("window", "hours"), [("1 hour", 1), ("24 hours", 24)])
 def test_the_stations_with_the_worst_air_every_hour(window, hours):
-    """Each pollutant a stream, missing readings and all, against sums over the readings as a grid."""
+    """One stream per pollutant, with missing readings, compared with sums over a grid of readings."""
     table = data("beijing_air_12stations.parquet").slice(0, 12 * 24 * 40)
     stations = sorted(set(table["station"].to_pylist()))
     times = np.asarray(table["ts"].cast(pa.timestamp("us", "UTC")).cast(pa.int64()))
@@ -88,7 +88,7 @@ def test_the_stations_with_the_worst_air_every_hour(window, hours):
 
 
 def test_the_busiest_price_levels_of_the_trades():
-    """Each exchange a stream, an object a symbol and price level, its value the share volume."""
+    """One stream per exchange; an object is a symbol and price level, and its value the share volume."""
     table = data("trades_20131008_4sym.parquet").slice(0, 60_000)
     level = pc.binary_join_element_wise(table["symbol"], pc.round(table["price"], 1).cast(pa.string()), "@")
     volume = table["volume"].cast(pa.float64())
@@ -103,7 +103,7 @@ def test_the_busiest_price_levels_of_the_trades():
 
 @pytest.mark.parametrize("backend", ["eaa", "sla"])
 def test_the_clients_that_download_most(backend):
-    """Streams by url, sizes that are missing left out and counted."""
+    """One stream per URL; missing sizes are dropped and counted."""
     log = data("worldcup98_day6_sample.parquet").slice(100_000, 20_000)
     stream = pc.bit_wise_and(log["object_id"].cast(pa.int64()), 3)
     table = pa.table({"ts": log["ts"], "object": log["client_id"], "stream": stream, "value": log["size"]})

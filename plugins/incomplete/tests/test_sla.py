@@ -1,4 +1,4 @@
-"""sla: the view is right while scores rise and fall, and is filled again when it runs short."""
+"""sla: the view is right while scores rise and fall, and is refilled when it runs short."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_every_answer_equals_the_oracle(kmax, aggregate, repeats):
         assert tuple(column.tolist() for column in sla.top()) == oracle.top(oracle.now)
 
 
-def test_the_view_is_rarely_filled_again(monkeypatch):
+def test_the_view_is_rarely_refilled(monkeypatch):
     fills = []
     fill = SortedLists._fill
     monkeypatch.setattr(SortedLists, "_fill", lambda self: (fills.append(1), fill(self)))
@@ -46,7 +46,7 @@ def test_len_counts_valid_reports():
 @pytest.mark.parametrize("repeats", ["never", "per-window", 5])
 @pytest.mark.parametrize("by", ["time", "rows"])
 def test_it_agrees_with_eaa_over_a_long_stream(repeats, by):
-    """Long enough for every array of eaa to be moved, grown and renumbered many times."""
+    """Long enough to move, grow and renumber every array of eaa many times."""
     rng = np.random.default_rng(3)
     rows, parameters = 40_000, {"k": 5, "window": 700, "streams": 4, "aggregate": (1.0, 0.3, 0.7, 2.0)}
     times = np.arange(rows) if by == "rows" else np.cumsum(rng.choice([0, 1, 2, 900], rows, p=[0.4, 0.4, 0.199, 0.001]))

@@ -1,4 +1,4 @@
-"""top-k on the local engine, against ranking each window by hand."""
+"""top-k on the local engine, compared with ranking each window in plain Python."""
 
 from collections import defaultdict
 from contextlib import nullcontext
@@ -39,7 +39,7 @@ def stream(seed, rows=300, groups=2, text=True):
 
 
 def by_hand(table, by, window, every, k, weights=(1.0, 1.0, 1.0)):
-    """(group…, at) -> [(object, score)], ranked, where [at − window, at) has a row."""
+    """(group…, at) -> [(object, score)], ranked, if [at − window, at) has a row."""
     rows = defaultdict(list)
     columns = [table[name].to_pylist() for name in (*by, "who", "from", "how_much")]
     for time, *rest in zip(np.asarray(table["ts"].cast(pa.int64())).tolist(), *columns, strict=True):
@@ -98,7 +98,7 @@ def test_backends_agree(backend):
 
 
 @pytest.mark.parametrize("text", [True, False])
-def test_batches_and_snapshots_cannot_be_seen(text):
+def test_batches_and_snapshots_make_no_difference(text):
     table = stream(9, text=text).sort_by("ts").combine_chunks()
     whole = local.apply(table, query(by=["place"]))
     rng = np.random.default_rng(9)
@@ -148,7 +148,7 @@ def test_occurrences_in_a_window_are_summed_and_a_report_a_window_old_makes_room
 
 
 def again_and_again(seed, rows=400):
-    """Seven objects that report two streams over and over, several times at one moment."""
+    """Seven objects that report two streams again and again, several times at one moment."""
     rng = np.random.default_rng(seed)
     return pa.table(
         {
@@ -172,7 +172,7 @@ def again_and_again(seed, rows=400):
     ],
 )
 def test_which_of_many_reports_counts_equals_doing_it_by_hand(repeats, reduced, by):
-    """Values are dyadic, so that sums depend on no order. Of reports at one time the largest is the latest."""
+    """Values are dyadic, so that sums do not depend on order. Of reports at one time the largest is the latest."""
     table, columns = again_and_again(3), ("who", "from", "how_much")
     cells = defaultdict(lambda: defaultdict(list))
     groups = table["place"].to_pylist() if by else [None] * len(table)
@@ -223,7 +223,7 @@ def test_values_have_no_limit_unless_an_object_may_still_gain():
     assert local.apply(table, query(repeats="never", upper=1e300))["score"].to_pylist() == [1e300, 41_000.0]
 
 
-def test_the_default_leaves_nothing_out():
+def test_the_default_drops_no_rows():
     table = again_and_again(5)
     run = local.LocalRun.start(query(), table.schema)
     run.push(table.combine_chunks().to_batches()[0])
@@ -252,7 +252,7 @@ def test_repeated_reports_are_counted_once_whatever_the_batches_and_snapshots(by
         assert counted + metrics.dropped.get("repeated report", 0) == len(again)
 
 
-def test_rows_that_say_nothing_are_counted():
+def test_rows_without_information_are_counted():
     times = pa.array([0, 1, 2, 3], pa.timestamp("s"))
     table = pa.table({"ts": times, "who": ["a", None, "b", "c"], "from": ["north"] * 3 + ["nowhere"]})
     table = table.append_column("how_much", pa.array([0.5, 0.5, None, None]))
@@ -262,7 +262,7 @@ def test_rows_that_say_nothing_are_counted():
     assert run.operator.take_metrics().dropped == {"null object": 1, "null value": 2}
 
 
-def test_windows_in_rows_answer_after_every_so_many():
+def test_windows_in_rows_answer_every_n_rows():
     table = pa.table({"seq": range(6), "who": [1, 2, 3, 1, 4, 5], "from": [0, 0, 0, 1, 0, 1]})
     table = table.append_column("how_much", pa.array([0.5, 0.25, 0.5, 0.5, 0.75, 0.0]))
     rows = query(time="seq", streams=[0, 1], window="4 rows", every="2 rows", k=2)
@@ -318,7 +318,7 @@ def test_a_wrong_key_is_named_with_the_remedy(changes, message):
         query(**changes)
 
 
-def test_streams_that_the_column_cannot_hold_are_named():
+def test_streams_of_another_type_than_the_column_are_named():
     table = pa.table({"ts": pa.array([1], pa.timestamp("s")), "who": ["a"], "from": [1], "how_much": [0.5]})
     with pytest.raises(ConfigError, match=r"query.streams: must be values of the column 'from', which is int64"):
         local.apply(table, query())
@@ -341,7 +341,7 @@ def test_objects_of_any_type_come_back(values):
     assert result["object"].to_pylist()[:3] == values.to_pylist()
 
 
-def test_names_are_forgotten_with_the_window():
+def test_names_expire_with_the_window():
     names = ValuesById(pa.string())
 
     class Batch(dict):

@@ -1,4 +1,4 @@
-"""Scores by a function: as if it were called for each row, and called for values that are not remembered only."""
+"""Scores by a function equal a call for each row, but cached values are not computed again."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,13 @@ from skyband_incomplete.top_k.user_function_scores import CalledScores
 
 
 @pytest.mark.parametrize("most", [0, 1 << 16])
-def test_values_that_are_remembered_are_not_called_for(most, monkeypatch):
+def test_cached_values_are_not_computed_again(most, monkeypatch):
     monkeypatch.setattr(called_scores, "_MOST_KNOWN", most)
     called = []
 
     def score(row):
         called.append(tuple(row))
-        row *= 2  # what it does to its argument is its own affair
+        row *= 2  # it may change its argument
         return float(row.sum())
 
     scores, rng, remembered = CalledScores(score, 2), np.random.default_rng(1), set()
@@ -26,7 +26,7 @@ def test_values_that_are_remembered_are_not_called_for(most, monkeypatch):
         called.clear()
 
 
-def test_the_best_of_each_answer_come_by_score_then_object():
+def test_the_best_of_each_answer_are_ordered_by_score_then_object():
     scores = CalledScores(lambda row: float(row[0]), 1)
     stretch, moment = np.array([0, 0, 0, 0, 1, 1]), np.array([3, 3, 3, 4, 4, 4])
     objects = np.array([7, 5, 6, 7, 9, 8])

@@ -1,4 +1,4 @@
-"""Top-k over objects that are known only in part: the object-ranker backends sla, eaa and approx."""
+"""Top-k over incomplete objects: the object-ranker backends sla, eaa and approx."""
 
 from skyband.lazy_names import lazy_names
 

@@ -1,4 +1,4 @@
-"""The aggregates as plain Python, in the order of summation that the kernels keep to."""
+"""The aggregates in plain Python, with the kernels' order of summation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from skyband.errors import ConfigError, Problem
 
 
 def scorer(aggregate: str | Sequence[float] | Callable[[Float64], float]) -> Callable[[list[float]], float]:
-    """The score of an object from its values, one a stream."""
+    """The score of an object from its values, one per stream."""
     if callable(aggregate):
         function = finite(aggregate)
         return lambda values: function(np.array(values))
@@ -26,7 +26,7 @@ def scorer(aggregate: str | Sequence[float] | Callable[[Float64], float]) -> Cal
 
 
 def finite(function: Callable[[Float64], float]) -> Callable[[Float64], float]:
-    """A user's function, which was tried on some values only: ConfigError where it fails, or gives no finite number."""
+    """Wrap a user's function, which was tried on few values, to raise ConfigError unless it returns a finite number."""
 
     def score(values: Float64) -> float:
         try:
@@ -35,7 +35,7 @@ def finite(function: Callable[[Float64], float]) -> Callable[[Float64], float]:
             message = f"fails on {values.tolist()}: {type(error).__name__}: {error}"
             raise ConfigError(Problem("aggregate", message)) from error
         if not math.isfinite(value):
-            raise ConfigError(Problem("aggregate", f"must give a finite number (got {value} on {values.tolist()})"))
+            raise ConfigError(Problem("aggregate", f"must return a finite number (got {value} on {values.tolist()})"))
         return value
 
     return score

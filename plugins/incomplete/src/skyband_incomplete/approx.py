@@ -1,4 +1,4 @@
-"""object-ranker/approx: early aggregation that expects no more of an object than the streams' correlation says."""
+"""object-ranker/approx: early aggregation with expected values from the streams' correlation."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -12,8 +12,8 @@ from skyband.state_validation import StateReader
 
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, check_unions
+from skyband_incomplete.eaa_arrays import HEAD, HIGHEST, INSTANCES, OBJECT, TAIL, Rows
 from skyband_incomplete.early_aggregation import ALWAYS, NEVER, InstanceRanker
-from skyband_incomplete.instance_arrays import HEAD, HIGHEST, INSTANCES, OBJECT, TAIL, Rows
 
 
 def _check_sketch(value: Any) -> str | None:
@@ -24,18 +24,17 @@ def _check_sketch(value: Any) -> str | None:
 
 @define(eq=False)
 class AppearanceCorrelation(InstanceRanker):
-    """Keeps less than `eaa`, by counting an unseen value only as often as it is likely to come.
+    """Keeps less than `eaa`, by weighting an unseen value with its probability to arrive.
 
-    Where `eaa` counts a value that has not come yet with `upper`, this ranker counts it with `upper` times the
-    probability that it comes at all. That probability is measured: of the objects in the streams that an object has
-    been seen in, the share that is also in the other stream, both over the window, as sketches count them. Every
-    `refresh` rows it is measured again, and reports that can no longer reach an answer are dropped. An object that does
-    better than expected may be missing from an answer, or be in it with only part of its score. With `chance=1` the
-    answers are those of `eaa`.
+    `eaa` counts a value that has not arrived yet as `upper`; this ranker counts it as `upper` times the probability
+    that it arrives at all. That probability is measured by sketches over the window: of the objects in the same streams
+    as this object, the share that is also in the other stream. Every `refresh` rows it is measured again, and reports
+    that can no longer reach an answer are dropped. An object that does better than expected may be missing from an
+    answer, or be in it with only part of its score. With `chance=1` the answers are those of `eaa`.
 
-    Chances count from the first row on with which the window holds more than `exact_reports` reports; in the paper from
-    the first row of all, as with `exact_reports=0`. Until then every value is expected, so that answers are exact, and
-    there are no sketches, which would take more memory than the reports of such a window. Where `repeats` is "latest",
+    Chances are used from the first row with which the window holds more than `exact_reports` reports; in the paper from
+    the very first row, as with `exact_reports=0`. Until then every value is expected, so answers are exact, and there
+    are no sketches, which would take more memory than the reports of such a window. If `repeats` is "latest",
     "largest", "smallest" or "mean", nothing is ever dropped and the answers are those of `eaa`.
 
     Parameters
@@ -60,26 +59,26 @@ class AppearanceCorrelation(InstanceRanker):
         that it reports never again, at most once per window, or m times per window, summed (latest, largest,
         smallest, mean, never, per-window, or a number)
     sketch : str | table, default None
-        what counts the objects that streams share (a sketch's name, or {name=…, …} with its parameters; none: the
+        the sketch that counts shared objects of streams (a sketch's name, or {name=…, …} with its parameters; none: the
         default sketch)
     refresh : int, default 100
-        rows between two measurements of the chances (at least 1)
+        rows between measurements of the chances (at least 1)
     chance : float, default None
-        chance that a value not seen yet comes at all; none: measured (at least 0 and at most 1)
+        probability that an unseen value arrives at all; none: measured (at least 0 and at most 1)
     exact_reports : int, default 512
-        answers are exact until the window holds more reports than this, as every value is expected (at least 0)
+        answers are exact until the window holds more reports than this (at least 0)
 
     Complexity
     ----------
-    Once chances count, a row goes into half of the 2^streams − 1 sketches, and every `refresh` rows cost an estimate of
-    each sketch, O(3^streams) for the probabilities, and a sweep over all that is retained. Memory is that of `eaa` and
-    of the sketches. `len` counts the instances that the last measurement keeps; up to `refresh` more reports are held.
+    Once chances are used, a row goes into half of the 2^streams − 1 sketches, and every `refresh` rows cost an estimate
+    of each sketch, O(3^streams) for the probabilities, and a sweep over all retained reports. Memory is that of `eaa`
+    plus the sketches. `len` counts the instances kept by the last measurement; up to `refresh` more reports are held.
 
     References
     ----------
     Haghani, Michel and Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009, section 4
     (approxAlgo). The sign in the paper's formula for the size of the join is corrected, and since the measured
-    probabilities change, what is kept is decided anew at each measurement.
+    probabilities change, each measurement decides again what to keep.
 
     Examples
     --------
@@ -98,21 +97,21 @@ class AppearanceCorrelation(InstanceRanker):
         type="str | table",
         check=_check_sketch,
         bounds="a sketch's name, or {name=…, …} with its parameters; none: the default sketch",
-        help="what counts the objects that streams share",
+        help="the sketch that counts shared objects of streams",
     )
-    refresh: int = integer(100, at_least=1, help="rows between two measurements of the chances")
+    refresh: int = integer(100, at_least=1, help="rows between measurements of the chances")
     chance: float | None = number(
-        None, at_least=0, at_most=1, help="chance that a value not seen yet comes at all; none: measured"
+        None, at_least=0, at_most=1, help="probability that an unseen value arrives at all; none: measured"
     )
     exact_reports: int = integer(
         512,
         at_least=0,
-        help="answers are exact until the window holds more reports than this, as every value is expected",
+        help="answers are exact until the window holds more reports than this",
     )
 
     _appearance: Appearance | None = field(default=None, init=False, repr=False)
     _since_refresh: int | None = field(default=None, init=False, repr=False)
-    """Rows since the last measurement; None while chances do not count yet."""
+    """Rows since the last measurement; None while chances are not used yet."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -122,10 +121,10 @@ class AppearanceCorrelation(InstanceRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """As many rows as `exact_reports`: answers are exact until the window holds more.
+        """`exact_reports`: answers are exact until the window holds more.
 
-        A ranker that is given the reports of a small group when it has grown goes on as one that had them all along: in
-        both, chances count from the same row on.
+        A ranker that takes over the reports of a small group continues like one that had them from the start: both use
+        chances from the same row on.
         """
         return super().exact_up_to if self._live is not None else self.exact_reports
 
@@ -141,7 +140,7 @@ class AppearanceCorrelation(InstanceRanker):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, spare room included, and of the sketches."""
+        """Bytes of the arrays, including spare room, and of the sketches."""
         return super().nbytes + (0 if self._appearance is None else self._appearance.nbytes)
 
     @property
@@ -149,7 +148,7 @@ class AppearanceCorrelation(InstanceRanker):
         return NEVER
 
     def _relieve(self, first: int) -> None:
-        """Expired reports only: what is doomed goes at rows that do not depend on batches."""
+        """Drop expired reports only: doomed ones are dropped at rows that do not depend on batches."""
         self._drop_expired(first)
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
@@ -177,7 +176,7 @@ class AppearanceCorrelation(InstanceRanker):
         return np.cumsum(sizes), ids, scores
 
     def _begin_to_measure(self, first: int) -> None:
-        """Let chances count if the window, which begins at `first`, holds too many reports."""
+        """Start to use chances if the window, which begins at `first`, holds too many reports."""
         head, tail = int(self._cursor[HEAD]), int(self._cursor[TAIL])
         head += int(np.searchsorted(self._reports.time[head:tail], first))
         if tail - head <= self.exact_reports:
@@ -195,7 +194,7 @@ class AppearanceCorrelation(InstanceRanker):
         self._since_refresh = 0
 
     def _measure(self, rows: Rows) -> None:
-        """Count the rows; where a refresh is due, take up the chances and let go of what they doom."""
+        """Count the rows; if a refresh is due, update the chances and drop what they doom."""
         assert self._since_refresh is not None
         self._since_refresh += len(rows.time)
         if self._appearance is not None:
@@ -209,7 +208,7 @@ class AppearanceCorrelation(InstanceRanker):
         self._sweep_all(first, ALWAYS)
 
     def _sweep_all(self, first: int, thrift: float) -> None:
-        """A sweep that scores every object by the chances of today."""
+        """A sweep that scores every object by the current chances."""
         if not self._rule.once:
             kernels.forget(first, self._cursor, self._slots, self._log)
         kernels.touch_all(self._cursor, self._reports, self._slots)
@@ -230,10 +229,10 @@ class AppearanceCorrelation(InstanceRanker):
         since = reader.column("since_refresh", np.int64, at_least=0, at_most=self.refresh - 1)
         chances = reader.column("chances", np.float64, at_least=0, at_most=1)
         if not len(since):
-            reader.require(not len(chances), "chances", "must be none where they do not count yet")
+            reader.require(not len(chances), "chances", "must be empty while they are not used")
             return
         reader.require(len(since) == 1, "since_refresh", f"must be one count (got {len(since)})")
-        reader.require(self._live is None, "since_refresh", "must be none where all reports are exact")
+        reader.require(self._live is None, "since_refresh", "must be empty if all reports are exact")
         self._count_on_chances()
         self._since_refresh = int(since[0])
         sizes = {self.streams} if self._appearance is None else {self.streams, self.streams << self.streams}

@@ -1,4 +1,4 @@
-"""How likely an object appears in one stream, given those it has been seen in: sizes of joins, from distinct counts."""
+"""The probability that an object appears in a stream, given those it was seen in: join sizes from distinct counts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,18 +18,18 @@ MOST_STREAMS = 10
 
 
 def check_unions(streams: int, sketch: str | Mapping[str, Any] | None) -> None:
-    """Raises ConfigError where `Appearance` cannot be made of these."""
+    """Raise ConfigError if `Appearance` does not support these parameters."""
     if streams > MOST_STREAMS:
-        message = f"must be at most {MOST_STREAMS} to measure every set of them (got {streams}); give a `chance`"
+        message = f"must be at most {MOST_STREAMS} to measure every set of them (got {streams}); set a `chance`"
         raise ConfigError(Problem("streams", message))
     _create(sketch)
 
 
 class Appearance:
-    """One sketch for the union of each set of streams, numbered by its bits; any sketch backend will do.
+    """One sketch for the union of each set of streams, numbered by its bits; with any sketch backend.
 
-    A union is counted by its own sketch rather than by merging, so that the backend need not merge. Memory is
-    2^streams − 1 sketches, and a report goes into half of them.
+    Each union has its own sketch, so that the backend need not support merging. Memory is 2^streams − 1 sketches, and a
+    report goes into half of them.
     """
 
     def __init__(self, streams: int, sketch: str | Mapping[str, Any] | None) -> None:
@@ -37,7 +37,7 @@ class Appearance:
         self.unions = [_create(sketch) for _ in range(1, 1 << streams)]
 
     def update(self, times: Int64, streams: Int32, objects: Int64) -> None:
-        """Count reports."""
+        """Add reports to the sketches."""
         keys = hash_column(pa.array(objects))
         times = np.maximum(times, TIME_MIN + 1)
         bits = np.left_shift(1, streams)
@@ -49,8 +49,8 @@ class Appearance:
     def chances(self, since: int) -> Float64:
         """float64[2^streams, streams]: P(an object appears in a stream | it was seen in this set of streams).
 
-        What is before `since` is forgotten: it never goes back. The size of the join of the set and the stream over
-        that of the set alone, over the reports since `since`; 1 where nothing is known of the set.
+        The size of the join of the set and the stream divided by that of the set, over the reports since `since`; 1 if
+        nothing is known of the set. Earlier reports are forgotten, so `since` must not go back.
         """
         for union in self.unions:
             union.forget(since)
@@ -75,7 +75,7 @@ class Appearance:
         }
 
     def load(self, state: StateReader, now: int | None) -> None:
-        """Take over sketches from `state`, at `now`. Raises SnapshotError where they are not of this one's kind."""
+        """Restore sketches from `state`, at `now`. Raises SnapshotError if they are of another kind."""
         blobs = state.column("sketches", np.uint8)
         sizes = state.sizes("sketch_sizes", len(self.unions), len(blobs))
         parts = np.split(blobs, np.cumsum(sizes)[:-1])
@@ -86,9 +86,9 @@ class Appearance:
 
 
 def join_sizes(unions: Float64) -> Float64:
-    """The size of every set's join from the sizes of all unions, by inclusion and exclusion: O(3^streams).
+    """The size of every set's join from the sizes of all unions, by inclusion-exclusion: O(3^streams).
 
-    Estimates are put in order: a join is at least 0 and at most that of any part of its set.
+    Estimates are made consistent: a join is at least 0, and at most the join of any subset.
     """
     joins = np.zeros_like(unions)
     for number in range(1, len(unions)):
@@ -111,14 +111,14 @@ def _create(sketch: str | Mapping[str, Any] | None) -> Sketch:
 
 
 def revive_as(fresh: Sketch, blob: bytes) -> Sketch:
-    """The sketch that a snapshot was taken of, which must be what `fresh` is: of its class, with its parameters."""
+    """The sketch in a snapshot, which must have the class and the parameters of `fresh`."""
     decoded = snapshot.decode(blob)
-    mine = {"role": fresh.role, "name": fresh.name, "parameters": fresh.parameters()}
-    if snapshot.text(mine) == snapshot.text({name: decoded.header.get(name) for name in mine}):
+    own_class = {"role": fresh.role, "name": fresh.name, "parameters": fresh.parameters()}
+    if snapshot.text(own_class) == snapshot.text({name: decoded.header.get(name) for name in own_class}):
         fresh.load_state(decoded.arrays)
         return fresh
     restored = revive(type(fresh), blob)
     if restored.parameters() != fresh.parameters():
-        raise SnapshotError(f"contradicts itself: sketches: must have the parameters {fresh.parameters()}")
+        raise SnapshotError(f"is inconsistent: sketches: must have the parameters {fresh.parameters()}")
     assert isinstance(restored, Sketch)
     return restored

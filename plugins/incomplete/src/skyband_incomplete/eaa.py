@@ -1,25 +1,25 @@
-"""object-ranker/eaa: early aggregation, the default. Keeps exactly the k-dominance set, found by lazy sweeps."""
+"""object-ranker/eaa: early aggregation, the default. It keeps exactly the k-dominance set, found by lazy sweeps."""
 
 from typing import ClassVar
 
 from attrs import define
 
+from skyband_incomplete.eaa_arrays import INSTANCES
 from skyband_incomplete.early_aggregation import ALWAYS, InstanceRanker
-from skyband_incomplete.instance_arrays import INSTANCES
 
 
 @define(eq=False)
 class EarlyAggregation(InstanceRanker):
-    """Early aggregation: drops a report once k objects are sure to outrank its object while it counts. The default.
+    """Drops a report once k objects are certain to outrank its object while it counts. The default.
 
-    An instance is what an object will be once its older reports have expired. It is kept while fewer than k instances
-    that live longer are sure to score at least as much. To be sure, a stream that an object has not reported counts
-    with `upper`; one that it has reported counts with what the promise `repeats` leaves open, nothing under "never". A
-    dropped instance could be in no answer to come.
+    An instance is an object after its older reports have expired. It is kept while fewer than k instances that live
+    longer are certain to score at least as much. To be certain, a stream that an object has not reported counts as
+    `upper`; one that it has reported counts as what the promise `repeats` leaves open, nothing for "never". A dropped
+    instance cannot be in any later answer.
 
-    Where `repeats` is "latest", "largest", "smallest" or "mean", a score may fall with the next report, and nothing can
-    be dropped for sure. Then every report is kept that can still become the value of a stream: for "latest" one for
-    each object and stream, for "largest" and "smallest" those that no later report reaches, for "mean" all valid ones.
+    If `repeats` is "latest", "largest", "smallest" or "mean", a score may fall with the next report, so no instance can
+    be dropped. Then it keeps every report that can still become the value of a stream: for "latest" one per object and
+    stream, for "largest" and "smallest" those that no later report reaches, for "mean" all valid ones.
 
     A function as `aggregate` is called in Python, twice for each retained report in each sweep. All other aggregates
     are compiled.
@@ -48,16 +48,16 @@ class EarlyAggregation(InstanceRanker):
 
     Complexity
     ----------
-    `update` costs O(1) a row, `top` O(retained · (streams + log k)). Memory is O(retained) reports, and a little more
-    than 8 + 4 · streams bytes for each object with a valid report. `len` counts instances. Where `repeats` is "latest",
-    "largest", "smallest" or "mean", `top` costs O(changed objects · streams + k log k) and a look at the objects that
-    rank before a bar, k + 64 or a few times that, at all where too few still do; `len` counts reports.
+    `update` costs O(1) per row, `top` O(retained · (streams + log k)). Memory is O(retained) reports, and a little more
+    than 8 + 4 · streams bytes for each object with a valid report. `len` counts instances. If `repeats` is "latest",
+    "largest", "smallest" or "mean", `top` costs O(changed objects · streams + k log k) and a scan of the objects that
+    rank before a bar: k + 64 or a few times that, or all if too few are left; `len` counts reports.
 
     References
     ----------
     Haghani, Michel and Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009, section 3.2 (EAA). The
-    paper's rules for equal times and for objects that report again are corrected, and dominance is found by a sweep
-    over all reports instead of by counters.
+    paper's rules for equal times and repeated reports are corrected, and dominance is found by a sweep over all
+    reports instead of by counters.
 
     Examples
     --------

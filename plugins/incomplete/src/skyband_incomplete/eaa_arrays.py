@@ -1,6 +1,6 @@
-"""The arrays of early aggregation: what each holds, and how they are made and grow.
+"""The arrays of early aggregation: their contents, creation and growth.
 
-A report is one row of the input. Slots number the remembered objects.
+A report is one row of the input. Slots are the numbers of the remembered objects.
 """
 
 from collections.abc import Sequence
@@ -13,28 +13,28 @@ from skyband.roles import ObjectRanker
 from skyband_incomplete.score_kernels import BY_MAX, BY_MIN, BY_SUM
 
 LATEST, LARGEST, SMALLEST, MEAN = range(4)
-"""What stands for an object's reports in a stream, in the order of `REDUCTIONS`."""
+"""The codes of `REDUCTIONS`, in order."""
 
 HEAD, TAIL, USED, LOG_HEAD, LOG_TAIL, REPEATED, CHANGED, INSTANCES, LIVE = range(9)
 CURSOR = 9
-"""Places in the cursor: int64[CURSOR], how far the arrays are filled, and counts."""
+"""Indices of the cursor, int64[CURSOR]: the used ranges of the arrays, and counts."""
 
 OBJECT, LAST, NEWEST, IS_CHANGED = range(4)
 FACTS = 4
 """Columns of `Slots.facts`."""
 
 SPARE = 64
-"""Objects beyond the best k before a new bar."""
+"""The spare objects beyond the best k at a new bar."""
 
 LEAST = 64
-"""The least room an array is made with: an operator may have one ranker for each of many groups."""
+"""The least room of an array: an operator may have one ranker for each of many groups."""
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
 _OLDEST = 2**64 - 1
 
 
 class Rows(NamedTuple):
-    """A batch: times, streams, objects and values of its reports."""
+    """The times, streams, objects and values of a batch of reports."""
 
     time: Int64
     stream: Int32
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
     value: Float64
 
     def part(self, start: int, stop: int) -> "Rows":
-        """Rows start..stop, copied where they are read-only: the kernels are compiled for one kind of array."""
+        """Rows start..stop, copied if they are read-only: the kernels are compiled for one kind of array."""
         return Rows(
             _writable(self.time[start:stop]),
             _writable(self.stream[start:stop]),
@@ -56,9 +56,9 @@ def _writable(column: Array) -> Array:
 
 
 class Reports(NamedTuple):
-    """The reports an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL].
+    """The reports that an answer may still need, oldest first, at cursor[HEAD]:cursor[TAIL].
 
-    `previous`: where the object's report before this one is, -1 or below cursor[HEAD] if it is no longer there.
+    `previous`: the place of the object's report before this one, -1 or below cursor[HEAD] if it was dropped.
     """
 
     time: Int64
@@ -74,9 +74,9 @@ class Reports(NamedTuple):
 class Slots(NamedTuple):
     """The remembered objects.
 
-    `facts[slot]`: id, time of its last report, where in the reports its newest is (-1: let go), and whether it
-    changed since its intervals were found; `changed` lists those, cursor[CHANGED] of them.
-    `counts[slot, stream]`: its reports, under "never" since it is remembered, otherwise the valid ones.
+    `facts[slot]`: id, time of its last report, the place of its newest report (-1: dropped), and whether it changed
+    since its intervals were computed; `changed` lists the cursor[CHANGED] changed slots. `counts[slot, stream]`: the
+    number of its reports, for "never" since it is remembered, otherwise the valid ones.
     """
 
     facts: Array
@@ -87,7 +87,7 @@ class Slots(NamedTuple):
 
 
 class Log(NamedTuple):
-    """Every valid report, oldest first, where they must be counted (not under "never")."""
+    """Every valid report, oldest first, to count them (not for "never")."""
 
     time: Int64
     stream: Int32
@@ -95,11 +95,11 @@ class Log(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What the parameters come to. `reach`: the age, in the times' unit, at which a report is last valid on arrival.
+    """The compiled parameters. `reach`: the largest age, in the times' unit, of a valid report on arrival.
 
-    `chances[seen, stream]`: how likely an object seen in this set of streams appears in that one; a single row: for
-    all sets alike; empty: it may.
-    `limit`: rows are taken in at once until the window holds more reports than this.
+    `chances[seen, stream]`: the probability that an object seen in this set of streams appears in that one; a single
+    row: for all sets; empty: it may.
+    `limit`: a call takes in rows until the window holds more reports than this.
     """
 
     k: int
@@ -116,7 +116,7 @@ class Rule(NamedTuple):
 
 
 class Heap(NamedTuple):
-    """The best k objects of a sweep, the worst at the root; `size[0]` of them."""
+    """The best k objects of a sweep, with the worst at the root; `size[0]` of them."""
 
     slot: Int32
     score: Float64
@@ -124,7 +124,7 @@ class Heap(NamedTuple):
 
 
 def rule_of(ranker: ObjectRanker) -> Rule:
-    """What a ranker's parameters come to."""
+    """The rule for a ranker's parameters."""
     aggregate, most = ranker.aggregate, ranker.occurrences
     kind, divisor, weights = BY_SUM, 1.0, np.ones(ranker.streams)
     if aggregate == "mean":
@@ -149,7 +149,7 @@ def rule_of(ranker: ObjectRanker) -> Rule:
 
 
 def new_reports(room: int) -> Reports:
-    """Room for so many reports."""
+    """An empty array, with room for reports."""
     kinds: tuple[Any, ...] = (
         np.int64,
         np.int32,
@@ -164,7 +164,7 @@ def new_reports(room: int) -> Reports:
 
 
 def new_slots(room: int, streams: int) -> Slots:
-    """Room for so many objects, at most half of the table."""
+    """Empty slots, with room for objects that fill at most half of the table."""
     return Slots(
         facts=np.zeros((room, FACTS), np.int64),
         counts=np.zeros((room, streams), np.int32),
@@ -175,18 +175,18 @@ def new_slots(room: int, streams: int) -> Slots:
 
 
 def new_log(room: int) -> Log:
-    """Room for so many reports."""
+    """An empty array, with room for reports."""
     return Log(np.zeros(room, np.int64), np.zeros(room, np.int32), np.zeros(room, np.int32))
 
 
 def new_heap(k: int, objects: int) -> Heap:
-    """Room for the best k of so many objects."""
+    """An empty heap for the best k of `objects` objects."""
     room = min(k, objects)
     return Heap(np.zeros(room, np.int32), np.zeros(room), np.zeros(1, np.int64))
 
 
 def longer(column: Array, length: int) -> Array:
-    """A copy with room at its end."""
-    grown = np.zeros(length, column.dtype)
-    grown[: len(column)] = column
-    return grown
+    """A copy with this length."""
+    extended = np.zeros(length, column.dtype)
+    extended[: len(column)] = column
+    return extended

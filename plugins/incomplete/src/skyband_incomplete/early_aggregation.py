@@ -1,4 +1,4 @@
-"""What eaa and approx share: reports go in, and answers come out, through the kernels."""
+"""The base of eaa and approx: takes in reports and answers through the kernels."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -9,30 +9,30 @@ from skyband.arrays import Float64, Int32, Int64
 
 from skyband_incomplete import kernels
 from skyband_incomplete.aggregates import finite
+from skyband_incomplete.eaa_arrays import HIGHEST, INSTANCES, LOWEST, Rows
 from skyband_incomplete.early_aggregation_state import Holding
-from skyband_incomplete.instance_arrays import HIGHEST, INSTANCES, LOWEST, Rows
 
 ALWAYS, NEVER = -1.0, 2.0
 """Values of `_thrift`."""
 
 _PIECE = 4096
-"""The least rows that are taken in at once."""
+"""The fewest rows to take in at once."""
 
 _ANSWERS = 2**20
-"""The most objects that answers have room for at once."""
+"""The most objects in one piece of answers."""
 
 
 @define(eq=False)
 class InstanceRanker(Holding):
-    """Early aggregation without a policy of its own: a subclass says when to let go of doomed instances."""
+    """Early aggregation without a policy: a subclass decides when to drop doomed instances."""
 
     _at: int | None = field(default=None, init=False, repr=False)
-    """The `now` of the last row taken in, which a batch reaches before `_now` does."""
+    """The time of the last row taken in, which within a batch is ahead of `_now`."""
 
     @property
     @abstractmethod
     def _thrift(self) -> float:
-        """The part of the reports that must be doomed before an answer lets go of them."""
+        """The share of reports that must be doomed before an answer drops them."""
 
     def _update(self, times: Int64, streams: Int32, objects: Int64, values: Float64) -> None:
         none = np.empty(0, np.int64)
@@ -63,15 +63,15 @@ class InstanceRanker(Holding):
         return np.where(moments < LOWEST + self.window, LOWEST, moments - self.window)
 
     def _replay(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[Int64, Int64, Float64]:
-        """Take in rows; answer as `kernels.replay` does."""
+        """Take in rows and answer, like `kernels.replay`."""
         return self._take_in(rows, stops, firsts)[1:]
 
     def _take_in(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[int, Int64, Int64, Float64]:
-        """As `_replay`, until the window holds more than `_rule.limit` reports. Returns first how many rows that took.
+        """`_replay`, until the window holds more than `_rule.limit` reports; first returns the number of rows taken in.
 
-        It goes piece by piece, so that memory follows what is retained.
+        It takes in pieces, so that memory depends on the retained reports.
         """
-        start, done = 0, 0
+        start, rows_done = 0, 0
         now = max((moment for moment in (self._at, self._now) if moment is not None), default=None)
         at_once = max(1, _ANSWERS // min(self.k, _ANSWERS))
         if len(rows.time) + len(firsts) > 0 and len(rows.time) <= self._piece and len(firsts) <= at_once:
@@ -81,19 +81,19 @@ class InstanceRanker(Holding):
             self._at = self._reached(rows.time[:start]) if start else now
             return start, offsets, found, points
         sizes, ids, scores = [np.zeros(1, np.int64)], [np.empty(0, np.int64)], [np.empty(0)]
-        while start < len(rows.time) or done < len(firsts):
+        while start < len(rows.time) or rows_done < len(firsts):
             stop = min(len(rows.time), start + self._piece)
             until = int(np.searchsorted(stops, stop, side="right"))
-            if until > done + at_once:
-                until = done + at_once
+            if until > rows_done + at_once:
+                until = rows_done + at_once
                 stop = int(stops[until - 1])
             self._make_room(stop - start, now)
             piece = rows.part(start, stop)
-            full, offsets, found, points = self._run(piece, stops[done:until] - start, firsts[done:until])
+            full, offsets, found, points = self._run(piece, stops[rows_done:until] - start, firsts[rows_done:until])
             sizes.append(np.diff(offsets))
             ids.append(found)
             scores.append(points)
-            start, done = min(start + full + 1, stop), until
+            start, rows_done = min(start + full + 1, stop), until
             if start:
                 now = self._reached(rows.time[:start])
             if full < len(piece.time):
@@ -103,16 +103,16 @@ class InstanceRanker(Holding):
 
     @property
     def _piece(self) -> int:
-        """How many rows to make room for at once: few where an answer looks at all that there is room for."""
+        """How many rows to make room for at once: few if an answer scans all the room."""
         return max(_PIECE, 2 * self._counted if self._live is None else self._counted // 2)
 
     @property
     def _counted(self) -> int:
-        """About how many instances there are: as of the last answer."""
+        """About how many instances there are, at the last answer."""
         return int(self._cursor[INSTANCES]) if self._live is None else self._live.live
 
     def _run(self, rows: Rows, stops: Int64, firsts: Int64) -> tuple[int, Int64, Int64, Float64]:
-        """One piece, for which there is room; ends as `kernels.replay` does."""
+        """Process one piece, for which there is room; ends like `kernels.replay`."""
         width = min(self.k, len(self._slots.place) if self._live is None else self._live.objects)
         offsets = np.zeros(len(firsts) + 1, np.int64)
         ids, scores = np.empty(len(firsts) * width, np.int64), np.empty(len(firsts) * width)
@@ -142,7 +142,7 @@ class InstanceRanker(Holding):
         return int(kernels.insert(rows, start, len(rows.time), *parts, self._log))
 
     def _sweep(self, first: int, thrift: float) -> None:
-        """Find what lives on at the window that begins at `first`, and let go of the rest as `thrift` says."""
+        """Find the live instances of the window that begins at `first`, and drop the rest according to `thrift`."""
         parts = (self._rule, self._cursor, self._reports, self._slots)
         if not callable(self.aggregate):
             kernels.sweep(first, thrift, *parts, self._heap)

@@ -1,4 +1,4 @@
-"""What early aggregation holds between calls: its arrays, their room, and their snapshot."""
+"""The state of early aggregation between calls: its arrays, their room, and their snapshot."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from skyband.roles.object_ranker import REDUCTIONS
 from skyband.state_validation import StateReader
 
 from skyband_incomplete import kernels
-from skyband_incomplete.instance_arrays import (
+from skyband_incomplete.eaa_arrays import (
     CURSOR,
     HEAD,
     HIGHEST,
@@ -43,15 +43,15 @@ from skyband_incomplete.reading import latest_time, places_among, read_clock, re
 
 @lru_cache(maxsize=16)
 def _no_room(streams: int) -> tuple[Reports, Slots, Heap, Log]:
-    """Arrays of nothing, which nobody writes to, for all rankers together."""
+    """Empty arrays, shared by all rankers and never written to."""
     return new_reports(0), new_slots(0, streams), new_heap(0, 0), new_log(0)
 
 
 @define(eq=False)
 class Holding(ObjectRanker):
-    """The arrays behind the kernels, which a subclass fills and asks.
+    """The arrays behind the kernels, which a subclass fills and queries.
 
-    Where `repeats` is a reduction they stay empty, and `_live` holds what counts.
+    If `repeats` is a reduction they stay empty, and `_live` holds the values that count.
     """
 
     _rule: Rule = field(init=False, repr=False)
@@ -77,24 +77,24 @@ class Holding(ObjectRanker):
 
     @abstractmethod
     def _relieve(self, first: int) -> None:
-        """Make room in the reports, all before `first` being expired."""
+        """Make room in the reports; all before `first` have expired."""
 
     def _drop_expired(self, first: int) -> None:
-        """Make room without letting go of anything that is valid."""
+        """Make room without dropping valid reports."""
         kernels.expire(first, self._cursor, self._reports, self._slots)
         self._reports.alive[self._cursor[HEAD] : self._cursor[TAIL]] = True
         kernels.compact(self._cursor, self._reports, self._slots)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, spare room included."""
+        """Bytes of the arrays, including spare room."""
         parts = (self._reports, self._slots, self._log, self._heap, (self._cursor,))
         own = int(sum(array.nbytes for part in parts for array in part))
         return own if self._live is None else own + self._live.nbytes
 
     @property
     def repeated(self) -> int:
-        """Reports left out because they broke the promise `repeats`."""
+        """The number of reports dropped because they broke the promise `repeats`."""
         return int(self._cursor[REPEATED])
 
     def _first(self, now: int) -> int:
@@ -102,7 +102,7 @@ class Holding(ObjectRanker):
         return min(max(now - self.window, LOWEST), HIGHEST)
 
     def _oldest(self, now: int | None) -> int:
-        """As `_first`; before the first row, no report is too old."""
+        """`_first`; before the first row, no report is too old."""
         return LOWEST if now is None else self._first(now)
 
     @property
@@ -110,7 +110,7 @@ class Holding(ObjectRanker):
         return int(self._cursor[TAIL] - self._cursor[HEAD])
 
     def _make_room(self, rows: int, now: int | None) -> None:
-        """Room for so many rows at `now` or later; arrays grow to twice what is needed, so O(1) a row."""
+        """Make room for `rows` rows at `now` or later; arrays grow to twice the need, so O(1) per row."""
         first = self._oldest(now)
         if self._live is not None:
             self._live.make_room(rows, first)
@@ -126,7 +126,7 @@ class Holding(ObjectRanker):
             self._gather_slots(first, rows)
 
     def _valid_log(self, first: int, rows: int) -> Log:
-        """The log without what expired before `first`, with room for `rows` more."""
+        """The log without reports before `first`, with room for `rows` more."""
         kernels.forget(first, self._cursor, self._slots, self._log)
         span = slice(int(self._cursor[LOG_HEAD]), int(self._cursor[LOG_TAIL]))
         length = span.stop - span.start
@@ -134,7 +134,7 @@ class Holding(ObjectRanker):
         return Log(*(longer(column[span], max(LEAST, 2 * (length + rows))) for column in self._log))
 
     def _gather_slots(self, first: int, rows: int) -> None:
-        """Forget the objects without a report since `first`, and make room for so many more."""
+        """Forget the objects without a report since `first`, and make room for `rows` more."""
         kernels.expire(first, self._cursor, self._reports, self._slots)
         if not self._rule.once:
             kernels.forget(first, self._cursor, self._slots, self._log)
@@ -190,7 +190,7 @@ class Holding(ObjectRanker):
         used, tail = len(objects), len(reports.time)
         slots = places_among(reader, "objects", reports.object, objects)
         late = self._slots.facts[slots, LAST] < reports.time
-        reader.require(not late.any(), "times", "an object's reports must not be later than its last")
+        reader.require(not late.any(), "times", "must not be later than the object's last report")
         self._heap = new_heap(self.k, len(self._slots.place))
         self._reports = new_reports(max(LEAST, 2 * tail))
         self._reports.time[:tail], self._reports.stream[:tail] = reports.time, reports.stream
@@ -199,7 +199,7 @@ class Holding(ObjectRanker):
         kernels.enroll(self._cursor, self._reports, self._slots)
 
     def _load_seen(self, reader: StateReader) -> Int64:
-        """The objects remembered, ascending, entered with what each has reported."""
+        """Restore the remembered objects, ascending, with the streams that each has reported."""
         objects = reader.ascending("seen_objects", strictly=True)
         used = len(objects)
         self._slots = new_slots(max(LEAST, 2 * used), self.streams)

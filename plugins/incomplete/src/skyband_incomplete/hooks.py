@@ -1,4 +1,4 @@
-"""What this distribution brings to Skyband; imported at discovery, so it imports no backend."""
+"""What this distribution registers. Discovery imports this module, so it imports no backend."""
 
 from collections.abc import Iterable
 
@@ -6,8 +6,8 @@ from skyband import BackendInfo, QueryInfo, hookimpl
 
 _PAPER = "Haghani, Michel, Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009"
 _LACKS = {
-    "merge": "an object split over two rankers has two partial scores; split by object and join the answers instead",
-    "out-of-order": "an instance's interval only shrinks while time moves on",
+    "merge": "an object in two rankers has two partial scores; partition by object and combine the answers instead",
+    "out-of-order": "an instance's interval only shrinks as time advances",
 }
 
 
@@ -28,7 +28,7 @@ def skyband_backends() -> Iterable[BackendInfo]:
             role="object-ranker",
             name="sla",
             factory="skyband_incomplete.sla:SortedLists",
-            summary="keeps every valid report in a sorted list a stream; threshold algorithm and a kmax view",
+            summary="keeps every valid report in a sorted list per stream; threshold algorithm and a kmax view",
             guarantee="exact",
             reference=f"{_PAPER}, section 3.1 (SLA)",
             lacks=_LACKS,
@@ -47,7 +47,7 @@ def skyband_backends() -> Iterable[BackendInfo]:
 
 @hookimpl
 def skyband_queries() -> list[QueryInfo]:
-    """The query that this family answers."""
+    """The query top-k."""
     return [
         QueryInfo(
             "top-k",

@@ -1,4 +1,4 @@
-"""What early aggregation keeps where an object may report as often as it likes: the values that can still count."""
+"""Keeps the values that can still count, for objects that may report any number of times."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from skyband.roles import ObjectRanker
 from skyband.roles.object_ranker import REDUCTIONS
 
 from skyband_incomplete.aggregates import finite
-from skyband_incomplete.instance_arrays import (
+from skyband_incomplete.eaa_arrays import (
     CURSOR,
     HIGHEST,
     LEAST,
@@ -31,9 +31,9 @@ from skyband_incomplete.kernels import live_values as kernels
 
 
 class Entries(NamedTuple):
-    """Values in order of arrival, at cursor[HEAD]:cursor[TAIL]; `alive` where they can still count.
+    """Values in order of arrival, at cursor[HEAD]:cursor[TAIL]; `alive`: those that can still count.
 
-    `older`, `newer`: where the neighbours in the same cell (the same object and stream) are, or -1.
+    `older`, `newer`: the places of the neighbours in the same cell (object and stream), or -1.
     """
 
     time: Int64
@@ -46,8 +46,8 @@ class Entries(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """For each object and stream where its oldest and newest entries are, or -1; for each object its live entries and
-    its score as of the last answer.
+    """The places of the oldest and newest entry of each object and stream, or -1; the number of live entries of each
+    object, and its score at the last answer.
     """
 
     oldest: Int32
@@ -56,10 +56,10 @@ class Cells(NamedTuple):
     score: Float64
 
 
-class Front(NamedTuple):
-    """The objects that rank at or before the bar: `size[0]` of them in `slot`, `listed` by slot.
+class Contenders(NamedTuple):
+    """The `size[0]` objects that rank at or before the bar: in `slot`, and `listed` by slot.
 
-    `spare[0]`: how many beyond the best k are listed when the bar is set; `answers[0]`: since it was set anew.
+    `spare[0]`: how many beyond the best k are listed when the bar is set; `answers[0]`: answers since then.
     """
 
     slot: Int32
@@ -81,9 +81,9 @@ def _new_cells(room: int, streams: int) -> Cells:
     return Cells(nowhere, nowhere.copy(), np.zeros(room, np.int32), np.zeros(room))
 
 
-def _new_front(room: int, spare: Int64) -> Front:
-    """One without a bar."""
-    return Front(
+def _new_top(room: int, spare: Int64) -> Contenders:
+    """Contenders without a bar."""
+    return Contenders(
         slot=np.zeros(room, np.int32),
         listed=np.zeros(room, np.bool_),
         size=np.zeros(1, np.int64),
@@ -96,11 +96,10 @@ def _new_front(room: int, spare: Int64) -> Front:
 
 @define(eq=False)
 class LiveValues:
-    """One live value an object and stream for "latest"; for "largest" and "smallest" those that no later one of the
-    same object and stream reaches, as each becomes the largest (smallest) once those before it have expired; for
-    "mean" all.
+    """The live values per object and stream: for "latest" one; for "largest" and "smallest" those that no later one
+    reaches, as each becomes the largest (smallest) once those before it have expired; for "mean" all.
 
-    Nothing else can go: what an object comes to may fall whenever it reports again, so no score is a bound for good
+    Nothing more can be dropped: an object's score may fall whenever it reports again, so no score is a permanent bound
     and no object dominates another.
     """
 
@@ -112,7 +111,7 @@ class LiveValues:
     _slots: Slots = field(init=False)
     _cells: Cells = field(init=False)
     _heap: Heap = field(init=False)
-    _front: Front = field(init=False)
+    _top: Contenders = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._reduction = REDUCTIONS.index(str(self._ranker.repeats))
@@ -123,7 +122,7 @@ class LiveValues:
     def _make_slots(self, room: int, spare: Int64) -> None:
         self._slots, self._cells = new_slots(room, 0), _new_cells(room, self._ranker.streams)
         self._heap = new_heap(self._ranker.k, room)
-        self._front = _new_front(room, spare)
+        self._top = _new_top(room, spare)
 
     @property
     def _parts(self) -> tuple[Int64, Entries, Slots, Cells]:
@@ -131,29 +130,29 @@ class LiveValues:
 
     @property
     def objects(self) -> int:
-        """How many objects there is room for."""
+        """The number of objects that there is room for."""
         return len(self._slots.place)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, spare room included."""
-        parts = (self._entries, self._slots, self._cells, self._heap, self._front, (self._cursor,))
+        """Bytes of the arrays, including spare room."""
+        parts = (self._entries, self._slots, self._cells, self._heap, self._top, (self._cursor,))
         return int(sum(array.nbytes for part in parts for array in part))
 
     @property
     def live(self) -> int:
-        """How many entries can count, some perhaps expired since the last answer."""
+        """The number of live entries; some may have expired since the last answer."""
         return int(self._cursor[LIVE])
 
     def retained(self, first: int) -> int:
-        """The entries that can count since the time `first`."""
+        """The number of live entries since the time `first`."""
         kernels.expire(first, *self._parts)
         return self.live
 
     def make_room(self, rows: int, first: int) -> None:
-        """Room for so many rows, all before `first` being expired; arrays grow, or shrink, to twice what is needed.
+        """Make room for `rows` rows; all before `first` have expired. Arrays grow, or shrink, to twice the need.
 
-        Objects that have gone are given up when they are many, as an answer looks at those too.
+        Expired objects are removed when there are many, as answers scan those too.
         """
         if self._cursor[TAIL] + rows > len(self._entries.time):
             kernels.expire(first, *self._parts)
@@ -168,14 +167,14 @@ class LiveValues:
             kernels.expire(first, *self._parts)
             slots, cells = self._slots, self._cells
             used = int((cells.entries[: self._cursor[USED]] > 0).sum())
-            self._make_slots(max(LEAST, 2 * (used + rows)), self._front.spare)
+            self._make_slots(max(LEAST, 2 * (used + rows)), self._top.spare)
             kernels.gather_slots(self._cursor, self._entries, slots, cells, self._slots, self._cells)
 
     def replay(self, rows: Rows, stops: Int64, firsts: Int64, offsets: Int64, objects: Int64, scores: Float64) -> None:
-        """Take in rows, with an answer after stops[i] of them over those since firsts[i], at offsets[i:]."""
+        """Take in rows, and answer after stops[i] of them over those since firsts[i], at offsets[i:]."""
         rule = self._rule
         if not callable(self._ranker.aggregate):
-            heaps = (self._heap, self._front)
+            heaps = (self._heap, self._top)
             kernels.replay(rows, stops, firsts, self._reduction, rule, *self._parts, *heaps, offsets, objects, scores)
             return
         start = 0
@@ -184,13 +183,13 @@ class LiveValues:
             kernels.expire(first, *self._parts)
             changed = self._score_called()
             begin = offsets[turn]
-            part = (self._slots, self._cells, self._heap, self._front, objects[begin:], scores[begin:])
+            part = (self._slots, self._cells, self._heap, self._top, objects[begin:], scores[begin:])
             offsets[turn + 1] = begin + kernels.rank_changed(changed, rule.k, self._cursor, *part)
             start = stop
         kernels.add(rows, start, len(rows.time), self._reduction, *self._parts)
 
     def _score_called(self) -> Int32:
-        """Score the objects that changed by the user's function; returns their slots."""
+        """Score the changed objects with the user's function; returns their slots."""
         function: Any = self._ranker.aggregate
         score = finite(function)
         slots, values = kernels.changed_values(self._reduction, *self._parts)
@@ -210,7 +209,7 @@ class LiveValues:
         }
 
     def load(self, rows: Rows, first: int) -> None:
-        """Take in the entries of a state: those of a cell are such that none makes another superfluous."""
+        """Restore the entries of a state; no entry of a cell makes another superfluous."""
         rows = rows.part(0, len(rows.time))
         self.make_room(len(rows.time), first)
         kernels.add(rows, 0, len(rows.time), self._reduction, *self._parts)

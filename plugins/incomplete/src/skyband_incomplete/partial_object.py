@@ -1,4 +1,4 @@
-"""What sla knows of one object."""
+"""The valid reports of one object, for sla."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -21,12 +21,12 @@ REDUCE: Mapping[str | int, Callable[[deque[float]], float]] = {
     "smallest": min,
     "mean": lambda values: _sum(values) / len(values),
 }
-"""The value of a stream from the valid reports, of which there is one or more, by `repeats`; otherwise their sum."""
+"""The reduction of one or more valid reports of a stream, by `repeats`; a promise sums them."""
 
 
 @define
 class Known:
-    """An object's valid values a stream, oldest first, what they come to, and how often it has reported each stream."""
+    """An object's valid values per stream, oldest first, their reductions, and its number of reports per stream."""
 
     values: list[deque[float]]
     totals: list[float]
@@ -36,22 +36,22 @@ class Known:
 
     @classmethod
     def of(cls, streams: int, repeats: str | int) -> Self:
-        """An object of which nothing is known yet."""
+        """An object without reports."""
         return cls([deque() for _ in range(streams)], [0.0] * streams, [0] * streams, REDUCE.get(repeats, _sum))
 
     def reported(self, stream: int, once: bool) -> int:
-        """How often it has reported a stream: since it is remembered, or validly."""
+        """How often it has reported a stream: in total since it is remembered (`once`), or the valid reports."""
         return self.counts[stream] if once else len(self.values[stream])
 
     def add(self, stream: int, value: float) -> None:
-        """Its newest value of a stream."""
+        """Add its newest value of a stream."""
         self.values[stream].append(value)
         self.counts[stream] += 1
         self.valid += 1
         self._reduce(stream)
 
     def drop(self, stream: int) -> None:
-        """Without its oldest value of a stream."""
+        """Drop its oldest value of a stream."""
         self.values[stream].popleft()
         self.valid -= 1
         self._reduce(stream)

@@ -1,18 +1,18 @@
-"""Reads the state of an object ranker: what all of them write alike, checked before a kernel sees it."""
+"""Reads and checks the common parts of an object ranker's state, before a kernel runs."""
 
 import numpy as np
 from skyband.arrays import Array, Int64
 from skyband.roles import ObjectRanker
 from skyband.state_validation import StateReader
 
-from skyband_incomplete.instance_arrays import LOWEST, Rows
+from skyband_incomplete.eaa_arrays import LOWEST, Rows
 
 MOST_ROWS = 2**62
-"""No stream has more."""
+"""More than any stream has."""
 
 
 def read_clock(state: StateReader) -> tuple[int | None, int]:
-    """`now`, and how many reports broke the promise `repeats`."""
+    """`now`, and the number of reports that broke the promise `repeats`."""
     clock = state.column("clock", np.int64).tolist()
     fine = 1 <= len(clock) <= 2 and 0 <= clock[0] <= MOST_ROWS
     state.require(fine, "clock", f"must be a count and perhaps a time (got {clock})")
@@ -34,8 +34,8 @@ def read_reports(state: StateReader, ranker: ObjectRanker) -> Rows:
 
 
 def places_among(state: StateReader, name: str, objects: Int64, known_objects: Int64) -> Array:
-    """int64[n]: where in `seen`, ascending, each object is."""
-    state.require(len(known_objects) > 0 or not len(objects), name, "must be among the objects seen, which are none")
+    """int64[n]: the place of each object in `known_objects`, which is ascending."""
+    state.require(len(known_objects) > 0 or not len(objects), name, "must be empty, as no objects were seen")
     places = np.minimum(np.searchsorted(known_objects, objects), max(len(known_objects) - 1, 0))
     state.require(bool((known_objects[places] == objects).all()), name, "must be among the objects seen")
     return places

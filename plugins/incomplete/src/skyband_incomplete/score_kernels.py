@@ -1,4 +1,4 @@
-"""How the values of an object's streams come to its score, in compiled code."""
+"""Computes an object's score from its values per stream, in compiled code."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ BY_SUM, BY_MIN, BY_MAX = range(3)
 
 @njit(nogil=True, inline="always")
 def score_of(values: Any, kind: int, weights: Any, divisor: float) -> Any:
-    """The score of a vector of values, one a stream, summed from the first on. O(streams)."""
+    """The score of a vector of values, one per stream, summed from the first on. O(streams)."""
     if kind == BY_SUM:
         score = 0.0
         for stream in range(len(weights)):

@@ -1,4 +1,4 @@
-"""object-ranker/sla: sorted lists, the paper's baseline. Keeps every valid report; exact."""
+"""object-ranker/sla: sorted lists, the paper's exact baseline, which keeps every valid report."""
 
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -29,9 +29,9 @@ _BYTES_A_REPORT, _BYTES_AN_ENTRY = 32, 16
 class SortedLists(ObjectRanker):
     """Keeps every valid report in one sorted list for each stream: the paper's exact baseline.
 
-    A view holds the answer and some objects more, up to `kmax`, and is updated with every report. When reports expire
-    and fewer than k objects are left in the view, the threshold algorithm fills it again: it reads the lists in
-    parallel from their tops, scores each object it meets, and stops once no object further down can enter the view.
+    A view holds the answer and some more objects, up to `kmax`, and is updated with every report. When reports expire
+    and fewer than k objects are left in the view, the threshold algorithm refills it: it reads the lists in parallel
+    from their tops, scores each object that it finds, and stops once no object further down can enter the view.
 
     Parameters
     ----------
@@ -55,19 +55,19 @@ class SortedLists(ObjectRanker):
         that it reports never again, at most once per window, or m times per window, summed (latest, largest,
         smallest, mean, never, per-window, or a number)
     kmax : int, default None
-        objects in the view that is kept up to date; none: 2·k (at least 1)
+        objects in the maintained view; none: 2·k (at least 1)
 
     Complexity
     ----------
     A report costs O(streams + log n), and O(r) for the r valid reports of its object in its stream. Filling the view
     reads as much of the lists as the threshold algorithm needs, in the worst case all. Memory is O(n) for n valid
-    reports, which is what `len` counts.
+    reports, which `len` counts.
 
     References
     ----------
     Haghani, Michel and Aberer, Evaluating top-k queries over incomplete data streams, CIKM 2009, section 3.1 (SLA).
     Threshold algorithm: Fagin, Lotem and Naor, PODS 2001. View of more than k objects: Yi et al., ICDE 2003, corrected
-    for scores that fall.
+    for falling scores.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class SortedLists(ObjectRanker):
 
     name: ClassVar[str] = "sla"
 
-    kmax: int | None = integer(None, at_least=1, help="objects in the view that is kept up to date; none: 2·k")
+    kmax: int | None = integer(None, at_least=1, help="objects in the maintained view; none: 2·k")
 
     _score: Callable[[list[float]], float] = field(init=False, repr=False)
     _reports: deque[tuple[int, int, int, float]] = field(factory=deque, init=False, repr=False)
@@ -101,7 +101,7 @@ class SortedLists(ObjectRanker):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of reports, sorted lists and view, as flat arrays would hold them."""
+        """Bytes of reports, sorted lists and view, as if in flat arrays."""
         entries = sum(map(len, self._lists)) + len(self._view)
         return _BYTES_A_REPORT * len(self._reports) + _BYTES_AN_ENTRY * entries + 8 * self.streams * len(self._known)
 
@@ -133,7 +133,7 @@ class SortedLists(ObjectRanker):
                 del self._known[name]
 
     def _change(self, name: int, entry: Known, stream: int, change: Callable[[], None]) -> None:
-        """Let a report come or go, and its object's places in the sorted list and the view follow."""
+        """Add or drop a report, and update its object in the sorted list and the view."""
         values = self._lists[stream]
         if entry.values[stream]:
             values.remove((-entry.totals[stream], name))
@@ -150,7 +150,7 @@ class SortedLists(ObjectRanker):
         return -self._score(entry.totals), name
 
     def _enter(self, key: Key) -> None:
-        """Into the view, unless an outsider may rank before it."""
+        """Add to the view, unless an object outside may rank before it."""
         if key < self._bound:
             self._view.add(key)
             if len(self._view) > self._widest:
@@ -161,7 +161,7 @@ class SortedLists(ObjectRanker):
         return max(self.k, 2 * self.k if self.kmax is None else self.kmax)
 
     def top(self) -> tuple[Int64, Float64]:
-        """The answer at `now`: O(k) from the view; where it must be filled again, as far down the lists as needed."""
+        """The answer at `now`: O(k) from the view, or as far down the lists as needed to refill it."""
         self._expire(self._now)
         if len(self._view) < self.k and self._bound != _LAST:
             self._fill()
@@ -169,7 +169,7 @@ class SortedLists(ObjectRanker):
         return np.array([name for _, name in best], np.int64), np.array([0.0 - score for score, _ in best])
 
     def _fill(self) -> None:
-        """The threshold algorithm, for one object more than the view holds: its key bounds the rest."""
+        """The threshold algorithm, for one more object than the view holds: its key bounds the rest."""
         lists: Any = SortedList()
         names: set[int] = set()
         depth, most = 0, self._widest + 1
@@ -180,7 +180,7 @@ class SortedLists(ObjectRanker):
                     names.add(name)
                     lists.add(self._key(name, self._known[name]))
             depth += 1
-            # An object further down has at most these values, and 0 where it has none.
+            # An object further down has at most these values, or 0 if it has none.
             threshold = -self._score([max(0.0, 0.0 - value) for value, _ in tops])
             if len(lists) >= most and lists[most - 1][0] < threshold:
                 break

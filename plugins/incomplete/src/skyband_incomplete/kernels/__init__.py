@@ -1,9 +1,9 @@
-"""The compiled half of early aggregation. It works on the arrays of `skyband_incomplete.instance_arrays`."""
+"""The compiled kernels of early aggregation, which work on the arrays of `skyband_incomplete.eaa_arrays`."""
 
+from skyband_incomplete.kernels.compaction import enroll, forget, gather_slots
 from skyband_incomplete.kernels.heap import drain
 from skyband_incomplete.kernels.insertion import insert, touch_all
 from skyband_incomplete.kernels.intervals import vectors
-from skyband_incomplete.kernels.maintenance import enroll, forget, gather_slots
 from skyband_incomplete.kernels.sweep import compact, expire, rank, replay, sweep
 
 __all__ = [

@@ -1,10 +1,10 @@
-"""Keeps the remembered objects in order: renumbers them, forgets what expired, enters them after a restore."""
+"""Maintains the remembered objects: renumbers them, forgets expired ones, enters them after a restore."""
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba continue without a cache folder
 from numba import njit
 
-from skyband_incomplete.instance_arrays import (
+from skyband_incomplete.eaa_arrays import (
     CHANGED,
     HEAD,
     LAST,
@@ -19,18 +19,18 @@ from skyband_incomplete.kernels.insertion import find, touch_all
 
 
 @njit(cache=True, nogil=True)
-def gather_slots(first, cursor, reports, slots, log, kept):
-    """Move the slots of objects with a report since `first` to `kept`, whose table is empty, and renumber."""
+def gather_slots(first, cursor, reports, slots, log, target):
+    """Move the slots of objects with a report since `first` to `target`, whose table is empty, and renumber."""
     moved = np.full(cursor[USED], -1, np.int32)
     used = 0
     for slot in range(cursor[USED]):
         if slots.facts[slot, LAST] < first:
             continue
-        for fact in range(slots.facts.shape[1]):  # loops, as assigning a row compiles for seconds
-            kept.facts[used, fact] = slots.facts[slot, fact]
+        for fact in range(slots.facts.shape[1]):  # a loop, as assigning a row takes seconds to compile
+            target.facts[used, fact] = slots.facts[slot, fact]
         for stream in range(slots.counts.shape[1]):
-            kept.counts[used, stream] = slots.counts[slot, stream]
-        kept.table[find(slots.facts[slot, OBJECT], kept)] = used
+            target.counts[used, stream] = slots.counts[slot, stream]
+        target.table[find(slots.facts[slot, OBJECT], target)] = used
         moved[slot] = used
         used += 1
     cursor[USED] = used
@@ -41,14 +41,14 @@ def gather_slots(first, cursor, reports, slots, log, kept):
     changed = 0
     for turn in range(cursor[CHANGED]):
         if moved[slots.changed[turn]] >= 0:
-            kept.changed[changed] = moved[slots.changed[turn]]
+            target.changed[changed] = moved[slots.changed[turn]]
             changed += 1
     cursor[CHANGED] = changed
 
 
 @njit(cache=True, nogil=True)
 def forget(first, cursor, slots, log):
-    """Pass over the log's reports before the time `first`, which no longer count."""
+    """Drop the log's reports before the time `first`, which no longer count."""
     head = cursor[LOG_HEAD]
     while head < cursor[LOG_TAIL] and log.time[head] < first:
         slots.counts[log.slot[head], log.stream[head]] -= 1

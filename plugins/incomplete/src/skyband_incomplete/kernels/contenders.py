@@ -1,14 +1,14 @@
-"""The objects that rank at or before a bar, among which an answer finds the best: it need not look at all others.
+"""Maintains the objects that rank at or before a bar: an answer searches only these for the best.
 
-Each object that ranks at or before the bar is listed; one that is listed may have fallen behind it since. A front
-without a bar lists all objects.
+Each object that ranks at or before the bar is listed; a listed object may have fallen behind it since. Without a
+bar, all objects are listed.
 """
 
 import numpy as np
 from skyband.kernels.nested import nested_njit, shared_njit
 from skyband.kernels.selection import select
 
-from skyband_incomplete.instance_arrays import HIGHEST, OBJECT, SPARE, USED
+from skyband_incomplete.eaa_arrays import HIGHEST, OBJECT, SPARE, USED
 from skyband_incomplete.kernels.heap import drain, offer
 
 
@@ -20,92 +20,92 @@ def _is_behind(slot, bar_score, bar_object, slots, cells):
 
 
 @shared_njit(nogil=True)
-def enter(slot, slots, cells, front):
+def enter(slot, slots, cells, top):
     """List an object that changed, if it ranks at or before the bar."""
-    if not front.listed[slot] and not _is_behind(slot, front.bar_score[0], front.bar_object[0], slots, cells):
-        front.slot[front.size[0]] = slot
-        front.listed[slot] = True
-        front.size[0] += 1
+    if not top.listed[slot] and not _is_behind(slot, top.bar_score[0], top.bar_object[0], slots, cells):
+        top.slot[top.size[0]] = slot
+        top.listed[slot] = True
+        top.size[0] += 1
 
 
 @nested_njit(nogil=True)
-def _offer_listed(k, slots, cells, heap, front):
-    """The best k of the front, in the heap; what has gone or fallen behind the bar is no longer listed."""
+def _offer_listed(k, slots, cells, heap, top):
+    """Put the best k of the listed objects in the heap; unlist objects that expired or fell behind the bar."""
     heap.size[0] = 0
-    bar_score, bar_object = front.bar_score[0], front.bar_object[0]
-    least, kept = -np.inf, 0
-    for place in range(front.size[0]):
-        slot = front.slot[place]
+    bar_score, bar_object = top.bar_score[0], top.bar_object[0]
+    least, count = -np.inf, 0
+    for place in range(top.size[0]):
+        slot = top.slot[place]
         if not cells.entries[slot] or _is_behind(slot, bar_score, bar_object, slots, cells):
-            front.listed[slot] = False
+            top.listed[slot] = False
             continue
-        front.slot[kept] = slot
-        kept += 1
+        top.slot[count] = slot
+        count += 1
         score = cells.score[slot]
-        if not score >= least:  # NaN is in no answer
+        if not score >= least:  # NaN is never in an answer
             continue
         if heap.size[0] == k and score == least and slots.facts[slot, OBJECT] > slots.facts[heap.slot[0], OBJECT]:
-            continue  # `offer` would find it too, but is a call
+            continue  # `offer` checks this too, but costs a call
         offer(slot, score, k, heap, slots)
         if heap.size[0] == k:
             least = heap.score[0]
-    front.size[0] = kept
+    top.size[0] = count
 
 
 @nested_njit(nogil=True)
-def _list_all(cursor, cells, front):
+def _list_all(cursor, cells, top):
     """List all objects, without a bar."""
-    front.bar_score[0], front.bar_object[0] = -np.inf, HIGHEST
-    listed = 0
+    top.bar_score[0], top.bar_object[0] = -np.inf, HIGHEST
+    count = 0
     for slot in range(cursor[USED]):
-        front.listed[slot] = cells.entries[slot] > 0
-        front.slot[listed] = slot
-        listed += front.listed[slot]
-    front.size[0] = listed
+        top.listed[slot] = cells.entries[slot] > 0
+        top.slot[count] = slot
+        count += top.listed[slot]
+    top.size[0] = count
 
 
 @nested_njit(nogil=True)
-def _raise_bar(k, slots, cells, front):
-    """Have the bar at the last of the best k and the spare ones; those behind it stay listed for now. O(listed).
+def _raise_bar(k, slots, cells, top):
+    """Set the bar at the last of the best k and the spare objects; those behind it stay listed for now. O(listed).
 
-    All that are listed rank at or before the bar as it is: it must not fall to one that has fallen behind it.
+    All listed objects rank at or before the old bar: the new one must not be below it.
     """
-    listed, wanted = front.size[0], k + front.spare[0]
-    if wanted >= listed:
+    count, last = top.size[0], k + top.spare[0]
+    if last >= count:
         return
-    scores, objects = np.empty(listed, np.float64), np.empty(listed, np.int64)
-    for place in range(listed):
-        slot = front.slot[place]
+    scores, objects = np.empty(count, np.float64), np.empty(count, np.int64)
+    for place in range(count):
+        slot = top.slot[place]
         scores[place], objects[place] = cells.score[slot], slots.facts[slot, OBJECT]
-    select(scores, objects, wanted)
-    front.bar_score[0], front.bar_object[0] = scores[wanted - 1], objects[wanted - 1]
+    select(scores, objects, last)
+    top.bar_score[0], top.bar_object[0] = scores[last - 1], objects[last - 1]
 
 
 @nested_njit(nogil=True)
-def _balance(k, front):
-    """Have more to spare where all objects were listed again before as many had been looked at; less where far more."""
-    seen, most = front.answers[0] * (k + front.spare[0]), max(SPARE, front.size[0] // 4)
-    if seen < front.size[0]:
-        front.spare[0] = min(2 * front.spare[0], most)
-    elif seen > 4 * front.size[0]:
-        front.spare[0] = max(front.spare[0] // 2, SPARE)
-    front.answers[0] = 0
+def _balance(k, top):
+    """Adapt the spare: more if all objects were listed again before as many had been scanned, less if far more."""
+    scanned, most = top.answers[0] * (k + top.spare[0]), max(SPARE, top.size[0] // 4)
+    if scanned < top.size[0]:
+        top.spare[0] = min(2 * top.spare[0], most)
+    elif scanned > 4 * top.size[0]:
+        top.spare[0] = max(top.spare[0] // 2, SPARE)
+    top.answers[0] = 0
 
 
 @shared_njit(nogil=True)
-def rank(k, cursor, slots, cells, heap, front, objects, scores):
+def rank(k, cursor, slots, cells, heap, top, objects, scores):
     """Write the top k into objects and scores, best first; returns how many there are.
 
-    O(listed + k log k). O(objects) where there is a bar and fewer than k are still listed: as many have gone or fallen
-    behind it as were listed to spare. Twice as many are spared where that comes too soon again.
+    O(listed + k log k). O(objects) if there is a bar and fewer than k are still listed, because the spare ones have
+    expired or fallen behind it. The spare doubles if that happens again too soon.
     """
-    front.answers[0] += 1
-    _offer_listed(k, slots, cells, heap, front)
-    if heap.size[0] < k and front.bar_score[0] > -np.inf:
-        _list_all(cursor, cells, front)
-        _balance(k, front)
-        _raise_bar(k, slots, cells, front)
-        _offer_listed(k, slots, cells, heap, front)
-    elif front.size[0] > 2 * (k + front.spare[0]):
-        _raise_bar(k, slots, cells, front)
+    top.answers[0] += 1
+    _offer_listed(k, slots, cells, heap, top)
+    if heap.size[0] < k and top.bar_score[0] > -np.inf:
+        _list_all(cursor, cells, top)
+        _balance(k, top)
+        _raise_bar(k, slots, cells, top)
+        _offer_listed(k, slots, cells, heap, top)
+    elif top.size[0] > 2 * (k + top.spare[0]):
+        _raise_bar(k, slots, cells, top)
     return drain(heap, slots, objects, scores)

@@ -1,9 +1,9 @@
-"""The best k objects of a sweep, in a heap that knows where each object is."""
+"""A heap of the best k objects of a sweep, with the place of each object."""
 
 import numpy as np
 from skyband.kernels.nested import nested_njit, shared_njit
 
-from skyband_incomplete.instance_arrays import OBJECT
+from skyband_incomplete.eaa_arrays import OBJECT
 
 
 @nested_njit(nogil=True)
@@ -36,7 +36,7 @@ def _sink(heap, slots, at, size):
 
 @nested_njit(nogil=True)
 def offer(slot, score, k, heap, slots):
-    """An object's score, higher than or equal to what it was before in this sweep."""
+    """Offer an object's score, which is not below an earlier one of this sweep."""
     size = heap.size[0]
     at = slots.place[slot]
     if at >= size or heap.slot[at] != slot:
@@ -60,9 +60,9 @@ def offer(slot, score, k, heap, slots):
 
 @shared_njit(nogil=True)
 def drain(heap, slots, objects, scores):
-    """Empty the heap into objects and scores, best first. Returns how many there are."""
+    """Move the heap to objects and scores, best first; returns how many there are."""
     size = heap.size[0]
-    root = np.int64(0)  # a literal would have them compiled twice
+    root = np.int64(0)  # a literal would compile them twice
     for end in range(size - 1, -1, -1):
         objects[end], scores[end] = slots.facts[heap.slot[root], OBJECT], heap.score[root]
         _swap(heap, slots, root, end)

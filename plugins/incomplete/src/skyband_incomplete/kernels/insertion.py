@@ -1,10 +1,10 @@
-"""Takes in reports: finds each its object, tells those that break the promise, links it to the one before."""
+"""Takes in reports: finds the object of each, refuses those that break the promise, links it to the one before."""
 
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit, shared_njit
 
-from skyband_incomplete.instance_arrays import (
+from skyband_incomplete.eaa_arrays import (
     CHANGED,
     HEAD,
     IS_CHANGED,
@@ -29,7 +29,7 @@ def _spread(key, size):
 
 @nested_njit(nogil=True)
 def find(key, slots):
-    """Where in the table `key` is, or would be."""
+    """The place of `key` in the table, or where it would be."""
     size = len(slots.table)
     at = _spread(key, size)
     while slots.table[at] >= 0 and slots.facts[slots.table[at], OBJECT] != key:
@@ -59,7 +59,7 @@ def _forget(slot, counts):
 
 @njit(cache=True, nogil=True, inline="always")
 def touch(slot, cursor, slots):
-    """Have an object scored anew."""
+    """Mark an object to be scored again."""
     if not slots.facts[slot, IS_CHANGED]:
         slots.facts[slot, IS_CHANGED] = 1
         slots.changed[cursor[CHANGED]] = slot
@@ -68,10 +68,10 @@ def touch(slot, cursor, slots):
 
 @shared_njit(nogil=True)
 def insert(rows, start, stop, rule, cursor, reports, slots, log):
-    """Take in rows[start:stop]; the arrays must have room. O(1) a row.
+    """Take in rows[start:stop]; the arrays must have room. O(1) per row.
 
-    Ends with the row by which the window holds more than `rule.limit` reports, none of which may have been let go of.
-    Returns the number of that row; `stop` where there is none.
+    Ends at the row with which the window holds more than `rule.limit` reports, none of which may have been dropped.
+    Returns the number of that row; `stop` if there is none.
     """
     for row in range(start, stop):
         now = rows.time[row]
@@ -114,6 +114,6 @@ def insert(rows, start, stop, rule, cursor, reports, slots, log):
 
 @shared_njit(nogil=True)
 def touch_all(cursor, reports, slots):
-    """Have every interval found anew."""
+    """Mark every interval to be computed again."""
     for at in range(cursor[HEAD], cursor[TAIL]):
         touch(reports.slot[at], cursor, slots)

@@ -1,13 +1,13 @@
-"""The values that can still count, in a doubly linked list for each object and stream; answers score what changed.
+"""Keeps values that can still count in a doubly linked list per object and stream; answers score changed objects.
 
-The rule of "largest" and "smallest" is that of the sliding extremum: a value goes once a later one reaches it.
+"largest" and "smallest" follow the sliding extremum: a value is dropped once a later one reaches it.
 """
 
 import numpy as np
 from numba import njit
 from skyband.kernels.nested import nested_njit, shared_njit
 
-from skyband_incomplete.instance_arrays import (
+from skyband_incomplete.eaa_arrays import (
     CHANGED,
     HEAD,
     IS_CHANGED,
@@ -20,14 +20,14 @@ from skyband_incomplete.instance_arrays import (
     TAIL,
     USED,
 )
-from skyband_incomplete.kernels.front import enter, rank
+from skyband_incomplete.kernels.contenders import enter, rank
 from skyband_incomplete.kernels.insertion import find, touch
 from skyband_incomplete.score_kernels import score_of
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _superseded(value, later, reduction):
-    """Whether a value can never count again, once a later one of the same object and stream is there."""
+    """Whether a value can never count again after this later one of the same object and stream."""
     if reduction == LATEST:
         return True
     if reduction == LARGEST:
@@ -37,7 +37,7 @@ def _superseded(value, later, reduction):
 
 @njit(cache=True, nogil=True, inline="always")
 def _slot_of(key, cursor, slots, cells):
-    """The slot of an object, a new one where it is unknown."""
+    """The slot of an object, a new one if it is unknown."""
     at = find(key, slots)
     slot = slots.table[at]
     if slot < 0:
@@ -54,7 +54,7 @@ def _slot_of(key, cursor, slots, cells):
 
 @shared_njit(nogil=True)
 def add(rows, start, stop, reduction, cursor, entries, slots, cells):
-    """Take in rows[start:stop]; the arrays must have room. Amortised O(1) a row."""
+    """Take in rows[start:stop]; the arrays must have room. Amortised O(1) per row."""
     for row in range(start, stop):
         slot = _slot_of(rows.object[row], cursor, slots, cells)
         stream, value = rows.stream[row], rows.value[row] + 0.0
@@ -81,7 +81,7 @@ def add(rows, start, stop, reduction, cursor, entries, slots, cells):
 
 @shared_njit(nogil=True)
 def expire(first, cursor, entries, slots, cells):
-    """Pass over the entries before the time `first`."""
+    """Drop the entries before the time `first`."""
     head = cursor[HEAD]
     while head < cursor[TAIL] and entries.time[head] < first:
         if entries.alive[head]:
@@ -100,13 +100,13 @@ def expire(first, cursor, entries, slots, cells):
 
 @njit(cache=True, nogil=True)
 def compact(cursor, entries, cells):
-    """Let go of the entries that no longer count. O(entries)."""
+    """Remove the entries that no longer count. O(entries)."""
     end = 0
     for at in range(cursor[HEAD], cursor[TAIL]):
         if not entries.alive[at]:
             continue
         slot, stream = entries.slot[at], entries.stream[at]
-        # Where there is an older entry it was moved last of this cell, and `newest` says where to.
+        # An older entry, if any, was the last of this cell to move, and `newest` is its new place.
         older = cells.newest[slot, stream] if entries.older[at] >= 0 else -1
         if older >= 0:
             entries.newer[older] = end
@@ -122,7 +122,7 @@ def compact(cursor, entries, cells):
 
 @njit(cache=True, nogil=True)
 def gather_slots(cursor, entries, slots, cells, kept_slots, kept_cells):
-    """Move the objects that have an entry to arrays whose table is empty, and renumber; all are to be scored anew."""
+    """Move the objects that have an entry to arrays with an empty table, and renumber; all must be scored again."""
     moved = np.full(cursor[USED], -1, np.int32)
     used = 0
     for slot in range(cursor[USED]):
@@ -147,7 +147,7 @@ def gather_slots(cursor, entries, slots, cells, kept_slots, kept_cells):
 
 @nested_njit(nogil=True)
 def _values(slot, reduction, entries, cells, values):
-    """Reduce each cell of an object to one value, 0 where it has none; a mean is summed from the newest on."""
+    """Reduce each cell of an object to one value, 0 if it is empty; a mean is summed from the newest on."""
     for stream in range(len(values)):
         at = cells.newest[slot, stream]
         if at < 0:
@@ -176,17 +176,17 @@ def changed_values(reduction, cursor, entries, slots, cells):
 
 
 @njit(cache=True, nogil=True)
-def rank_changed(changed, k, cursor, slots, cells, heap, front, objects, scores):
-    """As `rank`, where the scores of the objects `changed` are new."""
+def rank_changed(changed, k, cursor, slots, cells, heap, top, objects, scores):
+    """`rank`, after the scores of the objects `changed` have changed."""
     for slot in changed:
-        enter(slot, slots, cells, front)
-    return rank(k, cursor, slots, cells, heap, front, objects, scores)
+        enter(slot, slots, cells, top)
+    return rank(k, cursor, slots, cells, heap, top, objects, scores)
 
 
 @njit(cache=True, nogil=True)
-def replay(rows, stops, firsts, reduction, rule, cursor, entries, slots, cells, heap, front, offsets, objects, scores):
-    """Take in rows, answering after stops[i] of them over the entries since firsts[i]; answer i goes to offsets[i:]."""
-    start = np.int64(0)  # a literal would have `add` compiled twice
+def replay(rows, stops, firsts, reduction, rule, cursor, entries, slots, cells, heap, top, offsets, objects, scores):
+    """Take in rows, and answer after stops[i] of them over entries since firsts[i]; answer i goes to offsets[i:]."""
+    start = np.int64(0)  # a literal would compile `add` twice
     values = np.empty(cells.oldest.shape[1])
     for turn in range(len(firsts)):
         add(rows, start, stops[turn], reduction, cursor, entries, slots, cells)
@@ -197,8 +197,8 @@ def replay(rows, stops, firsts, reduction, rule, cursor, entries, slots, cells, 
             slots.facts[slot, IS_CHANGED] = 0
             _values(slot, reduction, entries, cells, values)
             cells.score[slot] = score_of(values, rule.kind, rule.weights, rule.divisor)
-            enter(slot, slots, cells, front)
+            enter(slot, slots, cells, top)
         cursor[CHANGED] = 0
         begin = offsets[turn]
-        offsets[turn + 1] = begin + rank(rule.k, cursor, slots, cells, heap, front, objects[begin:], scores[begin:])
+        offsets[turn + 1] = begin + rank(rule.k, cursor, slots, cells, heap, top, objects[begin:], scores[begin:])
     add(rows, start, len(rows.time), reduction, cursor, entries, slots, cells)

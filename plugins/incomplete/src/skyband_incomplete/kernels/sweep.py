@@ -1,4 +1,4 @@
-"""From the newest report to the oldest: which instances live on, the top k, and letting go of what is doomed.
+"""Sweeps from the newest report to the oldest: finds live instances and the top k, and drops doomed reports.
 
 An instance is doomed once k other objects have a later instance with a current above its best.
 """
@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from skyband.kernels.nested import shared_njit
 
-from skyband_incomplete.instance_arrays import HEAD, INSTANCES, NEWEST, TAIL
+from skyband_incomplete.eaa_arrays import HEAD, INSTANCES, NEWEST, TAIL
 from skyband_incomplete.kernels.heap import drain, offer
 from skyband_incomplete.kernels.insertion import insert
 from skyband_incomplete.kernels.intervals import intervals
@@ -15,10 +15,10 @@ from skyband_incomplete.kernels.intervals import intervals
 
 @shared_njit(nogil=True)
 def rank(rule, cursor, reports, slots, heap):
-    """One pass from the newest report to the oldest: which instances live on, and the top k. O(reports · log k).
+    """One pass from the newest report to the oldest: finds live instances and the top k. O(reports · log k).
 
-    The k-th best current among later moments dooms every instance whose best is below it. An object's own later
-    instances never count against it, for their current is at most its best. Returns how many reports are doomed.
+    The k-th best current of later moments dooms every instance whose best is below it. An object's own later
+    instances never count against it, as their current is at most its best. Returns how many reports are doomed.
     """
     heap.size[0] = 0
     first, last, k = cursor[HEAD], cursor[TAIL] - 1, rule.k
@@ -32,7 +32,7 @@ def rank(rule, cursor, reports, slots, heap):
         doomed += not alive[at]
         # An instance is counted at the oldest of its reports.
         instances += alive[at] and (previous[at] < first or time[previous[at]] != time[at])
-        # Below the lowest of k, an object is not among them: its score there would be at most this one.
+        # An object below the lowest of k is not among them: its score there would be at most this one.
         if current[at] >= lowest:
             offer(slot_of[at], current[at], k, heap, slots)
             if heap.size[0] == k:
@@ -43,11 +43,11 @@ def rank(rule, cursor, reports, slots, heap):
 
 @shared_njit(nogil=True)
 def compact(cursor, reports, slots):
-    """Let go of the reports older than the oldest live instance of their object, and of the expired. O(reports)."""
+    """Drop the reports older than the oldest live instance of their object, and expired ones. O(reports)."""
     end = 0
     for at in range(cursor[HEAD], cursor[TAIL]):
         slot = reports.slot[at]
-        # Where the newest report has moved to is below `at`; where it was, it is not.
+        # The new place of the newest report is below `at`, and its old place is not.
         newest = slots.facts[slot, NEWEST]
         before = newest if newest < at else -1
         if before < 0 and not reports.alive[at]:
@@ -65,7 +65,7 @@ def compact(cursor, reports, slots):
 
 @shared_njit(nogil=True)
 def expire(first, cursor, reports, slots):
-    """Pass over the reports before the time `first`."""
+    """Drop the reports before the time `first`."""
     head = cursor[HEAD]
     while head < cursor[TAIL] and reports.time[head] < first:
         if slots.facts[reports.slot[head], NEWEST] == head:
@@ -76,7 +76,7 @@ def expire(first, cursor, reports, slots):
 
 @shared_njit(nogil=True)
 def sweep(first, thrift, rule, cursor, reports, slots, heap):
-    """A whole sweep over the reports since `first`. `thrift`: let go once this part of them, or all, is doomed."""
+    """A full sweep over the reports since `first`. `thrift`: drop once this share of them, or all, is doomed."""
     expire(first, cursor, reports, slots)
     intervals(rule, cursor, reports, slots)
     doomed = rank(rule, cursor, reports, slots, heap)
@@ -86,11 +86,11 @@ def sweep(first, thrift, rule, cursor, reports, slots, heap):
 
 @njit(cache=True, nogil=True)
 def replay(rows, stops, firsts, thrift, rule, cursor, reports, slots, log, heap, offsets, objects, scores):
-    """Take in rows, sweeping after stops[i] of them over the reports since firsts[i]; answer i goes to offsets[i:].
+    """Take in rows, and sweep after stops[i] of them over the reports since firsts[i]; answer i goes to offsets[i:].
 
-    Ends and returns as `insert` does; no answer is given after the row it ends with.
+    Ends and returns like `insert`; there is no answer after the row at which it ends.
     """
-    start = np.int64(0)  # a literal would have `insert` compiled twice
+    start = np.int64(0)  # a literal would compile `insert` twice
     for turn in range(len(firsts)):
         start = insert(rows, start, stops[turn], rule, cursor, reports, slots, log)
         if start < stops[turn]:

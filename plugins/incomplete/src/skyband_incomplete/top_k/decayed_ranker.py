@@ -1,4 +1,4 @@
-"""The best objects where values lose weight as time passes: no object ranker has that, as all scores always change."""
+"""Ranks objects by values that decay with time, which no object ranker can do, as all scores always change."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -28,35 +28,35 @@ class _Reports(NamedTuple):
 
 
 _KINDS = dict(zip(_Reports._fields, (np.int64, np.int32, np.int64, np.float64), strict=True))
-_NONE = _Reports(*(np.empty(0, kind) for kind in _KINDS.values()))
+_NO_REPORTS = _Reports(*(np.empty(0, kind) for kind in _KINDS.values()))
 
 
 class DecayedRanker:
-    """Ranks objects by reports that are worth half as much for each half-life since they came.
+    """Ranks objects by reports that lose half their worth with each half-life since arrival.
 
-    Asked like an object ranker. Each answer weighs the reports of its window by their age then, so that nothing grows
-    however long a stream is, and answers do not depend on how it was cut. Kept is the latest report of an object and
-    stream where that counts, else all of the window. An answer costs O(n log n) for n of them.
+    It is used like an object ranker. Each answer weights the reports of its window by their age at that time, so that
+    nothing grows with the stream, and answers do not depend on batches. It keeps the latest report per object and
+    stream if only that counts, else all of the window. An answer costs O(n log n) for n reports.
 
-    Forward decay (Cormode, Shkapenyuk, Srivastava and Xu, ICDE 2009, section 3) gives each report a number that never
-    changes, which orders single reports and does not add up to the order of sums: so none is used here.
+    Forward decay (Cormode, Shkapenyuk, Srivastava and Xu, ICDE 2009, section 3) gives each report a constant number,
+    which orders single reports but not their sums, so it is not used here.
     """
 
     by = "time"
     repeated = 0
 
     def __init__(self, parameters: Mapping[str, Any], every: int, half_life: int) -> None:
-        """parameters: those of an object ranker; every, half_life: in the unit of the times."""
+        """parameters: of an object ranker. every, half_life: in the unit of the times."""
         self._k, self._window, self._streams = (parameters[name] for name in ("k", "window", "streams"))
         self._bounds = parameters["lower"], parameters["upper"]
         self._aggregate, self._repeats = parameters["aggregate"], parameters["repeats"]
         self._every, self._half_life = every, half_life
-        self._reports = _NONE
+        self._reports = _NO_REPORTS
 
     def answers(
         self, times: Int64, streams: Int32, objects: Int64, values: Float64, moments: Int64
     ) -> tuple[Int64, Int64, Float64]:
-        """As `ObjectRanker.answers`: the answer at a moment is as of the time after it."""
+        """`ObjectRanker.answers`: the answer at a moment refers to the time after it."""
         self._reports = self._reports.and_then(_Reports(times, streams, objects, values))
         best = []
         for moment in moments.tolist():
@@ -72,7 +72,7 @@ class DecayedRanker:
         return offsets, ranked, np.concatenate([np.empty(0), *(scores for _, scores in best)])
 
     def _counted(self, reports: _Reports) -> tuple[_Reports, Int64]:
-        """The reports that can count from here on, and where they stand by object and stream, then arrival."""
+        """The reports that can still count, and their order by object and stream, then arrival."""
         order = np.lexsort((reports.streams, reports.objects))
         if self._repeats != "latest":
             return reports, order
@@ -81,7 +81,7 @@ class DecayedRanker:
         return latest, np.lexsort((latest.streams, latest.objects))
 
     def _best(self, reports: _Reports, at: int) -> tuple[Int64, Float64]:
-        """The best of reports by object and stream, and their scores."""
+        """The best objects of reports ordered by object and stream, and their scores."""
         weighed = reports.values * left_after(at - reports.times, self._half_life)
         starts = np.flatnonzero(_begins(reports))
         cells = reports.pick(starts)
@@ -92,19 +92,19 @@ class DecayedRanker:
         return objects[best], scores[best]
 
     def _values(self, weighed: Float64, starts: Int64) -> Float64:
-        """What the reports of each object and stream come to."""
+        """The reduced value of each object and stream."""
         if self._repeats == "latest" or not len(starts):
             return weighed
         if self._repeats != "mean":
             reduced = np.maximum if self._repeats == "largest" else np.minimum
             return np.asarray(reduced.reduceat(weighed, starts), np.float64)
         sizes = np.diff(np.append(starts, len(weighed)))
-        # Added up one after the other, from the newest on: the same on every machine, and in small groups.
+        # Summed one by one, from the newest on: the same on every machine, and in small groups.
         cells = np.repeat(np.arange(len(starts)), sizes)
         return np.asarray(np.bincount(cells[::-1], weighed[::-1]) / sizes, np.float64)
 
     def _scores(self, values: Float64, streams: Int32, starts: Int64) -> Float64:
-        """The scores of objects, whose first values are at `starts`; what is not there counts as 0."""
+        """The scores of objects, whose first values are at `starts`; missing values count as 0."""
         sizes = np.diff(np.append(starts, len(values)))
         if self._aggregate in ("min", "max") and len(starts):
             reduced = np.maximum if self._aggregate == "max" else np.minimum
@@ -127,7 +127,7 @@ class DecayedRanker:
         return self._reports._asdict()
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
-        """Take over what `dump_state` gave. Raises SnapshotError where that is no such thing."""
+        """Restore the output of `dump_state`. Raises SnapshotError if it is anything else."""
         columns = [arrays.get(name, np.empty(0)) for name in _KINDS]
         if [(column.dtype, column.ndim) for column in columns] != [(np.dtype(kind), 1) for kind in _KINDS.values()]:
             raise SnapshotError("of decayed values lacks the columns of its reports")
@@ -138,11 +138,11 @@ class DecayedRanker:
         fine = (reports.streams >= 0) & (reports.streams < self._streams)
         fine &= (reports.values >= lower) & (reports.values <= upper) & (np.abs(reports.times) <= 2**62)
         if not fine.all() or (reports.times[1:] < reports.times[:-1]).any():
-            raise SnapshotError("of decayed values holds reports that no stream has made")
+            raise SnapshotError("of decayed values holds impossible reports")
         self._reports = reports
 
 
 def _begins(reports: _Reports) -> Array:
-    """bool[n]: whether another object or stream begins here."""
+    """bool[n]: whether a new object or stream begins at each report."""
     objects, streams = reports.objects, reports.streams
     return np.append(True, (objects[1:] != objects[:-1]) | (streams[1:] != streams[:-1]))[: len(objects)]

@@ -13,7 +13,7 @@ EXAMPLES = examples(
 )
 
 JOB = JobExample(
-    "Three kinds of testers rate phones, each in its own time. The best two by what is known of the last 30 days:",
+    "Three kinds of testers rate phones at different times. The best two phones by the ratings of the last 30 days:",
     "ratings.csv",
     """\
 day,phone,tester,rating

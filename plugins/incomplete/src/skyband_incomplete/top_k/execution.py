@@ -1,4 +1,4 @@
-"""How top-k is answered: a processor a group, and small groups together."""
+"""Executes top-k: one processor per group, and small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
 
 MOST_WHERE_DEAR = 512
-"""Reports of a small group where each of them costs more (`_is_dear`)."""
+"""The most reports of a small group if each is expensive (`_is_dear`)."""
 _MOST_STREAMS_OF_A_FUNCTION = 16
 
 
 class TopKExecution(Execution[TopK]):
-    """How top-k is answered."""
+    """Executes top-k."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return RankingProcessor(self.query, bindings.get("object-ranker"), answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Where the answer is that of the definition, whatever the ranker, small groups are answered together.
+        """Small groups are answered together if the ranker is exact.
 
-        With a function of many streams each group has a processor: of small groups the function would be given the
-        values of all their objects at once.
+        With a function of many streams each group has a processor: for small groups the function would be called with
+        the values of all their objects at once.
         """
         query = self.query
         parameters = query.backend_parameters("object-ranker")
@@ -70,11 +70,11 @@ class TopKExecution(Execution[TopK]):
 
 
 def _is_dear(query: TopK) -> bool:
-    """Where a walk through thousands of reports may take longer than a processor of the group does.
+    """Whether a scan of thousands of reports may take longer than the group's own processor.
 
-    With a promise all groups are walked at each micro-batch, with windows in rows a row may have an answer of its own,
-    and a function is given the values of all objects. A mean or a smallest value may rise as reports expire, as may
-    negatives: then each of many answers to one micro-batch is a walk. A processor of values that fade walks as far.
+    With a promise all groups are scanned at each micro-batch, with windows in rows each row may have an answer, and a
+    function is called with the values of all objects. A mean, a smallest value or negatives may rise as reports expire:
+    then each of many answers of a micro-batch is a scan. A processor of decaying values scans as much.
     """
     if query.rows or query.repeats not in REDUCTIONS or callable(query.aggregate):
         return True

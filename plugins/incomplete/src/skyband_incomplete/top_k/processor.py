@@ -1,4 +1,4 @@
-"""One group's stream of top-k: values to an object ranker, and its answers back as rows."""
+"""Processes one group of top-k: feeds values to an object ranker, and returns its answers as rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RankingProcessor(BatchedProcessor):
-    """Feeds an object ranker, and gives its answers the names and columns of their objects."""
+    """Feeds an object ranker, and adds the names and columns of objects to its answers."""
 
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
@@ -35,7 +35,7 @@ class RankingProcessor(BatchedProcessor):
     )
 
     def __init__(self, query: "TopK", ranker: Binding | None, answers: pa.Schema) -> None:
-        """ranker: None with `half_life`, whose scores none has."""
+        """ranker: None with `half_life`, which no ranker supports."""
         self._binding = ranker
         self._lengths = query.every.length, 0 if query.half_life is None else query.half_life.length
         self._backend_parameters = query.backend_parameters("object-ranker")
@@ -60,14 +60,14 @@ class RankingProcessor(BatchedProcessor):
         return self._binding.create(**self._backend_parameters)
 
     def begin_with(self, last: int, rows: Rows) -> "RankingProcessor":
-        """Go on from the reports of a small group, the moments up to the last row's time being answered."""
+        """Continue from the reports of a small group; moments up to the last row's time are already answered."""
         none = np.empty(0, np.int64)
         if self._rows and self._promised:
-            for part in sessions(rows):  # what is missing has expired, or broke the promise
+            for part in sessions(rows):  # missing reports have expired, or broke the promise
                 self._ranker.advance(int(part.times[0]))
                 self.feed(part.times, part, none)
             self._ranker.advance(last + 1)
-        elif self._rows:  # a report that has gone is one that the next one of its cell made count no longer
+        elif self._rows:  # a missing report was superseded by the next one of its cell
             rows, _ = without_gaps(rows)
             self._ranker.advance(int(rows.times[0]))
             self.feed(rows.times, rows, none)
@@ -102,23 +102,23 @@ class RankingProcessor(BatchedProcessor):
     def feed_together(
         cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
     ) -> AnswersOfTurns:
-        first, rankers = processors[0], [one._ranker for one in processors]
+        first, rankers = processors[0], [processor._ranker for processor in processors]
         if first._binding is None:
             return super().feed_together(processors, rows, columns, spans, due)
         if first._names.needed:
-            learn_together([one._names for one in processors], rows, spans)
-        marks = {id(moments): moments - (first._ranker.by == "time") for moments in due}  # most are asked at the same
+            learn_together([processor._names for processor in processors], rows, spans)
+        marks = {id(moments): moments - (first._ranker.by == "time") for moments in due}  # most have the same moments
         offsets, objects, scores = type(first._ranker).answers_together(
             rankers, *columns, spans=spans, moments=[marks[id(moments)] for moments in due]
         )
-        for one, ranker in zip(processors, rankers, strict=True):
-            one._note_repeated(ranker.repeated)
+        for processor, ranker in zip(processors, rankers, strict=True):
+            processor._note_repeated(ranker.repeated)
         ends = offsets[np.cumsum([0, *(len(moments) for moments in due)])]
         names = None
         if first._names.needed:
-            names = values_together([one._names for one in processors], objects, ends)
-            for one, moments in zip(processors, due, strict=True):
-                one._forget_names(moments)
+            names = values_together([processor._names for processor in processors], objects, ends)
+            for processor, moments in zip(processors, due, strict=True):
+                processor._forget_names(moments)
         parts = np.concatenate(due), offsets, objects, 0.0 - scores if first._mirrored else scores, names
         answers = RawAnswers(first._schema, _columns_of, parts, len(objects))
         return AnswersOfTurns([answers] if len(answers) else [], np.diff(ends).tolist())
@@ -128,7 +128,7 @@ class RankingProcessor(BatchedProcessor):
         self._counted = counted
 
     def _answers(self, moments: Int64, offsets: Int64, objects: Int64, scores: Array) -> ProcessorAnswers:
-        """Answers as rows, while the names they need are known; ids that are names are rows as well later."""
+        """Answers as rows while their names are known; ids that are names can become rows later."""
         if self.columns_suffice:
             names = self._names.values_of(objects) if self._names.needed else None
             self._forget_names(moments)
@@ -178,9 +178,9 @@ class RankingProcessor(BatchedProcessor):
 
 
 def _columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
-    """The columns at, rank, object and score of answers of a ranker, each with its moments: of all groups at once.
+    """The columns at, rank, object and score of a ranker's answers, each with its moments, for all groups at once.
 
-    The names of the objects are last, None where their ids tell these.
+    The names of the objects are last, None if they follow from the ids.
     """
     moments, offsets, objects, scores, names = zip(*answers, strict=True)
     sizes, ranks = sizes_and_ranks(offsets)

@@ -56,7 +56,7 @@ from skyband.windows.window_parameters import (
 
 _MOST = float(np.finfo(np.float64).max)
 _MIRRORED: Mapping[Any, str] = {"min": "max", "max": "min", "largest": "smallest", "smallest": "largest"}
-"""What is to the negatives what the key is to the values."""
+"""The value of a key for negated values."""
 
 
 def _named(kind: pa.DataType) -> bool:
@@ -66,30 +66,30 @@ def _named(kind: pa.DataType) -> bool:
 
 @define(eq=True)
 class TopK(Query):
-    """Ranks objects by the values that several streams report of them, each at its own time.
+    """Ranks objects by values that several streams report at different times.
 
-    Result columns: at, rank (from 1), object, score. Of equal scores the smaller object ranks first where objects are
-    integers, otherwise (decimals too) the one of smaller hash, so that all engines agree: the low 64 bits, as a signed
-    number, of MurmurHash3_x64_128 of the value (of text, its bytes in UTF-8). Rows whose object, stream or
-    value is null say nothing: they are left out and counted.
+    Result columns: at, rank (from 1), object, score. Equal scores rank by object: the smaller integer first, other
+    types (decimals too) by the smaller hash, so that all engines agree: the low 64 bits, as a signed number, of
+    MurmurHash3_x64_128 of the value (for text, its bytes in UTF-8). Rows whose object, stream or value is null are
+    dropped and counted.
 
-    An object that reports a stream again counts with the latest value of the window, or by `repeats` with the largest,
-    the smallest or the mean. Of reports at one time the largest is the latest. `repeats` may instead promise that an
-    object does not report again, or m times at most, and that their sum counts: less is kept then. Rows that break such
-    a promise are left out, counted, and named by a warning.
+    If an object reports a stream again, the latest value in the window counts, or by `repeats` the largest, the
+    smallest or the mean. Of reports at one time the largest is the latest. `repeats` may instead promise that an object
+    does not report again, or at most m times, with the sum counting: then less is kept. Rows that break such a promise
+    are dropped, counted, and reported by a warning.
 
-    `order = "smallest"` ranks the smallest score first; ties go to the same objects. A stream that an object has no
-    value in counts as 0, in whatever order and whatever the sign of others: where only what is there should count, let
-    all rows be of one stream.
+    `order = "smallest"` ranks the smallest score first, with the same order of ties. A stream without a value of an
+    object counts as 0, in any order and for any signs: if only existing values should count, put all rows in one
+    stream.
 
-    With `half_life = "1 hour"` a value is worth half as much at a moment for each hour since it came, that is
-    value · 2^(-age / half-life) but for the rounding of float64, and the score is the aggregate of what values are
-    worth. A value below 0 rises towards 0 as it ages, and 0 stays as it is. What is largest or smallest of an object's
-    reports is so by what they are worth. No ranker is asked: kept is the latest report of an object and stream where
-    that counts, else all of the window, and each answer weighs them anew.
+    With `half_life = "1 hour"` a value loses half its worth with each hour since its arrival: it is worth
+    value · 2^(-age / half-life), up to the rounding of float64, and scores aggregate what values are worth. A value
+    below 0 rises towards 0 as it ages. The largest or smallest report of an object is the one worth most or least. No
+    ranker is used: the query keeps the latest report per object and stream if only that counts, else all of the window,
+    and weights them again for each answer.
 
-    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
-    `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
+    `object` may be several columns, which identify an object together: the answers then have these instead of `object`,
+    and equal scores rank by the hash of all of them. A row with a null in one of them has no object.
 
     Examples
     --------
@@ -109,17 +109,17 @@ class TopK(Query):
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
 
-    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
-    stream: str = column_name(help="the column that names the stream a row comes from")
+    object: Columns = identity(help="the column that identifies a row's object, or several that do together")
+    stream: str = column_name(help="the column with the stream of a row")
     value: str = column_name(
-        help="the column of values, up to `upper` where there is one; from 0 on where `repeats` is a promise or "
-        "`aggregate` a function"
+        help="the column of values, up to `upper` if it is set; from 0 on if `repeats` is a promise or `aggregate` a "
+        "function"
     )
     streams: tuple[str | int, ...] = checked(
         type="list",
         check=check_names,
-        bounds="names as the column `stream` holds them, none twice",
-        help="all streams there are, in the order of the weights",
+        bounds="distinct values of the column `stream`",
+        help="all streams, in the order of the weights",
         converter=as_names,
     )
     k: int = integer(at_least=1, help="objects in an answer")
@@ -129,15 +129,15 @@ class TopK(Query):
     upper: float | None = number(
         None,
         above=0,
-        help="no value is above this; none: 1 where `repeats` is a promise or `aggregate` a function, "
-        "otherwise values have no limit",
+        help="no value is above this; none: 1 if `repeats` is a promise or `aggregate` a function, otherwise values "
+        "have no limit",
     )
     repeats: str | int = repeats_parameter()
     offset: Duration = offset_parameter()
     order: str = order_parameter("scores")
     carry: tuple[str, ...] = carry_parameter(
-        help="further columns of an object's row to give with it: of its latest row, or where `repeats` is largest or "
-        "smallest of the row of that value"
+        help="further columns of an object's row to include: of its latest row, or if `repeats` is largest or "
+        "smallest, of the row with that value"
     )
     half_life: Duration | None = half_life_parameter("values are worth")
 
@@ -158,7 +158,7 @@ class TopK(Query):
             raise ConfigError(*problems)
 
     def _largest_only(self) -> list[Problem]:
-        """What of this query does not go with the smallest first."""
+        """Problems of this query with order = "smallest"."""
         message = 'ranks the largest first only: drop order = "smallest", or'
         problems = []
         if callable(self.aggregate):
@@ -171,7 +171,7 @@ class TopK(Query):
         return problems
 
     def _decay_problems(self) -> list[Problem]:
-        """What `half_life` does not go with."""
+        """Problems of this query with `half_life`."""
         if self.half_life is None:
             return []
         problems = half_life_problems(self.half_life, self.rows, self.every, self.window)
@@ -179,16 +179,16 @@ class TopK(Query):
             message = "is a function, which `half_life` would call for all objects at each moment: name an aggregate"
             problems.append(Problem("aggregate", f"{message}, or drop one of the two"))
         if self.repeats not in REDUCTIONS:
-            message = f"is a promise, and goes with no `half_life`: choose one of {', '.join(REDUCTIONS)}"
+            message = f"is a promise, which `half_life` does not support: choose one of {', '.join(REDUCTIONS)}"
             problems.append(Problem("repeats", f"{message} (got {literal(self.repeats)})"))
         if self.carry and self.repeats in ("largest", "smallest"):
-            message = "is of the latest row with `half_life`: drop this, or let the latest or the mean count"
+            message = "is of the latest row with `half_life`: drop it, or set repeats to latest or mean"
             problems.append(Problem("carry", f"{message} (repeats is {literal(self.repeats)})"))
         return problems
 
     @property
     def asked_roles(self) -> tuple[str, ...]:
-        """None with `half_life`: no ranker's scores are of values that fade."""
+        """None with `half_life`: no ranker supports decaying values."""
         return self.roles if self.half_life is None else ()
 
     @property
@@ -214,8 +214,8 @@ class TopK(Query):
             return {}
         return {
             "repeated report": f"rows break the promise repeats = {json.dumps(self.repeats)} and count in no answer: "
-            'choose which report of an object counts (repeats = "latest", "largest", "smallest" or "mean"), or say how '
-            "many of a window there can be, all of which are summed (repeats = 100)"
+            'choose which report of an object counts (repeats = "latest", "largest", "smallest" or "mean"), or the '
+            "most that a window can have, all of which are summed (repeats = 100)"
         }
 
     @property
@@ -274,19 +274,19 @@ class TopK(Query):
 
     @property
     def greatest(self) -> float:
-        """The greatest value there may be. What objects may still gain matters only where `repeats` is a promise."""
+        """The greatest possible value. What objects may still gain matters only if `repeats` is a promise."""
         if self.upper is not None:
             return self.upper
         return 1.0 if self._bounded else _MOST
 
     @property
     def least(self) -> float:
-        """The least value there may be."""
+        """The least possible value."""
         return 0.0 if self._bounded else -_MOST
 
     @property
     def _bounded(self) -> bool:
-        """Whether its ranker counts on bounds of the values: a promise does, and a function is tried between them."""
+        """Whether its ranker relies on bounds of the values: a promise does, and a function is tried between them."""
         return self.repeats not in REDUCTIONS or callable(self.aggregate)
 
     def _check_values(self, numbers: Array) -> None:
@@ -298,18 +298,18 @@ class TopK(Query):
         if value > self.greatest and np.isfinite(value):
             span = f"at most {self.greatest:g}" if self.least else f"a number from 0 to {self.greatest:g}"
             alike, reason = np.isfinite(numbers) & (numbers > self.greatest), f"must be {span}, query.upper"
-            remedy = "set query.upper to the greatest value that can come"
+            remedy = "set query.upper to the greatest possible value"
         elif not np.isfinite(value):
             alike, reason, remedy = ~np.isfinite(numbers), "must be a finite number", "leave such rows out"
         else:
             cause = "aggregate is a function" if self.repeats in REDUCTIONS else f"repeats = {self.repeats!r}"
-            alike, reason = np.isfinite(numbers) & (numbers < self.least), f"must be at least 0 where {cause}"
+            alike, reason = np.isfinite(numbers) & (numbers < self.least), f"must be at least 0 if {cause}"
             remedy = "choose repeats and aggregate by name, or leave such rows out"
         message = f"{reason} (got {literal(value)}): {remedy}"
         raise InputError(self.value, message, row, rows=np.flatnonzero(bad & alike), reason=reason)
 
     def _numbered(self, names: pa.Array, excluded: Array) -> Array:
-        """int32[n]: each row's stream by its place in `streams`."""
+        """int32[n]: the place of each row's stream in `streams`."""
         names = keyed_frames.decoded(names)
         numbers = pc.index_in(names, value_set=pa.array(self.streams).cast(names.type))
         unknown = numbers.is_null().to_numpy(zero_copy_only=False) & ~excluded
@@ -325,7 +325,7 @@ class TopK(Query):
         return [at_field(self, schema), *ranked, pa.field("score", pa.float64()), *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        """Rankers know the largest first: of the smallest first they are given the negatives."""
+        """Rankers rank the largest first: for the smallest first they get negated values."""
         smallest = self.order == SMALLEST
         return {
             "k": self.k,
@@ -340,7 +340,7 @@ class TopK(Query):
 
     @property
     def row_of_object(self) -> Which:
-        """Whose columns an object carries."""
+        """The row whose columns an object carries."""
         if self.half_life is not None:
             return "latest"
         return "largest" if self.repeats == "largest" else "smallest" if self.repeats == "smallest" else "latest"

@@ -1,4 +1,4 @@
-"""The best objects of a small top-k group, read off its reports in compiled code."""
+"""Ranks the objects of a small top-k group from its reports, in compiled code."""
 
 import math
 from typing import Any
@@ -15,12 +15,12 @@ from skyband_incomplete.top_k.small_group_reports import LARGEST, LATEST, MEAN, 
 
 _MORE = 16
 BY_CALL = -1
-"""Beside the kinds of score: the values of an object's streams are given back, and all objects."""
+"""A further kind of score: returns all objects and the values of their streams."""
 
 
 @nested_njit
 def room_for(k: int, reports: int) -> int:
-    """How many objects there may be that may be the best k of those of so many reports, or all of them."""
+    """The room for candidates for the best k objects of this many reports, or for all objects."""
     return max(2 * k, k + _MORE, reports)
 
 
@@ -28,14 +28,14 @@ def room_for(k: int, reports: int) -> int:
 def faded(
     time: Any, value: Any, first: int, stop: int, at: Any, half_life: Any, coarse: Any, fine: Any, worth: Any
 ) -> None:
-    """Write what the reports first..stop are worth at a moment."""
+    """Write the worth of the reports first..stop at a moment."""
     for entry in range(first, stop):
         worth[entry] = value[entry] * _left_after(at - time[entry], half_life, coarse, fine)
 
 
 @nested_njit
 def _left_after(age: Any, half_life: Any, coarse: Any, fine: Any) -> Any:
-    """As `skyband.windows.half_lives.left_after`, to the last bit."""
+    """`skyband.windows.half_lives.left_after`, equal to the last bit."""
     whole = -age // half_life
     fraction = (-age - whole * half_life) / half_life
     step = min(int(fraction * STEPS**2), STEPS**2 - 1)
@@ -46,7 +46,7 @@ def _left_after(age: Any, half_life: Any, coarse: Any, fine: Any) -> Any:
 
 @nested_njit
 def _value(time: Any, value: Any, first: int, stop: int, since: Any, repeats: int) -> Any:
-    """The value of a cell, of its reports since `since`, and how many these are; sums from the newest on."""
+    """The value of a cell from its reports since `since`, and their number; sums from the newest on."""
     total, number = 0.0, 0
     for entry in range(stop - 1, first - 1, -1):
         if time[entry] < since:
@@ -67,7 +67,7 @@ def _is_worse(score: Any, owner: Any, other_score: Any, other: Any) -> Any:
 
 @nested_njit
 def _sink(scores: Any, objects: Any, place: int, size: int, score: Any, owner: Any) -> None:
-    """Put an object into a place of a heap, the worst first, and move it down to where it belongs."""
+    """Put an object at a place of a heap, the worst at its top, and move it down to its place."""
     child = 2 * place + 1
     while child < size:
         if child + 1 < size and _is_worse(scores[child + 1], objects[child + 1], scores[child], objects[child]):
@@ -81,9 +81,9 @@ def _sink(scores: Any, objects: Any, place: int, size: int, score: Any, owner: A
 
 @njit(inline="always")
 def _admit(best: Any, rank_count: int, k: int, score: Any, owner: Any) -> Any:
-    """Put an object among those that may be the best, if it may; returns how many these are.
+    """Add an object to the candidates for the best, if it can be; returns how many there are.
 
-    Objects come in ascending order, so that one that ties with others is worse than they are. O(1), amortised.
+    Objects arrive in ascending order, so one that ties with others is worse. O(1), amortised.
     """
     if score > best[2][0]:
         best[0][rank_count], best[1][rank_count] = owner, score
@@ -102,7 +102,7 @@ def _cut(best: Any, rank_count: int, k: int) -> int:
 
 @nested_njit
 def _sort(best: Any, rank_count: int, k: int) -> int:
-    """Leave the best k, the best first; returns how many these are. O(rank_count + k · log k)."""
+    """Keep the best k, the best first; returns how many there are. O(rank_count + k · log k)."""
     if rank_count > k:
         rank_count = _cut(best, rank_count, k)
     objects, scores, _ = best
@@ -122,8 +122,8 @@ def rank_reports(
 ) -> int:  # fmt: skip
     """Write the best k objects of the reports first..stop and their scores, the best first; returns how many.
 
-    rule: repeats, kind of score, weights, divisor. best: objects and scores, each with `room_for` them, and a number of
-    its own. With BY_CALL all objects, and their values to `vectors`, float64[as many as there are, streams].
+    rule: repeats, kind of score, weights, divisor. best: objects and scores, each with `room_for` them, and an array of
+    one number. With BY_CALL it writes all objects, and their values to `vectors`, float64[objects, streams].
     O(reports + k · log k).
     """
     best[2][0] = -np.inf
@@ -133,7 +133,7 @@ def rank_reports(
 
 @nested_njit
 def has_below_0(values: Any, first: int, stop: int) -> bool:
-    """Whether one of the values first..stop is below 0."""
+    """Whether any of the values first..stop is below 0."""
     while first < stop and values[first] >= 0:
         first += 1
     return first < stop
@@ -141,9 +141,9 @@ def has_below_0(values: Any, first: int, stop: int) -> bool:
 
 @nested_njit
 def list_best(objects: Any, best: Any, count: int, more_k: int, floor: Any) -> tuple[int, Any]:
-    """Write the best so many objects that are no worse than `floor`, in ascending order.
+    """Write the best `count` objects that are no worse than `floor`, in ascending order.
 
-    Returns how many these are, and what all others are no better than: the last of the best, where there are `more_k`.
+    Returns their number, and a bound on all others: the last of the best, if there are `more_k`.
     """
     best_object, best_score, _ = best
     floor_score, floor_object = floor
@@ -159,7 +159,7 @@ def list_best(objects: Any, best: Any, count: int, more_k: int, floor: Any) -> t
 
 @nested_njit
 def list_rows(objects: Any, count: int, rows: Any, start: int, stop: int) -> int:
-    """Write the objects of rows to those listed; returns how many these are. O(n log n) for n of them."""
+    """Add the objects of rows to those listed; returns how many there are. O(n log n) for n of them."""
     for row in range(start, stop):
         objects[count + row - start] = rows[row]
     count += stop - start
@@ -177,7 +177,7 @@ def rank_listed(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, since: Any, rule: Any, k: int, best: Any,
     vectors: Any, objects: Any, count: int,
 ) -> int:  # fmt: skip
-    """As `rank_reports`, of the objects listed (int64[count], ascending) only. O(count · log reports + k · log k)."""
+    """`rank_reports` of only the listed objects (int64[count], ascending). O(count · log reports + k · log k)."""
     best[2][0] = -np.inf
     rank_count = 0
     for place in range(count):
@@ -191,7 +191,7 @@ def rank_listed(
 
 @nested_njit
 def are_the_best(best: Any, rank_count: int, k: int, floor: Any) -> bool:
-    """Whether the first k of those listed are the best of all, the others being no better than `floor`."""
+    """Whether the first k listed objects are the best of all, as the others are no better than `floor`."""
     floor_score, floor_object = floor
     if floor_score == -np.inf:
         return True
@@ -203,7 +203,7 @@ def _rank(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, since: Any, rule: Any, k: int, best: Any,
     rank_count: int, vectors: Any,
 ) -> int:  # fmt: skip
-    """Take the objects of the reports first..stop among those that may be the best; returns how many these are."""
+    """Add the objects of the reports first..stop to the candidates for the best; returns how many there are."""
     repeats, kind, _, _ = rule
     if repeats == LATEST and kind == BY_SUM:
         return _rank_sums(object_, stream, time, value, first, stop, since, rule, k, best, rank_count)
@@ -215,7 +215,7 @@ def _rank_sums(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, since: Any, rule: Any, k: int, best: Any,
     rank_count: int,
 ) -> int:  # fmt: skip
-    """As `_rank`, by sums where each cell has one report."""
+    """`_rank`, by sums if each cell has one report."""
     _, _, weights, divisor = rule
     valid, score = 0, 0.0
     owner = object_[first] if first < stop else np.int64(0)
@@ -242,7 +242,7 @@ def _rank_cells(  # noqa: C901 - a numeric kernel is one loop
         if kind == BY_CALL:
             for place in range(streams):
                 vectors[rank_count, place] = 0.0
-        # The score of its valid values, one a stream from the first on; a stream without one counts as 0.
+        # The score of its valid values, one per stream from the first on; a stream without one counts as 0.
         while entry < size and object_[entry] == owner:
             cell, stop = stream[entry], entry + 1
             while stop < size and object_[stop] == owner and stream[stop] == cell:

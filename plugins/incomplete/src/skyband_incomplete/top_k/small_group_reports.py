@@ -1,7 +1,7 @@
-"""The reports of a small top-k group, taken in and forgotten in compiled code.
+"""Takes in and forgets the reports of a small top-k group, in compiled code.
 
-They stand by object and stream, those of one cell (object and stream) in order of arrival, in four arrays: objects,
-streams, times and values.
+They are ordered by object and stream, and in one cell (object and stream) by arrival, in four arrays: objects, streams,
+times and values.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from skyband.kernels.nested import nested_njit
 from skyband.kernels.sorting import sort_places
 
 LATEST, LARGEST, SMALLEST, MEAN, SUM, NEVER = range(6)
-"""What counts where an object reports again; SUM and NEVER are promises: so many reports at most, which are summed."""
+"""What counts if an object reports again; SUM and NEVER are promises of at most some reports, which are summed."""
 
 
 @nested_njit(vectorized=True)
@@ -25,11 +25,11 @@ def _make_room(values: Any, place: int, stop: int) -> None:
 
 @nested_njit
 def cell_end(object_: Any, stream: Any, first: int, stop: int, new_object: Any, new_stream: Any) -> int:
-    """Where the reports of a cell end, or would, among the reports first..stop. O(log reports)."""
+    """The end of a cell's reports, or where it would be, among the reports first..stop. O(log reports)."""
     while first < stop:
         middle = (first + stop) // 2
-        here = object_[middle]
-        if here < new_object or (here == new_object and stream[middle] <= new_stream):
+        middle_cell = object_[middle]
+        if middle_cell < new_object or (middle_cell == new_object and stream[middle] <= new_stream):
             first = middle + 1
         else:
             stop = middle
@@ -38,7 +38,7 @@ def cell_end(object_: Any, stream: Any, first: int, stop: int, new_object: Any, 
 
 @njit(inline="always")
 def _superseded(value: Any, later: Any, repeats: int) -> Any:
-    """Whether a report can never count again, once there is a later one of its cell."""
+    """Whether a report can never count again after this later one of its cell."""
     if repeats == LATEST:
         return True
     return value <= later if repeats == LARGEST else repeats == SMALLEST and value >= later
@@ -48,7 +48,7 @@ def _superseded(value: Any, later: Any, repeats: int) -> Any:
 def _breaks_promise(
     object_: Any, stream: Any, time: Any, first: int, end: int, row: Any, repeats: int, most: int, before: Any
 ) -> bool:
-    """Whether a report is one too many: of a cell that ends at `end`, what is before `before` being forgotten."""
+    """Whether a report is one too many for its cell, which ends at `end`; reports before `before` are forgotten."""
     new_object, new_stream = row
     place = end
     if repeats == SUM:
@@ -64,7 +64,7 @@ def _breaks_promise(
 def _forget_object(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, owner: Any, before: Any
 ) -> int:
-    """Forget the reports of an object among first..stop if all are before; returns where these end now."""
+    """Forget the reports of an object among first..stop if all are before; returns the new end."""
     begin = cell_end(object_, stream, first, stop, owner, np.int32(-1))
     end = begin
     while end < stop and object_[end] == owner:
@@ -86,11 +86,11 @@ def take_report(
 ) -> tuple[int, int]:  # fmt: skip
     """Take in a row (object, stream, time, value) among the reports first..stop, which may grow by one.
 
-    Returns where they end now, and 1 if it breaks a promise, else 0. stays: whether a report may count again where a
+    Returns the new end, and 1 if the row breaks a promise, else 0. stays: whether a report may count again although a
     later one of its cell is better. O(reports).
     """
     new_object, new_stream, new_time, new = row
-    # A promise is of one window's length: reports from before it are held against nobody.
+    # A promise covers one window length: earlier reports do not count against it.
     before = new_time - window + 1
     if repeats == NEVER:
         stop = _forget_object(object_, stream, time, value, first, stop, new_object, before)
@@ -99,13 +99,13 @@ def take_report(
         object_, stream, time, first, end, (new_object, new_stream), repeats, occurrences, before
     ):
         return stop, 1
-    # Earlier reports of the cell that this one makes useless go: begin..end is what it takes the place of.
+    # Drop earlier reports of the cell that this one supersedes: it replaces begin..end.
     begin = end
     while begin > first and object_[begin - 1] == new_object and stream[begin - 1] == new_stream:
         if stays or not _superseded(value[begin - 1], new, repeats):
             break
         begin -= 1
-    shift = begin + 1 - end  # 1: no report goes
+    shift = begin + 1 - end  # 1: no report is dropped
     if shift > 0 and stop - end < SHORT:
         for entry in range(stop - 1, end - 1, -1):
             object_[entry + 1], stream[entry + 1] = object_[entry], stream[entry]
@@ -128,10 +128,10 @@ def merge_reports(
     reports: Any, target: int, source: Any, first: int, size: int, rows: Any, start: int, stop: int,
     repeats: int, occurrences: int, stays: bool, window: int,
 ) -> tuple[int, int]:  # fmt: skip
-    """As `take_report` with the rows start..stop (objects, streams, times, values), of which none are too many.
+    """`take_report` for the rows start..stop (objects, streams, times, values), none of which breaks a promise.
 
-    source, first, size: other arrays that have the reports so far, and where; they are written from `target` on.
-    O(reports + n log n) for n rows, those of an object one by one: no row has to do with the reports of another.
+    source, first, size: other arrays with the reports so far, and their place; results are written from `target` on.
+    O(reports + n log n) for n rows, object by object, as objects are independent.
     """
     objects, streams, times, values = rows
     object_, stream, time, value = reports
@@ -163,9 +163,9 @@ def merge_reports(
 def forget_reports(
     object_: Any, stream: Any, time: Any, value: Any, first: int, stop: int, before: Any, repeats: int
 ) -> int:
-    """Keep of the reports first..stop those that are not before, under NEVER with all of their objects.
+    """Keep those of the reports first..stop that are not before, for NEVER with all reports of their objects.
 
-    Returns where they end now. O(reports).
+    Returns the new end. O(reports).
     """
     entry = first
     while entry < stop and time[entry] >= before:
@@ -173,7 +173,7 @@ def forget_reports(
     if repeats == NEVER:
         return _forget_objects(object_, stream, time, value, first, stop, before) if entry < stop else stop
     target = entry
-    while entry < stop:  # without a branch: which reports go is as good as random
+    while entry < stop:  # without a branch: the reports to drop are practically random
         object_[target], stream[target], time[target], value[target] = (
             object_[entry],
             stream[entry],

@@ -1,4 +1,4 @@
-"""The small groups of top-k: of each group the reports of the window that can still count."""
+"""Small groups of top-k: the reports of each group's window that can still count."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -26,16 +26,16 @@ from skyband_incomplete.top_k.user_function_scores import CalledScores
 
 
 def never_rises(parameters: Mapping[str, Any], half_life: int) -> bool:
-    """Whether an object of values that are not below 0 has never a higher score because a report expired or aged."""
+    """Whether the score of an object without negative values never rises because a report expired or aged."""
     return not callable(parameters["aggregate"]) and parameters["repeats"] not in ("mean", "smallest") and not half_life
 
 
 class SmallTopK(SmallGroupTable):
-    """Groups of at most `most` reports: 28 bytes a report.
+    """Groups of at most `most` reports: 28 bytes per report.
 
-    Of a cell (an object and a stream) those are kept that can still count: the latest; those that no later one reaches,
-    for the largest and smallest; all for the mean and where there is a promise, which also needs to remember them for a
-    whole window from the next row on.
+    A cell (an object and a stream) keeps the reports that can still count: the latest; for the largest and smallest
+    those that no later one reaches; for the mean and for a promise all, which a promise must also remember for a whole
+    window from the next row on.
     """
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
@@ -59,10 +59,10 @@ class SmallTopK(SmallGroupTable):
         several: int = 0,
         half_life: int = 0,
     ) -> None:
-        """mirrored: the parameters are of the negatives of the values, so that the smallest ranks first.
+        """mirrored: the parameters are for negated values, so that the smallest ranks first.
 
-        several: how many of the columns to carry name an object, where one does not. half_life: in the unit of the
-        times, 0 where values do not fade; where they do, all reports of a cell are kept but for the latest.
+        several: how many of the columns to carry identify an object, if one does not. half_life: in the unit of the
+        times, 0 for no decay; with decay, all reports of a cell are kept except for "latest".
         """
         repeats, aggregate, streams = parameters["repeats"], parameters["aggregate"], parameters["streams"]
         self._repeats = REDUCTIONS.index(repeats) if repeats in REDUCTIONS else NEVER if repeats == "never" else SUM
@@ -96,7 +96,7 @@ class SmallTopK(SmallGroupTable):
 
     def run_pass(self, step: PassInput) -> PassResult:
         asked = step.moments
-        sizes, grown, entries, answers, repeated = rank_objects(
+        sizes, first_left, entries, answers, repeated = rank_objects(
             step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"], step.rows["stream"],
             read_only(self.signed(step.rows["value"])),
             asked.at, self.schedule.slides_with_longest_window, self._repeats, self._occurrences, self._by,
@@ -118,7 +118,7 @@ class SmallTopK(SmallGroupTable):
             pa.array(self.signed(scores)),
             *behind[self._several :],
         ]
-        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
+        return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), first_left, session, columns)
 
     def signed(self, values: Float64) -> Float64:
         return 0.0 - values if self._mirrored else values
@@ -135,4 +135,4 @@ class SmallTopK(SmallGroupTable):
         streams = state.column("stream", np.int32, len(owners), at_least=0, at_most=len(self._weights) - 1)
         state.column("value", np.float64, len(owners), at_least=self._lower, at_most=self._upper)
         rising = (ids[1:] > ids[:-1]) | ((ids[1:] == ids[:-1]) & (streams[1:] >= streams[:-1]))
-        state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be by object and stream")
+        state.require(bool((rising | (owners[1:] != owners[:-1])).all()), "object", "must be sorted, then by stream")

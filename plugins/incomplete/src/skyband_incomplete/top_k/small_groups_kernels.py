@@ -1,4 +1,4 @@
-"""The walk of small top-k groups through their sessions, in compiled code."""
+"""Processes the sessions of small top-k groups, in compiled code."""
 
 from typing import Any
 
@@ -29,18 +29,18 @@ from skyband_incomplete.top_k.small_group_reports import (
 )
 
 _MANY = 8
-"""Rows that are merged into a group of many reports: one by one, each would move a part of them."""
+"""Rows from which on they are merged into a large group: one by one, each would move a part of the reports."""
 _SPARE = 16
-"""Objects beside the best k that are known from one moment to the next, at least."""
+"""The fewest objects, besides the best k, to track from one moment to the next."""
 _LOOK_UP = 8
-"""What an object costs that is looked up beside one that is passed by."""
+"""The cost of looking up an object, relative to scanning one."""
 _FEW = 64
-"""Reports of a group that moves them for each row."""
+"""The most reports of a group that are moved for each row."""
 
 
 @nested_njit
 def _oldest(time: Any, slides: Any, window: int, promise: bool) -> Any:
-    """Which reports are needed once a row is taken in: a promise is about those of the window that ends with it."""
+    """The time of the oldest report needed after a row: a promise covers the window that ends with it."""
     return time - window + 1 if promise else oldest_needed(time, slides)
 
 
@@ -50,26 +50,26 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     repeats: int, occurrences: int, kind: int, weights: Any, divisor: float, k: int, window: int, most: int,
     half_life: int, coarse: Any, fine: Any, falls: bool
 ) -> Any:  # fmt: skip
-    """Take rows in and answer moments, session by session.
+    """Take in rows and answer moments, session by session.
 
-    held: the columns of the reports held. Returns of each session the number of reports and the first row not taken in,
-    as it had more than `most` (-1: never); the columns of all reports; of each row of the answers the session, the
-    moment's number, the rank from 1, object and score, and with BY_CALL, where neither is known yet, its values; and
-    how many rows broke the promise. O(reports of the group + rows · log rows) for the rows between two moments, and for
-    each answer O(reports of the group + k · log k).
+    held: the columns of the reports held. Returns the number of reports of each session, and the first row not taken in
+    because it had more than `most` (-1: none); the columns of all reports; the session, moment number, rank from 1,
+    object and score of each row of the answers, with BY_CALL its values instead of rank and score; and the number of
+    rows that broke the promise. The rows between two moments cost O(reports of the group + rows · log rows), and an
+    answer O(reports of the group + k · log k).
 
-    half_life: by which values fade, 0 where they do not; coarse, fine: the powers of two. falls: whether no score
-    of values from 0 on rises but by a row: then answers after the first of a session cost O(k log reports) mostly.
+    half_life: of the values, 0 for no decay; coarse, fine: powers of two. falls: whether only rows can raise scores of
+    values from 0 on: then answers after the first of a session mostly cost O(k log reports).
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     promise = repeats in (SUM, NEVER)
-    stays = half_life > 0 and repeats != LATEST  # what is less may fade less, below 0
+    stays = half_life > 0 and repeats != LATEST  # below 0, a smaller value may end up larger
     session_count, repeated = len(firsts), 0
     new_size, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
     room_of_reports = len(held[2]) + len(times)
     object_, stream = np.empty(room_of_reports, np.int64), np.empty(room_of_reports, np.int32)
     time, value = np.empty(room_of_reports, np.int64), np.empty(room_of_reports, np.float64)
-    # Room for one row of every answer at first, and twice as much whenever that is full.
+    # Room for one row of every answer at first, doubled whenever it is full.
     room = 64
     for number in range(session_count):
         room += ends[number] - begins[number]
@@ -79,7 +79,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     spare = (np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most, np.float64))
     worth = np.empty(room_of_reports, np.float64) if half_life > 0 else value
     rows, rule, some_k = (objects, streams, times, given_values), (repeats, kind, weights, divisor), min(k, most)
-    # So many objects are listed where more moments follow, among which the best will be for a while.
+    # If more moments follow, list this many objects, which will include the best for a while.
     more_k = some_k + max(some_k // 4, _SPARE)
     listing, nothing = np.empty(most, np.int64), (-np.inf, np.int64(0))
     room_of_best = room_for(more_k, most)
@@ -88,7 +88,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
     reports = object_, stream, time, value
     given, end = 0, 0
     for number in range(session_count):
-        # A group's reports are worked on where they stay, first..end, behind those of the groups before.
+        # A group's reports are processed in place, first..end, after those of the groups before.
         first, size = end, sizes[number]
         row, stop, moment, alone = starts[number], stops[number], begins[number], np.int64(0)
         list_size, list_row, floor = 0, row, nothing
@@ -103,7 +103,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
             copy_entries(held, firsts[number], reports, first, size)
             end = first + size
         while True:
-            # Rows up to the next moment first, then its answer: windows are half open.
+            # First the rows before the next moment, then its answer: windows are half open.
             more, until = moment < ends[number], rows_before(times, row, stop, at, moment, ends[number])
             while row < until:
                 if row >= alone and until - row >= _MANY and end - first + until - row > _FEW:
@@ -120,14 +120,14 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
                         repeated += broken
                         row += some
                         continue
-                    alone = until  # there is hardly room for more
+                    alone = until  # almost no room is left
                 new = objects[row], streams[row], times[row], given_values[row] + 0.0
                 end, broken = take_report(
                     object_, stream, time, value, first, end, new, repeats, occurrences, stays, window
                 )
                 repeated += broken
                 row += 1
-                # Too many, though perhaps only because old ones were not looked at since the last moment.
+                # Too many, though perhaps only because old reports were not expired since the last moment.
                 if end - first > most:
                     before = _oldest(times[row - 1], slides, window, promise)
                     end = forget_reports(object_, stream, time, value, first, end, before, repeats)
@@ -137,7 +137,7 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
             if not more or grown[number] >= 0:
                 break
             size = end - first
-            # A function of the user's cannot be called from here: all complete objects go out with their values.
+            # A user's function cannot be called from here: return all complete objects with their values.
             if kind == BY_CALL and given + size > len(vectors):
                 larger = np.empty((2 * len(vectors) + size, len(weights)), np.float64)
                 for entry in range(given):
@@ -147,8 +147,8 @@ def rank_objects(  # noqa: C901 - a numeric kernel is one loop
             if half_life > 0:
                 faded(time, value, first, end, at[moment], half_life, coarse, fine, worth)
             since, rank_count = at[moment] - window, 0
-            # Where more moments follow, some more objects than the best are listed at one of them: until these are
-            # better than all others no longer, only they and those that have had a row since are looked at.
+            # If more moments follow, list some more objects than the best: as long as these are better than all
+            # others, only they and objects with new rows are ranked.
             if list_size > 0 and (
                 list_size + row - list_row > size // _LOOK_UP or has_below_0(given_values, list_row, row)
             ):

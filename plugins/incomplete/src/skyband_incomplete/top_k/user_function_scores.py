@@ -1,4 +1,4 @@
-"""Scores of many groups' objects by a function of the user's, which Python calls."""
+"""Scores many groups' objects by a user's function, called in Python."""
 
 from collections.abc import Callable
 
@@ -12,9 +12,9 @@ _MOST_KNOWN = 1 << 16
 
 
 class CalledScores:
-    """What a function of an object's values (float64[streams]) comes to: called once for values that are alike.
+    """The scores by a function of an object's values (float64[streams]), called once for equal values.
 
-    Those of the last call are remembered, as most objects have the values that they had; older ones while they are few.
+    The scores of the last call are cached, as most objects keep their values; older ones while they are few.
     """
 
     def __init__(self, score: Callable[[Float64], float], streams: int) -> None:
@@ -22,7 +22,7 @@ class CalledScores:
         self._vectors, self._scores = np.empty((0, streams)), np.empty(0)
 
     def evaluate(self, vectors: Float64) -> Float64:
-        """float64[n]: the scores of values, float64[n, streams]. O(n log n), and a call for what is not known yet."""
+        """float64[n]: the scores of values, float64[n, streams]. O(n log n), and a call for each new vector."""
         count, both = len(self._vectors), np.concatenate([self._vectors, vectors])
         codes = row_codes(list(both.T))
         first, scores = np.empty(codes.max(initial=-1) + 1, np.int64), np.empty(codes.max(initial=-1) + 1)
@@ -39,9 +39,9 @@ class CalledScores:
     def best(
         self, stretch: Int64, moment: Int64, objects: Int64, vectors: Float64, k: int
     ) -> tuple[Int64, Int64, Float64]:
-        """Of each answer (a stretch's moment) its k best rows: their places, their ranks from 1 and their scores.
+        """The k best rows of each answer (a moment of a session): their places, ranks from 1 and scores.
 
-        All int64[n], the rows of an answer one after the other.
+        All int64[n], with the rows of an answer contiguous.
         """
         scores = self.evaluate(vectors)
         order = np.lexsort((objects, -scores, moment, stretch))
