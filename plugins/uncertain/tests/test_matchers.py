@@ -1,4 +1,4 @@
-"""The matchers against each other where the conformance streams do not go: many samples, extreme values, small beta."""
+"""The matchers compared beyond the conformance streams: many samples, extreme values, small beta."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def all_agree(held, probes, **parameters):
 
 
 def rows_of(stream):
-    """Python's own floats, which overflow without a word, and are quicker one by one."""
+    """Python floats, which overflow silently, and are faster one by one."""
     return [
         list(zip(*(map(float, part) for part in row), strict=True))
         for row in zip(stream.values, stream.probabilities, strict=True)
@@ -34,7 +34,7 @@ def rows_of(stream):
 
 
 def expect_the_definition(found, held, probes, epsilon, beta):
-    """Positions and probabilities are, to the last bit, those of adding up all pairs of samples; some are near."""
+    """Positions and probabilities equal, to the last bit, the sums over all pairs of samples; some are near."""
     tuples = list(enumerate(rows_of(held)))
     near = [oracle.matches(probe, tuples, epsilon, beta) for probe in rows_of(probes)]
     wanted = [(place, *match) for place, matches_of in enumerate(near) for match in matches_of]
@@ -51,7 +51,7 @@ def test_streams_of_the_paper(noise, beta, samples):
     found = all_agree(held, probes, epsilon=0.6, beta=beta)
     few = probes.take(np.arange(0, 100, 33))
     expect_the_definition(all_agree(held, few, epsilon=0.6, beta=beta), held, few, 0.6, beta)
-    all_near = samples == 41 and not beta and noise != "exponential"  # of so many samples some always are
+    all_near = samples == 41 and not beta and noise != "exponential"  # with so many samples some are always near
     assert len(found[0]) > 100 and (len(found[0]) == len(held) * len(probes)) == all_near
 
 
@@ -111,7 +111,7 @@ def test_decimals_agree(held, probes, epsilon, beta):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_evicted_is_let_go(name):
+def test_evicted_tuples_are_released(name):
     matcher = skyband.create("matcher", name, epsilon=0.1)
     stream = perturbed(np.zeros(4000), 5, samples=4)
     sizes = []

@@ -1,4 +1,4 @@
-"""uncertain-join of points in a plane and in space, against summing over all their samples, and over all worlds."""
+"""uncertain-join of points in a plane and in space, compared with sums over all samples, and over all worlds."""
 
 import math
 from fractions import Fraction
@@ -22,7 +22,7 @@ SHARES = [(1.0,), (0.5, 0.5), (0.75,), (0.25, 0.5), (0.125, 0.25, 0.25), ()]
 
 
 def points(seed, count, axes, most=6):
-    """Points on a grid of threes and fours, so that many are exactly five apart, several at one time."""
+    """Points on a grid of threes and fours, so that many are exactly five apart; several have equal times."""
     rng = np.random.default_rng([11, seed])
     rows = []
     for number, second in enumerate(np.sort(rng.integers(0, count // 2, count)).tolist()):
@@ -63,7 +63,7 @@ def told(result):
 
 
 def by_hand(rows, axes, held, side=None, beta=0.1, **how):
-    """(left, right) -> probability of each row with the earlier ones that `held` names."""
+    """(left, right) -> probability of each row with the earlier rows in `held`."""
     found = {}
     for at, row in enumerate(rows):
         for other in held(at):
@@ -81,7 +81,7 @@ def by_hand(rows, axes, held, side=None, beta=0.1, **how):
 @pytest.mark.parametrize("distance", ["euclidean", "maximum"])
 @pytest.mark.parametrize("beta", [0.125, 0.0])
 def test_points_within_a_length_of_time(axes, side, distance, beta):
-    """The shares are exact in binary: a chance of exactly beta and a distance of exactly epsilon are told."""
+    """The shares are exact in binary: a probability of exactly beta and a distance of exactly epsilon match."""
     rows = points(1, 160, axes)
     times = [row["ts"] for row in rows]
     epsilon = 4 if distance == "maximum" else 5
@@ -98,7 +98,7 @@ def test_points_within_a_length_of_time(axes, side, distance, beta):
     given = table(rows, axes)
     ordered = given.take(pa.array(np.random.default_rng(1).permutation(len(rows))))
     result = local.apply(ordered, asked)
-    if side:  # of two of one time the right one comes later
+    if side:  # of two with equal times the right one is later
         together = {frozenset(pair): chance for pair, chance in told(result).items()}
         assert together == {frozenset(pair): chance for pair, chance in wanted.items()}
         sides = [row["side"] for row in rows]
@@ -126,7 +126,7 @@ def worlds(rows, axes):
 
 @pytest.mark.parametrize("axes", ["xy", "xyz"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_last_points_that_exist_are_those_of_all_worlds(axes, seed):
+def test_the_last_existing_points_equal_all_worlds(axes, seed):
     rows = points(seed, 8, axes, most=3)
     rows = [row | {"ts": at * SECOND} for at, row in enumerate(rows)]
     wanted = {}
@@ -170,7 +170,7 @@ def test_points_until_they_have_moved(axes, distance):
 
 
 @pytest.mark.parametrize("matcher", ["block", "nested-loop", "index-match", "sort-match"])
-def test_all_matchers_give_the_same_bits_whichever_column_is_first(matcher):
+def test_all_matchers_return_the_same_bits_for_any_first_column(matcher):
     rng = np.random.default_rng(4)
     given = table(points(4, 10, "xy"), "xy").schema
     rows = [
@@ -194,7 +194,7 @@ def test_all_matchers_give_the_same_bits_whichever_column_is_first(matcher):
 
 @pytest.mark.parametrize("side", [None, "side"])
 @pytest.mark.parametrize("window", [{"size": 6}, {"window": "9 seconds"}, {"delta": 7.0, "alpha": 0.8}])
-def test_neither_batches_nor_restarts_nor_shards_can_be_seen(side, window):
+def test_batches_restarts_and_shards_make_no_difference(side, window):
     given = table(points(5, 200, "xy"), "xy")
     asked = query("xy", side=side, carry=["x", "y"], **window)
     whole = local.apply(given, asked)
@@ -230,15 +230,15 @@ def test_certain_points_need_no_lists():
 
 @pytest.mark.parametrize("unit", [2.0**-1074, 2.0**-1000, 2.0**-560, 1.0, 2.0**530, 2.0**1020])
 def test_distances_of_any_size_are_compared(unit):
-    """3, 4 and 5 of such units: five is far enough, and the least less than that is not."""
+    """3, 4 and 5 of these units: a limit of five is enough, and the next smaller float is not."""
     here, there, limit = np.zeros((2, 1)), np.array([[3.0], [4.0]]) * unit, 5 * unit
     assert within(here, 0, there, 0, limit, scale_for(limit), True)
     below = math.nextafter(limit, 0)
     assert not within(here, 0, there, 0, below, scale_for(below), True)
 
 
-def test_a_point_that_is_within_is_so_in_each_coordinate():
-    """What finding tuples by one coordinate relies on, at distances that rounding could bring to the limit."""
+def test_a_point_within_the_limit_is_within_it_in_each_coordinate():
+    """Finding tuples by one coordinate relies on this, at distances that rounding could bring to the limit."""
     rng = np.random.default_rng(7)
     for difference in rng.random(2000):
         limit = math.nextafter(difference, 0)
@@ -247,7 +247,7 @@ def test_a_point_that_is_within_is_so_in_each_coordinate():
         assert within(here, 0, there, 0, difference, scale_for(difference), True)
 
 
-def test_a_null_in_any_coordinate_leaves_a_row_out():
+def test_a_null_in_any_coordinate_drops_a_row():
     rows = points(8, 40, "xyz")
     rows[3]["y"] = None
     rows[7] = {**rows[7], "x": [0.0], "y": [0.0], "z": [None], "chances": [1.0]}
@@ -279,7 +279,7 @@ def test_bad_points_are_refused_by_row(changes, key, said):
     assert run.operator.snapshot() == before
 
 
-def test_a_window_of_points_takes_no_numbers():
+def test_a_window_of_points_refuses_numbers():
     with pytest.raises(InputError, match=r"values: must have 2 coordinates \(got 1\)"):
         DeltaWindow(1.0, coordinates=2).append([0, 1], [0.0], [1.0])
 
@@ -294,13 +294,13 @@ def test_a_window_of_points_takes_no_numbers():
         ({"distance": "manhattan"}, "distance", "must be one of euclidean, maximum"),
     ],
 )
-def test_what_cannot_be_asked_is_named(keys, key, said):
+def test_invalid_keys_are_named(keys, key, said):
     with pytest.raises(ConfigError, match=said) as error:
         query("xy", **keys)
     assert [problem.field for problem in error.value.problems] == [key]
 
 
-def test_a_coordinate_that_is_not_there_is_named():
+def test_a_missing_coordinate_is_named():
     given = table(points(9, 10, "xy"), "xy")
     with pytest.raises(ConfigError, match=r"query.values: the source has no column 'yy'; did you mean 'y'"):
         local.apply(given, query(["x", "yy"]))

@@ -1,4 +1,4 @@
-"""uncertain-join of positions on the Earth, against distances by the haversine formula; at the poles, the date line."""
+"""uncertain-join of positions on the Earth, compared with haversine distances; at the poles and the date line."""
 
 import math
 
@@ -30,7 +30,7 @@ PLACES = {
 
 
 def metres(a, b):
-    """By haversines, which are exact for what is near."""
+    """The distance by haversines, which are exact for near positions."""
     (north, east), (other_north, other_east) = (tuple(map(math.radians, place)) for place in (a, b))
     up, beside = math.sin((north - other_north) / 2), math.sin((east - other_east) / 2)
     return 2 * RADIUS * math.asin(math.sqrt(min(up**2 + math.cos(north) * math.cos(other_north) * beside**2, 1.0)))
@@ -40,7 +40,7 @@ def positions(seed, count, place):
     (south, north), (west, east) = PLACES[place]
     rng = np.random.default_rng([17, seed])
     lats, lons = rng.uniform(south, north, (count, 2)), rng.uniform(west, east, (count, 2))
-    lons[rng.random(count) < 0.3] -= 360.0  # the same meridians by other numbers
+    lons[rng.random(count) < 0.3] -= 360.0  # the same meridians with other numbers
     lons = np.where(lons < -360.0, lons + 360.0, lons)
     return pa.table(
         {
@@ -59,7 +59,7 @@ def near(here, there, epsilon):
         for i, p in enumerate(here["chance"])
         for j, q in enumerate(there["chance"])
     ]
-    assert all(abs(distance - epsilon) > 1e-3 for _, distance in pairs), "too near to the border to say"
+    assert all(abs(distance - epsilon) > 1e-3 for _, distance in pairs), "too near to the limit to decide"
     return sum(chance for chance, distance in pairs if distance <= epsilon)
 
 
@@ -95,8 +95,8 @@ def test_positions_within_metres_of_each_other(place, count):
     assert told(on_shards(table, make_query(keys), 3)[0]) == pytest.approx(wanted)
 
 
-def test_a_window_that_goes_on_as_positions_move():
-    """The oldest goes once a later one is farther than delta from it, along the surface."""
+def test_a_window_that_follows_moving_positions():
+    """The oldest is dropped once a later one is farther than delta from it, along the surface."""
     table = pa.table(
         {
             "ts": pa.array(range(4), pa.timestamp("s", "UTC")),
@@ -125,7 +125,7 @@ def test_half_the_earth_is_everywhere():
     assert len(told(local.apply(table, {**KEYS, "epsilon": math.pi * RADIUS - 10, "size": 4}))) == 4
 
 
-def test_a_chord_is_that_of_the_angle():
+def test_a_chord_matches_the_angle():
     assert chord(math.pi * RADIUS / 3) == pytest.approx(RADIUS)
     assert chord(0.0) == 0.0 and chord(1e-3) == pytest.approx(1e-3, rel=1e-12)
 
@@ -137,7 +137,7 @@ def test_a_chord_is_that_of_the_angle():
         (0.0, 361.0, r"lon, row 1: must be degrees from -360 to 360 \(got 361.0\)"),
     ],
 )
-def test_what_is_no_position_is_told(lat, lon, told):
+def test_invalid_positions_are_reported(lat, lon, told):
     table = pa.table(
         {
             "ts": pa.array([1, 2], pa.timestamp("s")),

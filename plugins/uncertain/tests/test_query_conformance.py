@@ -1,4 +1,4 @@
-"""The contract of queries, kept by uncertain-sum and uncertain-join: one test a query and check."""
+"""uncertain-sum and uncertain-join meet the contract of queries: one test per query and check."""
 
 DISTRIBUTION = "skyband-uncertain"
 

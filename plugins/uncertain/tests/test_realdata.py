@@ -1,4 +1,4 @@
-"""The paper's seventeen series, perturbed as in its section 7.1, and air measured at Beijing's stations."""
+"""The paper's seventeen series, perturbed as in its section 7.1, and air quality at Beijing's stations."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def data(name):
 
 
 def series():
-    """dataset -> ROWS values of its series, end to end."""
+    """dataset -> ROWS values of its series, concatenated."""
     found = {}
     table = data("ucr17_train.parquet")
     for name in pc.unique(table["dataset"]).to_pylist():
@@ -51,7 +51,7 @@ COLUMNS = {"time": "row", "values": "values", "probabilities": "probabilities"}
 
 
 def test_windows_over_all_series_keep_what_the_paper_keeps():
-    """Deviation 0.1: windows about a quarter longer than plain ones; sums change, for what is kept is not all there."""
+    """Deviation 0.1: windows are about a quarter longer than plain ones; sums change, as not all kept tuples exist."""
     for seed, (name, values) in enumerate(series().items()):
         result = local.apply(uncertain(values, seed), make_query({"kind": "uncertain-sum", **COLUMNS, "size": 200}))
         kept = np.asarray(result["kept"])[ROWS // 2 :]
@@ -75,8 +75,8 @@ def test_every_matcher_joins_alike(dataset):
     assert all(other.equals(first) for other in others)
 
 
-def test_stations_join_where_their_air_is_alike():
-    """PM2.5 of two stations with a sensor error of a tenth, in hours in which both may have failed."""
+def test_stations_join_if_their_air_is_similar():
+    """PM2.5 of two stations with a sensor error of a tenth, in hours when both may have failed."""
     table = data("beijing_air_12stations.parquet").filter(
         pc.is_in(pc.field("station"), pa.array(["Dongsi", "Tiantan"]))
     )
@@ -106,7 +106,7 @@ POLLUTANTS = ["pm25", "no2", "o3"]
 
 
 def test_stations_have_the_same_air_by_three_pollutants():
-    """Levels with the error of a sensor: every two rows less than two hours apart, by all their points."""
+    """Levels with a sensor error: every two rows less than two hours apart, by all their points."""
     table = data("beijing_air_12stations.parquet").sort_by([("ts", "ascending"), ("station", "ascending")])
     for name in POLLUTANTS:
         table = table.filter(pc.is_valid(table[name]))

@@ -1,4 +1,4 @@
-"""Small groups of uncertain-join, answered by one call: bit for bit as by a processor each, however input is cut."""
+"""Small groups of uncertain-join, answered by one call: bit for bit like processors, for any batches."""
 
 import numpy as np
 import pyarrow as pa
@@ -41,7 +41,7 @@ SPECS = {
 
 
 def stream(seed, rows=200, groups=6):
-    """Few groups, ties in time or a microsecond apart, samples in lists, tuples that surely exist and others."""
+    """Few groups, ties in time or a microsecond apart, samples in lists, certain and uncertain tuples."""
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 60 * SECOND, rows)) // (SECOND // 2) * (SECOND // 2)
     times = np.sort(times + np.random.default_rng([seed, 1]).choice([-1, 0, 0, 0, 1], rows))
@@ -70,7 +70,7 @@ def query(spec):
 
 
 def run(asked, table, cuts, snapshots=False, backends=None):
-    """The answers, the state at the end, and how many groups have a processor then."""
+    """The answers, the final state, and how many groups have a processor at the end."""
     host, answers = local.LocalRun.start(asked, table.schema, backends), []
     for start, stop in zip([0, *cuts], [*cuts, len(table)], strict=True):
         answers += map(host.push, table.slice(start, stop - start).combine_chunks().to_batches())
@@ -86,7 +86,7 @@ def run(asked, table, cuts, snapshots=False, backends=None):
 
 @pytest.mark.parametrize("most", [4, 512])
 @pytest.mark.parametrize("name", SPECS)
-def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, most, monkeypatch):
+def test_small_groups_answer_like_processors_with_equal_bytes_for_any_batches(name, most, monkeypatch):
     seed = list(SPECS).index(name)
     table, asked, rng = stream(seed), query(SPECS[name]), np.random.default_rng(seed)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
@@ -108,7 +108,7 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, mo
 
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("chance", [0.5, 1.0, 0.0])
-def test_where_every_arrival_ties_the_windows_decide(chance, sides):
+def test_the_windows_decide_if_every_arrival_ties(chance, sides):
     table = stream(3)
     chances = [[chance / len(values)] * len(values) for values in table["values"]]
     table = table.set_column(3, "chances", pa.array(chances))
@@ -118,8 +118,8 @@ def test_where_every_arrival_ties_the_windows_decide(chance, sides):
 
 
 @pytest.mark.parametrize("alpha", [0.5, 0.75, 0.76])
-def test_a_change_that_is_just_as_likely_as_alpha_lets_the_oldest_go(alpha, monkeypatch):
-    """Values near one another or far, each there with one half: halves and quarters are exact in floats."""
+def test_a_change_exactly_as_probable_as_alpha_drops_the_oldest(alpha, monkeypatch):
+    """Near or far values, each existing with one half: halves and quarters are exact in floats."""
     count, found, far = 40, [], np.random.default_rng(4).integers(0, 2, 40)
     table = pa.table(
         {
@@ -140,7 +140,7 @@ def test_a_change_that_is_just_as_likely_as_alpha_lets_the_oldest_go(alpha, monk
 @pytest.mark.parametrize("beyond", [0, 1])
 @pytest.mark.parametrize("spec", [{"size": 99, "id": "number"}, {"window": "1 hour", "id": "number"}], ids=list)
 def test_a_group_is_small_up_to_the_last_sample(spec, beyond, monkeypatch):
-    """Of four tuples, eight samples each."""
+    """With four tuples, eight samples each."""
     monkeypatch.setattr(limits, "MOST_ENTRIES", 4)
     samples = [8, 8, 8, 8 + beyond]
     table = pa.table(
@@ -158,7 +158,7 @@ def test_a_group_is_small_up_to_the_last_sample(spec, beyond, monkeypatch):
     assert whole[2] == beyond
 
 
-def test_others_have_their_processors():
+def test_other_groups_have_processors():
     table = stream(1)
     size = {"size": 3, "id": "number"}
     for spec, backends in ((size, {"window": "normal"}),):
@@ -197,7 +197,7 @@ def test_groups_move_to_another_shard(name):
         ("a length of time, two sides", "entries.time", lambda values: values[::-1]),
     ],
 )
-def test_a_state_that_no_group_can_have_is_refused(name, array, change):
+def test_an_impossible_state_is_refused(name, array, change):
     table, asked = stream(5), query(SPECS[name])
     host = local.LocalRun.start(asked, table.schema)
     host.push(table.to_batches()[0])

@@ -1,4 +1,4 @@
-"""Small groups of uncertain-sum, answered by one call: bit for bit as by a processor each, however the input is cut."""
+"""Small groups of uncertain-sum, answered by one call: bit for bit like processors, for any batches."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ SPECS = {
 
 
 def stream(seed, rows=200, groups=6):
-    """Few groups, ties in time or a microsecond apart, samples in lists, tuples that surely exist and others."""
+    """Few groups, ties in time or a microsecond apart, samples in lists, certain and uncertain tuples."""
     rng = np.random.default_rng(seed)
     times = np.sort(rng.integers(0, 60 * SECOND, rows)) // (SECOND // 2) * (SECOND // 2)
     times = np.sort(times + np.random.default_rng([seed, 1]).choice([-1, 0, 0, 0, 1], rows))
@@ -49,7 +49,7 @@ def query(spec):
 
 
 def run(asked, table, cuts, snapshots=False, backends=None):
-    """The answers, the state at the end, and how many groups have a processor then."""
+    """The answers, the final state, and how many groups have a processor at the end."""
     host, answers = local.LocalRun.start(asked, table.schema, backends), []
     for start, stop in zip([0, *cuts], [*cuts, len(table)], strict=True):
         answers += map(host.push, table.slice(start, stop - start).combine_chunks().to_batches())
@@ -65,7 +65,7 @@ def run(asked, table, cuts, snapshots=False, backends=None):
 
 @pytest.mark.parametrize("most", [3, 512])
 @pytest.mark.parametrize("name", SPECS)
-def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, most, monkeypatch):
+def test_small_groups_answer_like_processors_with_equal_bytes_for_any_batches(name, most, monkeypatch):
     seed = list(SPECS).index(name)
     table, asked, rng = stream(seed), query(SPECS[name]), np.random.default_rng(seed)
     few, many = (np.sort(rng.integers(0, len(table), pieces)).tolist() for pieces in (3, 15))
@@ -84,7 +84,7 @@ def test_small_groups_answer_as_processors_and_their_bytes_tell_no_cuts(name, mo
 
 
 @pytest.mark.parametrize("chance", [0.5, 1.0, 0.0])
-def test_where_every_arrival_ties_the_window_decides(chance):
+def test_the_window_decides_if_every_arrival_ties(chance):
     table = stream(3)
     table = table.set_column(
         3, "chances", pa.array([[chance / len(values)] * len(values) for values in table["values"]])
@@ -93,7 +93,7 @@ def test_where_every_arrival_ties_the_window_decides(chance):
     assert run(query(spec), table, [50, 120])[0] == run(query(spec), table, [], backends={"window": "rf1"})[0]
 
 
-def test_other_windows_have_their_processors():
+def test_other_windows_have_processors():
     table = stream(1)
     for spec, backends in (({"delta": 3.0}, None), ({"size": 3}, {"window": "normal"})):
         host = local.LocalRun.start(query(spec), table.schema, backends)
@@ -118,7 +118,7 @@ def test_groups_move_to_another_shard():
     np.testing.assert_equal(again.groups.dump_state(), host.operator.groups.dump_state())
 
 
-def test_a_state_that_no_group_can_have_is_refused():
+def test_an_impossible_state_is_refused():
     table, asked = stream(5), query(SPECS["size"])
     host = local.LocalRun.start(asked, table.schema)
     host.push(table.to_batches()[0])
@@ -132,7 +132,7 @@ def test_a_state_that_no_group_can_have_is_refused():
             fresh.restore(encode(held.header, {**held.arrays, prefix + name: array}))
 
 
-def test_a_small_group_is_a_few_bytes():
+def test_a_small_group_takes_few_bytes():
     groups = 2000
     many = 8 * groups
     table = pa.table(

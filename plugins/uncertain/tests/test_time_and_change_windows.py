@@ -1,4 +1,4 @@
-"""The windows of section 8.1, against their definitions and all possible worlds."""
+"""The windows of section 8.1, compared with their definitions and all possible worlds."""
 
 from itertools import product
 
@@ -22,7 +22,7 @@ def test_time_windows_reach_the_ends_of_int64():
     assert TimeWindow(high).append([low, -1, 0, high]).tolist() == [0, 0, 1, 2]
 
 
-def test_times_do_not_go_back():
+def test_times_must_not_go_back():
     window = TimeWindow(5)
     window.append([3])
     with pytest.raises(InputError):
@@ -71,14 +71,14 @@ def test_delta_windows_follow_the_worlds(seed):
     assert (whole.start, whole.end) == (start, len(rows))
 
 
-def test_one_certain_sample_is_the_formula_of_the_paper():
+def test_one_certain_sample_equals_the_formula_of_the_paper():
     window = DeltaWindow(1.0, alpha=1.0)
     window.append([0, 1, 2, 3, 4], [0.0, 5.0, 0.5, -3.0], [1.0, 0.5, 0.9, 0.25])
     assert window.broken() == pytest.approx(1 - 0.5 * 0.75)
 
 
 @pytest.mark.parametrize("above", [-1, 0, 1])
-def test_the_oldest_goes_at_a_change_as_likely_as_alpha(above):
+def test_a_change_as_probable_as_alpha_drops_the_oldest(above):
     alpha = np.nextafter(0.5, above) if above else 0.5
     starts = DeltaWindow(1.0, alpha=alpha).append([0, 1, 2], [0.0, 5.0], [1.0, 0.5])
     assert starts.tolist() == [0, int(above <= 0)]

@@ -1,4 +1,4 @@
-"""uncertain-sum and uncertain-join over windows of time and of change, against their definitions."""
+"""uncertain-sum and uncertain-join over windows of time and of change, compared with their definitions."""
 
 import json
 
@@ -15,7 +15,7 @@ KEYS = {"time": "ts", "values": "values", "probabilities": "chances"}
 
 
 def rows(seed, count=150, span=60):
-    """Tuples of one to three samples, several of them at one time, as dicts in the order of their times and numbers."""
+    """Tuples of one to three samples, some with equal times, as dicts in order of time and number."""
     rng = np.random.default_rng(seed)
     seconds = np.sort(rng.integers(0, span, count))
     seconds += 500 * (seconds > span // 2)
@@ -38,7 +38,7 @@ def table(given):
 
 
 def in_order(given):
-    """As rows of one time come: uncertain-sum orders them by a hash of their samples, so here they have none twice."""
+    """The rows in order: uncertain-sum orders equal times by a hash of samples, so here times are distinct."""
     return {row["ts"]: row for row in given}.values()
 
 
@@ -75,7 +75,7 @@ def test_sums_over_a_length_of_time(seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_sums_over_tuples_that_are_alike(seed):
+def test_sums_over_similar_tuples(seed):
     given, start = list(in_order(rows(seed))), 0
     found = ask("uncertain-sum", given, delta=1.0, alpha=0.7, statistics=["count"])
     for last, answer in enumerate(found):
@@ -88,7 +88,7 @@ def test_sums_over_tuples_that_are_alike(seed):
 
 
 def change(held, delta):
-    """P(some later tuple is further than delta from the first, given that this exists), section 8.1."""
+    """P(some later tuple is further than delta from the first, given that the first exists), section 8.1."""
     first, *others = held
     exists = sum(first["chances"])
     if not exists:
@@ -120,7 +120,7 @@ def test_matches_within_a_length_of_time(seed, side):
     assert len(wanted) == len(found) > 20
 
 
-def test_a_side_that_is_silent_lets_go_of_what_is_too_old():
+def test_a_silent_side_drops_old_tuples():
     given = [{**row, "side": "left"} for row in rows(9, count=40)] + [
         {"ts": 10_000 * SECOND, "number": 99, "side": "right", "values": [0.0], "chances": [1.0]}
     ]
@@ -135,8 +135,8 @@ def test_a_window_is_of_one_kind(kind):
     keys = {"kind": kind, **KEYS} | ({"id": "number", "epsilon": 1.0} if kind == "uncertain-join" else {})
     for wrong, said in [
         ({}, "size: is required, or one of `window`"),
-        ({"size": 3, "delta": 1.0}, "delta: goes without size"),
-        ({"window": "3 rows"}, "window: must be a length of time; for a number of tuples give `size`"),
+        ({"size": 3, "delta": 1.0}, "delta: excludes size"),
+        ({"window": "3 rows"}, "window: must be a length of time; for a number of tuples set `size`"),
         ({"window": "1 microsecond"}, "window: must be at least 2 microseconds"),
         ({"delta": -1.0}, "delta: must be at least 0"),
     ]:
@@ -150,7 +150,7 @@ def test_a_window_is_of_one_kind(kind):
     assert "window" in bind(make_query({**keys, "size": 3}), None, {"window": "rf1"})
 
 
-def test_statistics_are_words_that_are_known():
+def test_unknown_statistics_are_refused():
     with pytest.raises(ConfigError, match="statistics: must be a list of 'count' and 'average'"):
         make_query({"kind": "uncertain-sum", **KEYS, "size": 1, "statistics": ["median"]})
     asked = {"kind": "uncertain-sum", **KEYS, "size": 2, "statistics": ["count"]}

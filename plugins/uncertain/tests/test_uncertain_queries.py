@@ -1,4 +1,4 @@
-"""uncertain-sum and uncertain-join on the local engine, against enumerating every possible world."""
+"""uncertain-sum and uncertain-join on the local engine, compared with all possible worlds."""
 
 from fractions import Fraction
 from itertools import product
@@ -16,11 +16,11 @@ SECOND = 1_000_000
 
 
 SHARES = [(1.0,), (0.5, 0.5), (0.75,), (0.5,), (0.25, 0.5), (0.125, 0.25, 0.25)]
-"""The probabilities of a tuple's samples: certain tuples and doubtful ones, all exact in binary."""
+"""The probabilities of a tuple's samples: certain and uncertain tuples, all exact in binary."""
 
 
 def tuples(rng, count):
-    """Tuples of one to three samples on a grid that halves and quarters keep exact."""
+    """Tuples of one to three samples on a grid where halves and quarters are exact."""
     chosen = [SHARES[number] for number in rng.integers(0, len(SHARES), count)]
     return [((rng.integers(-2, 3, len(shares)) * 0.5).tolist(), list(shares)) for shares in chosen]
 
@@ -32,7 +32,7 @@ def table(rows, **columns):
 
 
 def worlds(rows):
-    """Each possible world: the value of each tuple, None where it does not exist, and the world's probability."""
+    """Each possible world: the value of each tuple, None if it does not exist, and the world's probability."""
     options = []
     for values, shares in rows:
         chances = [(value, Fraction(share)) for value, share in zip(values, shares, strict=True)]
@@ -51,7 +51,7 @@ def query(kind, **changes):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_expected_sum_is_that_of_all_worlds(seed):
+def test_expected_sum_equals_that_of_all_worlds(seed):
     rows = tuples(np.random.default_rng(seed), 6)
     result = local.apply(table(rows), query("uncertain-sum"))
     assert result.column_names == ["time", "sum", "expected", "kept"]
@@ -72,8 +72,8 @@ def test_sum_is_of_the_averages_of_the_tuples_kept():
 
 
 @pytest.mark.parametrize("by", [[], ["place"]])
-def test_sums_come_with_columns_of_their_rows(by):
-    """Rows of one moment, given in any order, keep their own columns."""
+def test_sums_carry_columns_of_their_rows(by):
+    """Rows with equal times, in any order, keep their own columns."""
     data = many(8)
     notes = pa.array([None if row % 3 else [row, None] for row in range(len(data))], pa.list_(pa.int64()))
     data = data.append_column("note", notes)
@@ -106,9 +106,9 @@ def test_certain_numbers_need_no_lists():
 
 
 def join_by_worlds(rows, sides, size, epsilon, beta):
-    """(row, left, right, probability): each later tuple with each earlier of the other side, over all worlds.
+    """(row, left, right, probability): each later tuple with each earlier one of the other side, over all worlds.
 
-    Without sides with each earlier one, which is the left.
+    Without sides it is joined with each earlier tuple, which is the left.
     """
     found = {}
     for row, here in enumerate(rows):
@@ -129,7 +129,7 @@ def join_by_worlds(rows, sides, size, epsilon, beta):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("beta", [0.0625, 0.25])
 @pytest.mark.parametrize("side", ["side", None])
-def test_join_is_that_of_all_worlds(seed, beta, side):
+def test_join_equals_that_of_all_worlds(seed, beta, side):
     rng = np.random.default_rng([5, seed])
     rows, sides = tuples(rng, 9 if side else 7), rng.choice(["left", "right"], 9).tolist()
     sides = sides if side else None
@@ -155,7 +155,7 @@ def many(seed, rows=400):
 
 @pytest.mark.parametrize("kind", ["uncertain-sum", "uncertain-join"])
 @pytest.mark.parametrize("by", [[], ["place"]])
-def test_neither_batches_nor_order_nor_restarts_can_be_seen(kind, by):
+def test_batches_order_and_restarts_make_no_difference(kind, by):
     data, asked = many(1), query(kind, by=by, size=10)
     wanted = local.apply(data, asked)
     assert len(wanted) > 100
@@ -177,7 +177,7 @@ def test_neither_batches_nor_order_nor_restarts_can_be_seen(kind, by):
 
 @pytest.mark.parametrize("window", ["rf1", "exact"])
 @pytest.mark.parametrize("matcher", ["nested-loop", "index-match", "sort-match", "block"])
-def test_backends_give_the_same_join(window, matcher):
+def test_backends_return_the_same_join(window, matcher):
     data, asked = many(2), query("uncertain-join", size=20)
     assert local.apply(data, asked, {"window": window, "matcher": matcher}).equals(local.apply(data, asked))
 
@@ -190,7 +190,7 @@ def test_approximate_windows_come_close(window):
     assert exact["expected"].equals(near["expected"])
 
 
-def test_rows_with_a_null_are_left_out_and_counted():
+def test_rows_with_a_null_are_dropped_and_counted():
     rows = [([1.0], [1.0]), (None, [1.0]), ([1.0, None], [0.5, 0.5]), ([2.0], None), ([3.0], [1.0])]
     run = local.LocalRun.start(query("uncertain-sum"), table(rows).schema)
     result = pa.Table.from_batches([run.push(batch) for batch in table(rows).to_batches()] + [run.finish()])
@@ -199,7 +199,7 @@ def test_rows_with_a_null_are_left_out_and_counted():
 
 
 def test_a_filter_turns_uncertain_values_into_uncertain_existence():
-    """Section 3.2 of Dallachiesa et al.: samples dropped, tuples kept, with what is left of their probability."""
+    """Section 3.2 of Dallachiesa et al.: samples are dropped, tuples kept with their remaining probability."""
     rows = [([1.0, -1.0], [0.5, 0.5])] * 20
     kept = [([value for value in values if value > 0], [0.5]) for values, _ in rows] + [([], [])]
     whole, filtered = (local.apply(table(data), query("uncertain-sum", size=1)) for data in (rows, kept))
@@ -262,8 +262,8 @@ def test_wrong_keys_are_named(kind, key, value):
 
 
 @pytest.mark.parametrize(("beta", "kept", "matched"), [(0.25, 3, [0, 1, 2]), (np.nextafter(0.25, 1.0), 2, [2])])
-def test_a_match_of_exactly_beta_is_told(beta, kept, matched):
-    """Of a certain tuple and two fair ones, the first, as the second, is the last that exists with probability 0.25."""
+def test_a_match_of_exactly_beta_is_included(beta, kept, matched):
+    """Of a certain tuple and two fair ones, the first and the second each are the last to exist with 0.25."""
     rows = [([0.0], [1.0])] + [([0.0], [0.5])] * 2 + [([0.0], [1.0])]
     data = table(rows, side=[0, 0, 0, 1], id=range(4))
     asked = query("uncertain-join", size=1, alpha=1.0, beta=beta)
@@ -274,7 +274,7 @@ def test_a_match_of_exactly_beta_is_told(beta, kept, matched):
 
 
 @pytest.mark.parametrize("shares", [[0.1] * 10, [0.6, 0.3, 0.1], [1 / 6] * 6, [1 / 49] * 49])
-def test_samples_that_sum_to_one_but_for_rounding_are_certain(shares):
+def test_samples_that_sum_to_one_up_to_rounding_are_certain(shares):
     rows = [([1.0] * len(shares), shares)] * 6
     assert local.apply(table(rows), query("uncertain-sum", alpha=1.0))["kept"].to_pylist() == [1, 2, 2, 2, 2, 2]
 

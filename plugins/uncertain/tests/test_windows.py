@@ -1,4 +1,4 @@
-"""The windows beyond their conformance: long streams, hard ties, approximations by definition, the paper's figures."""
+"""The windows beyond conformance: long streams, hard ties, approximations by definition, the paper's figures."""
 
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ def window(name, **parameters):
 @pytest.mark.parametrize("beta", [None, 0.3])
 @pytest.mark.parametrize("alpha", [0.5, 0.95, 1 - 1e-9])
 @pytest.mark.parametrize("low", [0.0, 0.7, 0.999])
-def test_two_stacks_keep_what_the_recurrence_keeps(low, alpha, beta):
+def test_two_stacks_equal_the_recurrence(low, alpha, beta):
     p = low + (1 - low) * np.random.default_rng(1).random(1200)
     exact, rf1 = (window(name, alpha=alpha, beta=beta) for name in ("exact", "rf1"))
     assert exact.append(p).tolist() == rf1.append(p).tolist()
@@ -32,7 +32,7 @@ def test_two_stacks_keep_what_the_recurrence_keeps(low, alpha, beta):
 @pytest.mark.parametrize(("chances", "more"), [({"alpha": 0.5}, 0), ({"alpha": 1.0, "beta": 0.5}, 1)])
 @pytest.mark.parametrize("size", [40, 130])
 @pytest.mark.parametrize("name", ["exact", "rf1"])
-def test_ties_are_ties_however_long_the_window(name, size, chances, more):
+def test_ties_are_ties_for_any_length_of_window(name, size, chances, more):
     """Of 2w − 1 fair tuples, at least w exist with probability one half: that reaches alpha and is not below beta."""
     starts = window(name, size=size, **chances).append(np.full(5 * size, 0.5))
     assert starts.tolist() == [max(0, row - 2 * size + 2 - more) for row in range(5 * size)]
@@ -51,8 +51,8 @@ TIES = {
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize(("size", "alpha"), [(1, 0.75), (1, 1 - 2.0**-12), (4, 0.5), (60, 0.5), (60, 0.9375)])
 @pytest.mark.parametrize("kind", TIES)
-def test_what_one_tie_tells_of_the_next_is_what_whole_numbers_say(kind, size, alpha, strict):
-    """rf1 decides each tie anew, and so does a window that was just restored."""
+def test_reused_tie_decisions_equal_whole_numbers(kind, size, alpha, strict):
+    """rf1 decides each tie again, and so does a window just restored."""
     p = TIES[kind](np.random.default_rng(size), 700)
     chances = {"size": size, "alpha": 1.0 if strict else alpha, "beta": 1 - alpha if strict else None}
     whole, again, rf1 = window("exact", **chances), window("exact", **chances), window("rf1", **chances)
@@ -79,7 +79,7 @@ def test_decisions_closer_than_floats_are_exact():
 
 
 @pytest.mark.parametrize("beta", [1e-200, 1e-290, 1e-300])
-def test_thresholds_fainter_than_floats_resolve_are_exact(beta):
+def test_thresholds_below_the_resolution_of_floats_are_exact(beta):
     p = [0.5 + 0.25 * (row % 2) for row in range(1200)]
     exact, rf1 = (window(name, size=2, alpha=1.0, beta=beta).append(p)[-1] for name in ("exact", "rf1"))
     assert exact == rf1 > 0
@@ -106,21 +106,21 @@ def test_a_million_arrivals_leave_no_residue(name):
 
 
 @pytest.mark.parametrize("name", ["exact", "rf1", *APPROXIMATIONS])
-def test_large_sizes_take_no_room_before_they_are_filled(name):
+def test_large_sizes_take_no_memory_before_they_are_filled(name):
     huge = window(name, size=10**12)
     assert huge.append(np.full(100, 0.5)).tolist() == [0] * 100
     assert huge.nbytes < 20_000
     assert huge.presence().tolist() == [1.0] * 100
 
 
-def test_poisson_is_the_distribution_function():
+def test_poisson_equals_the_distribution_function():
     for size in (1, 2, 10, 171, 1000, 10_000):
         means = np.concatenate([np.linspace(0.01, 3 * size + 5, 40), size + np.linspace(-4, 4, 20) * size**0.5])
         for mean in means[means > 0].tolist():
             assert poisson_below(size, mean) == pytest.approx(scipy.stats.poisson.cdf(size - 1, mean), abs=1e-11)
 
 
-def test_poisson_decides_as_its_distribution_does():
+def test_poisson_decides_like_its_distribution():
     for size, limit in ((1, 0.5), (10, 0.05), (1000, 1e-6)):
         mean = mean_for(size, limit, False, 2.0**40) / 2.0**40
         assert (
@@ -163,7 +163,7 @@ def test_without_variance_the_normal_window_is_plain():
         assert window(name, size=7).append(np.ones(30)).tolist() == [max(0, row - 6) for row in range(30)]
 
 
-def test_distribution_is_scipys():
+def test_distribution_equals_scipys():
     for low in (0.0, 0.9):
         p = low + (1 - low) * np.random.default_rng(5).random(1000)
         counts = np.arange(1001)
@@ -172,8 +172,8 @@ def test_distribution_is_scipys():
 
 
 @pytest.mark.parametrize(("deviation", "overhead"), [(0.25, 0.8297), (0.025, 0.0612)])
-def test_memory_overhead_is_that_of_the_paper(deviation, overhead):
-    """Section 7.4.2, on average over sizes that it does not name; here 500, once the window is full."""
+def test_memory_overhead_equals_the_paper(deviation, overhead):
+    """Section 7.4.2, on average over sizes that it does not state; here 500, once the window is full."""
     p = existences(6, 20_000, deviation)
     kept = np.arange(len(p)) + 1 - window("exact", size=500).append(p)
     assert kept[2000:].mean() / 500 - 1 == pytest.approx(overhead, rel=0.05)

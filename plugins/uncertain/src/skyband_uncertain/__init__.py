@@ -1,4 +1,4 @@
-"""Uncertain streams: windows that know their tuples may not exist, and joins of tuples known by samples."""
+"""Uncertain streams: windows over tuples that may not exist, and joins of tuples given by samples."""
 
 from skyband.lazy_names import lazy_names
 

@@ -1,15 +1,15 @@
-"""How many of independent tuples exist, counted from the youngest: the band of a Poisson-binomial distribution."""
+"""The number of existing tuples, counted from the youngest, as the band of a Poisson-binomial distribution."""
 
 from skyband.arrays import Float64
 from skyband.kernels.nested import nested_njit
 
 TINY = 1e-25
-"""Where a band ends: far below the 1e-16 that adding it up resolves."""
+"""The cut-off of a band: far below the 1e-16 that sums of it resolve."""
 
 
 @nested_njit(nogil=True, error_model="numpy")
 def multiply_tail(pmf: Float64, p: float, low: int, high: int) -> tuple[int, int]:
-    """One more tuple: pmf[r] = P(size − 1 − r exist), kept backwards so that one ascending loop can work in place."""
+    """Add a tuple: pmf[r] = P(size − 1 − r exist), in reverse so that one ascending loop works in place."""
     q = 1.0 - p
     low = max(low - 1, 0)
     for r in range(low, high):
@@ -19,7 +19,7 @@ def multiply_tail(pmf: Float64, p: float, low: int, high: int) -> tuple[int, int
 
 @nested_njit(nogil=True, error_model="numpy")
 def trim(pmf: Float64, low: int, high: int) -> tuple[int, int]:
-    """The band low..high of what is not tiny."""
+    """The band low..high above TINY."""
     while low < high and pmf[low] < TINY:
         pmf[low] = 0.0
         low += 1
@@ -33,7 +33,7 @@ def trim(pmf: Float64, low: int, high: int) -> tuple[int, int]:
 def presences(p: Float64, start: int, stop: int, size: int, pmf: Float64, out: Float64) -> None:
     """out[t] = P(fewer than size of the tuples after t and before stop exist), for each t of start..stop.
 
-    pmf: room for size + 1, or for any number where there are fewer tuples than size. One chain of eq. 10.
+    pmf: room for size + 1, or any room if there are fewer tuples than size. One chain of eq. 10.
     """
     low, high = size - 1, size
     if stop - start > size:
@@ -54,11 +54,10 @@ def presences(p: Float64, start: int, stop: int, size: int, pmf: Float64, out: F
 
 @nested_njit(nogil=True)
 def oldest_needed(chance: Float64, start: int, stop: int, size: int, limit: float, counts: Float64) -> int:
-    """The latest of start..stop from which on fewer than `size` tuples exist with probability `limit` at most.
+    """The latest of start..stop from which on fewer than `size` tuples exist with probability at most `limit`.
 
-    `start` where there is none, -1 where floats do not tell. counts: room for as many as `size` or the tuples, which
-    ever are fewer; counts[k] becomes, of the tuples from a place on, the probability that k exist: one chain of eq. 10
-    from the youngest.
+    `start` if there is none, -1 if floats cannot decide. counts: room for min(`size`, tuples); counts[k]
+    becomes the probability that k of the tuples from a place on exist: one chain of eq. 10 from the youngest.
     """
     if stop - start <= size:
         return start
@@ -92,5 +91,5 @@ def oldest_needed(chance: Float64, start: int, stop: int, size: int, limit: floa
 
 
 _ROUNDING = 1e-14
-"""Far above what rounding does to a probability with each tuple, and each count of them."""
+"""Far above the rounding error that each tuple, and each count of them, adds to a probability."""
 _FAINT = 1e-290

@@ -1,4 +1,4 @@
-"""Uncertain tuples of several coordinates: the samples of those in a window, and how probably two are near."""
+"""Uncertain tuples of several coordinates: the samples of a window, and the probability that two tuples are near."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ MOST_COORDINATES = 3
 
 
 def coordinates_parameter(*, help: str) -> Any:
-    """A field of a query that names a column of values, or one for each of two or three coordinates."""
+    """A field of a query for a column of values, or one column for each of two or three coordinates."""
     return checked(type=COLUMNS, check=_check, converter=one_or_more, help=help)
 
 
@@ -31,23 +31,23 @@ def _check(value: Any) -> str | None:
     if len(names) <= MOST_COORDINATES:
         return None
     message = f"must be at most {MOST_COORDINATES} columns, one for each coordinate (got {len(names)})"
-    return f"{message}: join by the {MOST_COORDINATES} that tell most apart, and carry the others to filter the answers"
+    return f"{message}: join by the {MOST_COORDINATES} most selective, and carry the others to filter the answers"
 
 
 def distance_parameter(*further: str, help: str = "") -> Any:
-    """The key `distance` of what compares tuples of several coordinates; further: choices, and what is said of them."""
+    """The key `distance` for tuples of several coordinates; further: more choices, and their help."""
     return choice(
         EUCLIDEAN, MAXIMUM, *further, default=EUCLIDEAN, kw_only=True,
-        help='of several columns of values, "euclidean": the square root of the sum of the squares of their '
-        f'differences; "maximum": the largest of these{help}',
+        help='for several columns of values, "euclidean": the square root of the sum of the squared differences; '
+        f'"maximum": the largest difference{help}',
     )  # fmt: skip
 
 
 class JointSamples:
-    """The samples of the tuples of a window, of all their coordinates, by position in their stream.
+    """The samples of a window's tuples, with all their coordinates, by position in the stream.
 
-    Matchers compare the first coordinate, and the tuples that they find are compared by all here: the probability in
-    one coordinate is never below that in all, also as rounded, so that none is missed. O(s²) a pair of s samples each.
+    Matchers compare the first coordinate, and the tuples that they find are compared by all coordinates here. The
+    probability in one coordinate is never below that in all, even rounded, so no match is missed. O(s²) per pair.
     """
 
     def __init__(self, coordinates: int, epsilon: float, distance: str) -> None:
@@ -58,21 +58,21 @@ class JointSamples:
         self._weights: Float64 = np.empty(0)
 
     def append(self, samples: Samples) -> None:
-        """Take in the next tuples."""
+        """Append the next tuples."""
         points, weights = in_order(samples)
         self._cuts = np.concatenate([self._cuts, samples.offsets[1:] + self._cuts[-1]])
         self._points = np.concatenate([self._points, points], axis=1)
         self._weights = np.concatenate([self._weights, weights])
 
     def probabilities(self, samples: Samples, probes: Int64, positions: Int64) -> Float64:
-        """float64[r]: that the tuple of `samples` of each number is near the one held at each position."""
+        """float64[r]: the probability that each numbered tuple of `samples` is near the one held at each position."""
         points, weights = in_order(samples)
         window = (positions - self._start, self._cuts, self._points, self._weights)
         joint: Float64 = joint_probabilities(probes, samples.offsets, points, weights, *window, *self._limits)
         return joint
 
     def evict(self, start: int) -> None:
-        """Forget the tuples before position `start`."""
+        """Drop the tuples before position `start`."""
         gone = start - self._start
         begin = self._cuts[gone]
         self._cuts = self._cuts[gone:] - begin
@@ -85,11 +85,11 @@ class JointSamples:
         return {"offsets": self._cuts.copy(), "probabilities": self._weights.copy(), **points}
 
     def load_state(self, arrays: Mapping[str, Array], start: int, end: int) -> None:
-        """Go on from what `dump_state` gave when these positions were held. Raises SnapshotError on anything else."""
+        """Restore the output of `dump_state` for these positions. Raises SnapshotError on anything else."""
         state = StateReader(arrays)
         weights = state.column("probabilities", np.float64, at_least=0, at_most=1)
         cuts = state.offsets("offsets", None, len(weights))
-        state.require(len(cuts) == end - start + 1, "offsets", f"must be of the {end - start} tuples of the window")
+        state.require(len(cuts) == end - start + 1, "offsets", f"must belong to the {end - start} tuples of the window")
         most = np.finfo(np.float64).max
         names = [f"values.{number}" for number in range(len(self._points))]
         points = [state.column(name, np.float64, len(weights), at_least=-most, at_most=most) for name in names]
@@ -98,9 +98,9 @@ class JointSamples:
 
 
 def in_order(samples: Samples) -> tuple[Float64, Float64]:
-    """float64[d, m] and float64[m]: coordinates and probabilities, those of each tuple in the order of the matchers.
+    """float64[d, m] and float64[m]: coordinates and probabilities, in the matchers' order for each tuple.
 
-    That is by the first coordinate, then by probability; here by the other coordinates then.
+    They are ordered by the first coordinate, then by probability, then by the other coordinates.
     """
     owners = np.repeat(np.arange(len(samples.offsets) - 1), np.diff(samples.offsets))
     order = np.lexsort((*samples.further[::-1], samples.probabilities, samples.values, owners))

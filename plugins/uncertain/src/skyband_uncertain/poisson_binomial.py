@@ -1,7 +1,7 @@
-"""How many of independent tuples exist: the Poisson-binomial distribution, in floating point."""
+"""The Poisson-binomial distribution of the number of existing tuples, in floating point."""
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba continue without a cache folder
 from numba import njit
 from skyband.arrays import Float64, Int64
 
@@ -23,7 +23,7 @@ def cdf(probabilities: Float64) -> Float64:
 def presence(probabilities: Float64, positions: Int64, ends: Int64, size: int) -> Float64:
     """float64[r]: P(fewer than `size` of the tuples after positions[i] and before ends[i] exist).
 
-    One chain of eq. 10 for each different end, O(sqrt(size)) a step.
+    One chain of eq. 10 for each distinct end, O(sqrt(size)) per step.
     """
     out = np.empty(len(positions))
     order = np.lexsort((-positions, ends))
@@ -35,7 +35,7 @@ def presence(probabilities: Float64, positions: Int64, ends: Int64, size: int) -
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _pmf(p: Float64, out: Float64) -> None:
-    """out[n − k] while it grows, so that one ascending loop can work in place; then turned round."""
+    """Computed as out[n − k], so that one ascending loop works in place, and then reversed."""
     n = len(p)
     out[n] = 1.0
     low, high = n, n + 1
@@ -54,7 +54,7 @@ def _pmf(p: Float64, out: Float64) -> None:
 def _tails(p: Float64, positions: Int64, ends: Int64, size: int, out: Float64) -> None:
     """out[i] = P(fewer than size of the tuples after positions[i] and before ends[i] exist).
 
-    Requests ascend by end and, at one end, descend by position: then each end takes one chain of eq. 10.
+    Requests are ascending by end and, at one end, descending by position: so each end takes one chain of eq. 10.
     """
     pmf = np.zeros(min(size, len(p)) + 1)
     low, high, at, end = 0, 1, -1, -1

@@ -1,9 +1,9 @@
-"""Positions on the Earth as points in space: two are within so many metres when their points are within a chord.
+"""Positions on the Earth as points in space: two are within a distance iff their points are within a chord.
 
-A great circle is cut by a chord of 2 R sin(d / 2 R) at two places d metres apart, so what finds and compares points in
-space finds positions, alike at the poles and where the longitude jumps from 180 to -180. The Earth is a sphere here, of
-its mean radius: real distances, on the ellipsoid, differ by up to 0.6 %. In float64 a distance is right to 10 nm,
-and one of nearly half the Earth to 0.2 m.
+Two places d metres apart on a great circle have a chord of 2 R sin(d / 2 R). So the search for points in space also
+finds positions, even at the poles and where the longitude jumps from 180 to -180. The Earth is a sphere of its mean
+radius here: real distances, on the ellipsoid, differ by up to 0.6 %. In float64 a distance is accurate to 10 nm, and
+one of nearly half the Earth to 0.2 m.
 """
 
 import math
@@ -20,18 +20,18 @@ RADIUS = 6_371_008.8
 
 
 def chord(metres: float) -> float:
-    """The straight distance, in metres, between two places so far apart on the surface. Of half the Earth or more it is
-    more than any two places have.
+    """The straight distance, in metres, between two places this far apart on the surface. For half the Earth or more it
+    is larger than between any two places.
     """
     return 2 * RADIUS * math.sin(metres / (2 * RADIUS)) if metres < math.pi * RADIUS else 3 * RADIUS
 
 
 def in_space(columns: Mapping[str, pa.Array], names: Sequence[str], null: Array) -> dict[str, pa.Array]:
-    """Frame columns values, values.1 and values.2, the coordinates in metres, of the samples of the latitudes and
-    longitudes in degrees that are columns values and values.1. The first coordinate is the one from pole to pole.
+    """Convert latitudes and longitudes in degrees, in the frame columns values and values.1, to coordinates in metres,
+    in values, values.1 and values.2. The first coordinate is the one from pole to pole.
 
-    names: those of the columns in the source. null: bool[n], rows that are left out. Raises InputError, naming the row,
-    on a latitude beyond the poles or a longitude of more than a turn.
+    names: of the columns in the source. null: bool[n], dropped rows. Raises InputError, naming the row, on a latitude
+    beyond the poles or a longitude of more than a full turn.
     """
     latitude, longitude = (pc.if_else(pa.array(null), None, columns[name]) for name in ("values", "values.1"))
     for name, lists, most in zip(names, (latitude, longitude), (90.0, 360.0), strict=True):

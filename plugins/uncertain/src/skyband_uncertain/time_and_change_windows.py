@@ -1,7 +1,7 @@
-"""Windows of section 8.1, by time and by the change of an attribute, over uncertain tuples.
+"""The windows of section 8.1 over uncertain tuples: by time, and by the change of an attribute.
 
-They number tuples from 0 in order of arrival, as windows of a number of tuples do, and serve programs of their own as
-well as `uncertain-sum` and `uncertain-join`.
+They number tuples from 0 in order of arrival, like windows by size, and can be used in other programs as well as by
+`uncertain-sum` and `uncertain-join`.
 """
 
 from collections.abc import Mapping
@@ -25,8 +25,8 @@ from skyband_uncertain.joint_samples_kernels import scale_for, within
 class TimeWindow:
     """The tuples of the last `length` units of time.
 
-    Times are certain, so whether tuples exist changes nothing about which of them the window holds: a tuple at `time`
-    is in it while time >= now − length. What the window is asked for still has to weigh each tuple by its probability.
+    Times are certain, so the window's contents do not depend on existence: a tuple at `time` is in it while
+    time >= now − length. Queries of the window still have to weight each tuple by its probability.
 
     Source: Dallachiesa et al., section 8.1.
     """
@@ -36,12 +36,12 @@ class TimeWindow:
     start: int = field(default=0, init=False)
     end: int = field(default=0, init=False)
     _times: Int64 = field(factory=lambda: np.empty(0, np.int64), init=False)
-    """Those of the tuples from `start`, and of older ones until the next arrival."""
+    """The times of the tuples from `start`, and of older ones until the next arrival."""
 
     def append(self, times: npt.ArrayLike) -> Int64:
-        """int64[n]: the oldest tuple kept after each arrival at `times` (int64[n], ascending). O(log n) an arrival.
+        """int64[n]: the oldest tuple kept after each arrival at `times` (int64[n], ascending). O(log n) per arrival.
 
-        Raises InputError where times go back.
+        Raises InputError if times go back.
         """
         arrivals: Int64 = column("times", times, np.int64)
         never_back("times", arrivals, int(self._times[-1]) if len(self._times) else None)
@@ -54,20 +54,20 @@ class TimeWindow:
 
     def start_at(self, times: Int64) -> Int64:
         """int64[n]: the oldest tuple within `length` of each of `times`, none of which is before the last append."""
-        # The earliest valid time may lie below int64.
+        # The earliest valid time may be below int64.
         oldest = np.where(times < TIME_MIN + self.length, TIME_MIN, times - self.length)
         starts: Int64 = self.end - len(self._times) + np.searchsorted(self._times, oldest)
         return starts
 
     def advance(self, now: int) -> None:
-        """Let go of what is too old at `now`."""
+        """Drop tuples that are too old at `now`."""
         self.start = max(self.start, int(self.start_at(np.array([now]))[0]))
 
     def _kept(self) -> Int64:
         return self._times[len(self._times) - (self.end - self.start) :]
 
     def dump_state(self) -> dict[str, Array]:
-        """The times of the tuples kept, and how many tuples came before them."""
+        """The times of the tuples kept, and the number of earlier tuples."""
         return {"times": self._kept().copy(), "start": np.array([self.start])}
 
     def load_state(self, arrays: Mapping[str, Array]) -> None:
@@ -80,23 +80,23 @@ class TimeWindow:
 
 @define(eq=False)
 class DeltaWindow:
-    """The youngest tuples whose values stay within `delta` of the oldest one's, probably.
+    """The youngest tuples whose values are probably within `delta` of the oldest one's.
 
-    The oldest tuple goes once the probability that some younger one is further than `delta` from it reaches alpha:
-    1 − prod(1 − Pr(y)) over the younger tuples y that would be (the invariant is broken if one of them exists). Where
-    values are uncertain too, Pr(y) is the share of y's samples that are too far, and the oldest tuple's own samples
-    are weighed by their probabilities, given that it exists.
+    The oldest tuple is dropped once the probability that some younger one is further than `delta` from it reaches
+    alpha: 1 − prod(1 − Pr(y)) over the younger tuples y that would be (the invariant is broken if one of them exists).
+    If values are uncertain too, Pr(y) is the share of y's samples that are too far, and the oldest tuple's own samples
+    are weighted by their probabilities, given that it exists.
 
-    Of values in several `coordinates` the second and third come as further arrays, and `delta` is their `distance`.
+    With several `coordinates`, the second and third are further arrays, and `delta` is a `distance`.
 
-    O(n·s^2) an arrival, n tuples of s samples kept.
+    O(n·s^2) per arrival, for n tuples of s samples kept.
 
     Source: Dallachiesa et al., section 8.1.
     """
 
-    delta: float = number(at_least=0, help="how far values may be from the oldest tuple's")
-    alpha: float = number(0.95, above=0, at_most=1, help="probability of a larger change at which the oldest goes")
-    coordinates: int = integer(1, at_least=1, at_most=MOST_COORDINATES, kw_only=True, help="how many a value has")
+    delta: float = number(at_least=0, help="the largest distance of values from the oldest tuple's")
+    alpha: float = number(0.95, above=0, at_most=1, help="probability of a larger change that drops the oldest")
+    coordinates: int = integer(1, at_least=1, at_most=MOST_COORDINATES, kw_only=True, help="coordinates of a value")
     distance: str = distance_parameter()
 
     start: int = field(default=0, init=False)
@@ -116,9 +116,9 @@ class DeltaWindow:
         probabilities: npt.ArrayLike,
         *further: npt.ArrayLike,
     ) -> Int64:
-        """int64[n]: the oldest tuple kept after each arrival; tuples are given as to a matcher.
+        """int64[n]: the oldest tuple kept after each arrival; tuples have the same form as for a matcher.
 
-        further: the second coordinate of each sample, and the third. Raises InputError as `Matcher.append` does.
+        further: the second and the third coordinate of each sample. Raises InputError like `Matcher.append`.
         """
         if len(further) != self.coordinates - 1:
             raise InputError("values", f"must have {self.coordinates} coordinates (got {1 + len(further)})")
@@ -141,14 +141,14 @@ class DeltaWindow:
         return starts
 
     def limits(self) -> tuple[float, float, bool]:
-        """`delta`, and what `within` asks for besides."""
+        """`delta`, and the other arguments of `within`."""
         return self.delta, scale_for(self.delta), self.coordinates > 1 and self.distance == EUCLIDEAN
 
     def _names(self) -> list[str]:
         return ["values", *(f"values.{number}" for number in range(1, self.coordinates))]
 
     def dump_state(self) -> dict[str, Array]:
-        """The samples of the tuples kept, and how many tuples came before them."""
+        """The samples of the tuples kept, and the number of earlier tuples."""
         points = zip(self._names(), self._points, strict=True)
         samples = {"offsets": self._cuts, **dict(points), "probabilities": self._shares}
         return {**{name: array.copy() for name, array in samples.items()}, "start": np.array([self.start])}
@@ -168,7 +168,7 @@ class DeltaWindow:
         self.end = self.start + len(self._cuts) - 1
 
     def broken(self) -> float:
-        """P(some younger tuple is further than delta from the oldest, given that that exists)."""
+        """P(some younger tuple is further than delta from the oldest, given that the oldest exists)."""
         if self.start == self.end:
             raise InputError("window", "holds no tuple yet")
         begins, ends = self._cuts[:-1], self._cuts[1:]
@@ -193,9 +193,9 @@ def change(
     begins: Int64, ends: Int64, v: Float64, p: Float64, oldest: int, stop: int,
     delta: float, scale: float, euclidean: bool,
 ) -> float:  # fmt: skip
-    """P(one of the tuples after `oldest` and before `stop` is further than delta from it, given that it exists).
+    """P(a tuple after `oldest` and before `stop` is further than delta from it, given that it exists).
 
-    Tuple t has the samples begins[t] to ends[t] of v (float64[d, m]) and p; scale and euclidean: as `within` has them.
+    Tuple t has the samples begins[t] to ends[t] of v (float64[d, m]) and p; scale and euclidean: as in `within`.
     """
     further = len(v) > 1
     exists = 0.0

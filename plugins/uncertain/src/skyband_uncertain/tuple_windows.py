@@ -1,4 +1,4 @@
-"""Which uncertain tuples a query holds: so many existing ones, those of a length of time, or those that are alike."""
+"""The windows of queries over uncertain tuples: by number of existing tuples, by time, or by change of value."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -21,16 +21,16 @@ from skyband_uncertain.time_and_change_windows import DeltaWindow, TimeWindow
 from skyband_uncertain.uncertain_tuples import Samples
 
 _TUPLE = 64
-"""Bytes that a tuple takes, its samples and all."""
+"""Bytes of a tuple, with its samples."""
 
 
 def size_parameter() -> Any:
     """The key `size` of a query over uncertain tuples."""
-    return integer(None, at_least=1, help="existing tuples a window must hold; or give `window`, or `delta`")
+    return integer(None, at_least=1, help="existing tuples a window must hold; or set `window`, or `delta`")
 
 
 class TupleWindow(ABC):
-    """A window over the tuples of one stream, which are numbered from 0 in order of arrival."""
+    """A window over the tuples of one stream, numbered from 0 in order of arrival."""
 
     @property
     @abstractmethod
@@ -47,7 +47,7 @@ class TupleWindow(ABC):
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes it takes."""
+        """Its size in bytes, estimated."""
         return _TUPLE * len(self)
 
     @abstractmethod
@@ -55,7 +55,7 @@ class TupleWindow(ABC):
         """int64[n]: the oldest tuple kept after each arrival."""
 
     def starts_at(self, times: Int64, starts: Int64) -> Int64:  # noqa: ARG002 - most windows move with arrivals alone
-        """int64[n]: the oldest tuple in the window at each of `times`; starts: after the arrivals before each."""
+        """int64[n]: the oldest tuple in the window at each of `times`; starts: the same after the arrivals before."""
         return starts
 
     def advance(self, now: int) -> None:  # noqa: B027 - most windows move with arrivals alone
@@ -75,7 +75,7 @@ class TupleWindow(ABC):
 
 
 class SizeWindow(TupleWindow):
-    """The last so many existing tuples, by a backend of the role `window`."""
+    """The last `size` existing tuples, by a backend of the role `window`."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -136,9 +136,9 @@ class SpanWindow(TupleWindow):
 
 
 class ChangeWindow(TupleWindow):
-    """The youngest tuples that are probably within delta of the oldest of them.
+    """The youngest tuples that are probably within delta of the oldest.
 
-    Each tuple's samples are added up in one order, whichever they came in.
+    Each tuple's samples are summed in one order, regardless of their order in the source.
     """
 
     def __init__(self, delta: float, alpha: float, coordinates: int, distance: str) -> None:
@@ -167,7 +167,7 @@ def window_parameter() -> Any:
     """The key `window` of a query over uncertain tuples."""
     return duration(
         None, converter=attrs.converters.optional(parsed), kw_only=True,
-        help="instead of `size`: the tuples of this length of time before each, whether they exist or not",
+        help="instead of `size`: the tuples of this length of time before each, existing or not",
     )  # fmt: skip
 
 
@@ -175,28 +175,28 @@ def delta_parameter() -> Any:
     """The key `delta` of a query over uncertain tuples."""
     return number(
         None, at_least=0, kw_only=True,
-        help="instead of `size`: the oldest tuple goes once a later one is further than this from it with probability "
+        help="instead of `size`: drops the oldest tuple once a later one is further than this from it with probability "
         "alpha",
     )  # fmt: skip
 
 
 def problems_of(size: int | None, window: Duration | None, delta: float | None) -> list[Problem]:
-    """What is wrong with the window asked for: there is one, and it is of a kind."""
+    """Problems with the requested window, which must be of exactly one kind."""
     keys = {"size": size, "window": window, "delta": delta}
     own_keys = [key for key, value in keys.items() if value is not None]
     if not own_keys:
         return [Problem("size", "is required, or one of `window` (a length of time) and `delta` (a change of value)")]
     if len(own_keys) > 1:
-        return [Problem(own_keys[1], f"goes without {own_keys[0]}: a window is of one kind; drop one of them")]
+        return [Problem(own_keys[1], f"excludes {own_keys[0]}: a window is of one kind; drop one of them")]
     if window is None:
         return []
     if window.rows:
-        return [Problem("window", f"must be a length of time; for a number of tuples give `size` (got {window})")]
+        return [Problem("window", f"must be a length of time; for a number of tuples set `size` (got {window})")]
     return [Problem("window", f"must be at least 2 microseconds (got {window})")] if closed_length(window) < 1 else []
 
 
 def unlike_time(window: Duration | None, query: Query, schema: pa.Schema) -> list[Problem]:
-    """What is wrong with a length of time where a row's time is a number."""
+    """Problems with a length of time if rows have numbers as times."""
     if window is None or query.time not in schema.names or not pa.types.is_integer(schema.field(query.time).type):
         return []
     return [Problem("window", f"is a length of time, and column {query.time!r} holds numbers: cast it to a timestamp")]
@@ -212,7 +212,7 @@ def window_of(
     coordinates: int = 1,
     distance: str = EUCLIDEAN,
 ) -> TupleWindow:
-    """The window that a query asks for; parameters: those of the backend, where one is asked."""
+    """The window of a query; parameters: of the backend, if one is used."""
     if size is not None:
         return SizeWindow(cast(Window, bindings["window"].create(**parameters)))
     if window is not None:

@@ -1,4 +1,4 @@
-"""Columns of uncertain tuples: lists of values and of their probabilities, from a source to a window or matcher."""
+"""Encodes columns of uncertain tuples, lists of values and their probabilities, for windows and matchers."""
 
 from collections.abc import Mapping
 
@@ -13,17 +13,17 @@ from skyband.columns.rows import Rows
 from skyband.errors import InputError, SnapshotError
 from skyband.roles.matcher import SUM_SLACK
 
-WHAT = "a number, or a list of numbers (one a sample)"
+WHAT = "a number, or a list of numbers (one per sample)"
 _LISTS = pa.large_list(pa.float64())
 _HALF_ULP = 2.0**-53
-"""What a sum near 1 loses at most with each sample: by its own rounding to float64, and by adding it."""
+"""The most that a sum near 1 loses with each sample: by rounding it to float64, and by adding it."""
 
 
 @frozen
 class Samples:
     """Tuples as flat arrays: tuple i has the samples offsets[i] to offsets[i + 1].
 
-    further: of points in a plane or in space, the second coordinate of each sample, and the third.
+    further: for points in a plane or in space, the second and the third coordinate of each sample.
     """
 
     offsets: Int64
@@ -46,7 +46,7 @@ class Samples:
 
     def of_rows(self, rows: Int64) -> "Samples":
         """The tuples of these rows."""
-        if len(rows) == len(self.offsets) - 1 and bool((rows[1:] > rows[:-1]).all()):  # all of them
+        if len(rows) == len(self.offsets) - 1 and bool((rows[1:] > rows[:-1]).all()):  # all rows
             return self
         lengths = np.diff(self.offsets)[rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -57,7 +57,7 @@ class Samples:
     def existence(self) -> Float64:
         """float64[n]: the probability that each tuple exists, eq. 1 of Dallachiesa et al.
 
-        A sum that rounding may have kept from 1 is 1: a sixth six times over is certain, and alpha = 1 counts on it.
+        A sum that differs from 1 by rounding only is 1: six times a sixth is certain, and alpha = 1 relies on it.
         """
         sums = _sums(self.probabilities, self.offsets)
         added = np.diff(self.offsets)
@@ -65,12 +65,12 @@ class Samples:
         return np.minimum(sums, 1.0)
 
     def means(self) -> Float64:
-        """float64[n]: the sum of Pr(v)·v over each tuple's samples: what it adds to a sum, where it may not exist."""
+        """float64[n]: the sum of Pr(v)·v over each tuple's samples: its contribution to an expected sum."""
         return _sums(self.probabilities * self.values, self.offsets)
 
 
 def _coordinate(number: int) -> str:
-    """The frame column of a coordinate, the first of which is 0."""
+    """The frame column of a coordinate, counted from 0."""
     return f"values.{number}" if number else "values"
 
 
@@ -79,10 +79,10 @@ def encode_samples(
 ) -> tuple[dict[str, pa.Array], Array]:
     """Frame columns values and probabilities (lists of float64) and tie (uint64), and a mask of rows with a null.
 
-    further: the columns of the second coordinate, and of the third, by name; they are frame columns too.
+    further: the columns of the second and the third coordinate, by name; they become frame columns too.
 
-    `tie` is a hash of the samples as a set, which orders tuples that come at one moment. Raises InputError, naming
-    the row, on values that are not finite, on what are no probabilities or sum above 1, and on unequal lengths.
+    `tie` is a hash of the samples as a set, to order tuples with equal times. Raises InputError, naming the row, on
+    values that are not finite, on invalid probabilities or a sum above 1, and on unequal lengths.
     """
     others = {name: _as_lists(f"values in column {name!r}", column) for name, column in (further or {}).items()}
     lists = [_as_lists("values", values), _as_lists("probabilities", probabilities), *others.values()]
@@ -98,15 +98,15 @@ def encode_samples(
 
 
 def check_samples(frame: pa.RecordBatch, coordinates: int) -> None:
-    """Raise SnapshotError where a frame out of a state holds what `encode_samples` never makes."""
+    """Raise SnapshotError if a frame of a state has contents that `encode_samples` never makes."""
     columns = [frame.column(name) for name in ("values", "probabilities", *map(_coordinate, range(1, coordinates)))]
     if frame.column("tie").null_count or any(column.null_count or column.flatten().null_count for column in columns):
-        raise SnapshotError("contradicts itself: samples must be without nulls")
+        raise SnapshotError("is inconsistent: samples must be without nulls")
     further = {_coordinate(number): column for number, column in enumerate(columns[2:], 1)}
     try:
         _checked(columns[0], columns[1], np.arange(len(frame)), further)
     except InputError as error:
-        raise SnapshotError(f"contradicts itself: it holds rows that no source gave: {error}") from error
+        raise SnapshotError(f"is inconsistent: it has impossible rows: {error}") from error
 
 
 def samples_of(rows: Rows) -> Samples:
@@ -116,7 +116,7 @@ def samples_of(rows: Rows) -> Samples:
 
 
 def existence_and_means(rows: Rows) -> tuple[Float64, Float64]:
-    """Of each of a frame's rows the probability that it exists, and what it adds to a sum, where it may not."""
+    """The probability that each of a frame's rows exists, and its contribution to an expected sum."""
     (existence, means), start, stop = rows.once(_all_existence_and_means)
     return existence[start:stop], means[start:stop]
 
@@ -153,7 +153,7 @@ def _as_lists(name: str, column: pa.Array) -> pa.Array:
 def _flat_float64(name: str, lists: pa.Array) -> pa.Array:
     try:
         return as_float64(f"samples of {name}", pc.list_flatten(lists))
-    except InputError as error:  # of samples by their places among all: told by their rows
+    except InputError as error:  # rows of the flattened samples: convert them to rows
         rows = np.unique(pc.list_parent_indices(lists).to_numpy()[error.rows])
         raise InputError(error.argument, error.message, int(rows[0]), rows=rows, reason=error.reason) from error
 
@@ -210,10 +210,10 @@ def _flat(lists: pa.Array) -> Float64:
 
 
 def _sums(entries: Array, offsets: Int64) -> Array:
-    """The sum of each tuple's entries; 0 where it has none."""
+    """The sum of each tuple's entries; 0 if it has none."""
     if not len(entries):
         return np.zeros(len(offsets) - 1, entries.dtype)
-    # The last tuple's sum must not go on beyond it: one more summand, though 0, is another order of adding them up.
+    # The last tuple's sum must end with it: a further summand, even 0, would change the order of summation.
     sums = np.add.reduceat(np.append(entries, entries[:1] * 0), offsets)[:-1]
     sums[offsets[1:] == offsets[:-1]] = 0
     return sums

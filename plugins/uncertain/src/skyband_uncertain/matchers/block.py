@@ -1,4 +1,4 @@
-"""matcher/block: rejects pairs by their probability mass, compares what is left in blocks of tuples."""
+"""matcher/block: rejects pairs by their probability mass, and compares the rest in blocks of tuples."""
 
 from typing import ClassVar
 
@@ -15,11 +15,10 @@ from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 class BlockMatcher(HoldingMatcher):
     """Rejects most tuples by four numbers each, then compares the rest in blocks of many tuples. The default.
 
-    Samples of a tuple that match one sample of the other tuple lie within 2·epsilon of each other. So the probability
-    of a match is at most the most probability that the tuple has within an interval of that length. And unless the
-    quantiles of the two tuples at beta/2 from either end come within epsilon, what remains is less probable than beta.
-    Without beta, these quantiles are the ends of the tuples' ranges. The bounds also hold for rounded sums, so that no
-    match is lost.
+    Samples of a tuple that match one sample of the other tuple are within 2·epsilon of each other. So a match is at
+    most as probable as the tuple's most probable interval of that length. And unless the two tuples' quantiles at
+    beta/2 from either end are within epsilon, the rest is less probable than beta. Without beta, these quantiles are
+    the ends of the tuples' ranges. The bounds also hold for rounded sums, so no match is lost.
 
     Parameters
     ----------
@@ -30,7 +29,7 @@ class BlockMatcher(HoldingMatcher):
 
     Complexity
     ----------
-    A probe costs O(n + r·s²) with vector instructions, for n tuples held and r of them not rejected, of s samples each.
+    A probe costs O(n + r·s²) with vector instructions, for n tuples held of s samples each, r of them not rejected.
     On the paper's streams r was 3 to 14 of 100.
 
     References
@@ -74,5 +73,5 @@ class BlockMatcher(HoldingMatcher):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the samples held and of four numbers a tuple."""
+        """Bytes of the samples held and of four numbers per tuple."""
         return super().nbytes + 32 * len(self)

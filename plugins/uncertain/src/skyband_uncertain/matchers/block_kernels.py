@@ -1,4 +1,4 @@
-"""The block matcher's loops: bounds on the probability of a match, and its sum in many tuples at once."""
+"""The block matcher's loops: bounds on the probability of a match, and its sum for many tuples at once."""
 
 import numpy as np
 from numba import njit
@@ -10,15 +10,15 @@ from skyband_uncertain.matchers.pair_kernels import Found, first_of, nothing, ro
 LOW, HIGH, PEAK, EXISTENCE = range(4)
 """Rows of the marks."""
 LANES = 64
-"""Tuples added up side by side: as many as stay in the first cache with ten samples or so each."""
+"""Tuples summed together: as many as fit in the first-level cache with about ten samples each."""
 WORD = 8
-"""Tuples looked at at once where most are left out."""
+"""Tuples checked at once if most are rejected."""
 DEEPEST = 256
-"""Samples of a tuple beyond which a block would be mostly gaps; its tuples are added up one by one."""
+"""Samples of a tuple beyond which a block would be mostly gaps; then its tuples are summed one by one."""
 SLACK = 1e-6
-"""By how much bounds are widened: sums of up to 10^9 products do not round by more."""
+"""The margin of bounds: sums of up to 10^9 products do not round by more."""
 FAINT = 1e-290
-"""Below this, products may underflow, and nothing is pruned by probability."""
+"""Below this, products may underflow, so nothing is pruned by probability."""
 
 
 @njit(cache=True, nogil=True)
@@ -52,7 +52,7 @@ def match(
     probes: Int64, u: Float64, pu: Float64, marked: Float64, starts: Int64, ends: Int64,
     base: int, cuts: Int64, v: Float64, pv: Float64, marks: Float64, epsilon: float, beta: float,
 ) -> Found:  # fmt: skip
-    """Probe i's matches among the tuples from starts[i] to ends[i]; `marked` are the marks of the probes."""
+    """The matches of each probe i among the tuples starts[i] to ends[i]; `marked`: the probes' marks."""
     found, count = nothing()
     left, totals = np.empty(len(cuts) + WORD, np.int64), np.empty(LANES)
     passed = np.zeros(len(cuts) + WORD, np.uint8)
@@ -85,21 +85,21 @@ def match(
 
 
 @nested_njit(nogil=True)
-def _depth(chosen: Int64, first: int, cuts: Int64) -> int:
-    """The most samples that one of the chosen tuples has."""
+def _depth(tuples: Int64, first: int, cuts: Int64) -> int:
+    """The largest number of samples of these tuples."""
     depth = 0
-    for t in chosen:
+    for t in tuples:
         depth = max(depth, cuts[first + t + 1] - cuts[first + t])
     return depth
 
 
 @nested_njit(nogil=True)
 def _gather(
-    chosen: Int64, first: int, cuts: Int64, v: Float64, pv: Float64, depth: int, values: Float64, weights: Float64
+    tuples: Int64, first: int, cuts: Int64, v: Float64, pv: Float64, depth: int, values: Float64, weights: Float64
 ) -> None:
-    """Lay the chosen tuples side by side, sample by sample. Gaps have no weight."""
-    for lane in range(len(chosen)):
-        begin, end = cuts[first + chosen[lane]], cuts[first + chosen[lane] + 1]
+    """Lay out the tuples side by side, sample by sample. Gaps have weight 0."""
+    for lane in range(len(tuples)):
+        begin, end = cuts[first + tuples[lane]], cuts[first + tuples[lane] + 1]
         for b in range(end - begin):
             values[b * LANES + lane], weights[b * LANES + lane] = v[begin + b], pv[begin + b]
         for b in range(end - begin, depth):
@@ -111,7 +111,7 @@ def _add_up(
     u: Float64, pu: Float64, begin: int, end: int,
     values: Float64, weights: Float64, depth: int, epsilon: float, totals: Float64,
 ) -> None:  # fmt: skip
-    """The sum of eq. 21 in every lane at once, each in the order of the definition: adding 0 changes nothing."""
+    """The sum of eq. 21 in all lanes at once, each in the defined order: adding 0 changes nothing."""
     totals[:] = 0.0
     lanes = len(totals)
     for a in range(begin, end):
@@ -125,11 +125,11 @@ def _add_up(
 
 @nested_njit(vectorized=True)
 def _survivors(
-    marks: Float64, probe: Float64, epsilon: float, floor: float, passed: Array, words: Array, left: Int64
+    marks: Float64, probe: Float64, epsilon: float, floor: float, passed: Array, words: Array, candidates: Int64
 ) -> int:
-    """Write the tuples that may match a probe to `left`; how many. Without branches: they would be mispredicted.
+    """Write the tuples that may match a probe to `candidates`; returns how many. Branches would be mispredicted.
 
-    words: those of `passed`, by which eight tuples at once are left out.
+    words: `passed` as words, to skip eight tuples at once.
     """
     low, high, peak, existence = probe
     lows, highs, peaks, existences = marks[LOW], marks[HIGH], marks[PEAK], marks[EXISTENCE]
@@ -141,6 +141,6 @@ def _survivors(
     for word in range(-(-len(lows) // WORD)):
         if words[word]:
             for t in range(word * WORD, word * WORD + WORD):
-                left[some] = t
+                candidates[some] = t
                 some += passed[t]
     return some

@@ -13,7 +13,7 @@ from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 
 
 class Grid(NamedTuple):
-    """Cell c of equal width covers the tuples members[cells[c]] to members[cells[c + 1]]."""
+    """Cells of equal width: cell c has the tuples members[cells[c]] to members[cells[c + 1]]."""
 
     origin: float
     per_half: float
@@ -23,10 +23,10 @@ class Grid(NamedTuple):
 
 @define(eq=False)
 class IndexMatcher(HoldingMatcher):
-    """Finds the tuples whose range of samples comes within epsilon by a grid, and compares only those.
+    """Finds the tuples whose range of samples is within epsilon by a grid, and compares only those.
 
-    The range of a tuple covers all its samples: a range that covers only some would lose matches. The cells of the grid
-    are as wide as epsilon or as the mean range, whichever is larger, so that a tuple is in few of them.
+    A tuple's range covers all its samples, so no match is lost. The grid's cells are as wide as the larger of epsilon
+    and the mean range, so that a tuple is in few of them.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ class IndexMatcher(HoldingMatcher):
 
     Complexity
     ----------
-    A probe costs O(c + r·s²): c entries of the cells it visits, and r tuples that are compared, of s samples each. The
-    grid is built anew after arrivals, in O(n) for n tuples held.
+    A probe costs O(c + r·s²): c entries of the cells it visits, and r tuples compared, of s samples each. The grid is
+    rebuilt after arrivals, in O(n) for n tuples held.
 
     References
     ----------
@@ -80,7 +80,7 @@ class IndexMatcher(HoldingMatcher):
 
 @njit(cache=True, nogil=True)
 def _grid(cuts: Int64, v: Float64, epsilon: float) -> tuple[float, float, Int64, Int64]:
-    """Everything in halves, so that no difference of finite values overflows."""
+    """Build the grid, computing with halves so that no difference of finite values overflows."""
     low, high, width, filled = np.inf, -np.inf, 0.0, 0
     for t in range(len(cuts) - 1):
         if cuts[t] < cuts[t + 1]:
@@ -112,7 +112,7 @@ def _grid(cuts: Int64, v: Float64, epsilon: float) -> tuple[float, float, Int64,
 
 @nested_njit(nogil=True)
 def _cell(value: float, origin: float, per_half: float, length: int) -> int:
-    """Never falls as `value` rises, so an interval lies in the cells from its least to its greatest value's."""
+    """The cell of a value. It is monotone, so an interval is in the cells from its least to its greatest value."""
     cell = (0.5 * value - 0.5 * origin) * per_half
     return int(min(max(cell, 0.0), length - 1.0))
 
@@ -130,7 +130,7 @@ def _match(
         if begin == end:
             continue
         least, most = u[begin], u[end - 1]
-        # Wider than epsilon by more than the subtraction in the test can round away.
+        # Widened beyond epsilon by more than the rounding of the subtraction in the test.
         slack = 4e-16 * (max(abs(least), abs(most)) + epsilon)
         last = _cell(most + epsilon + slack, origin, per_half, len(cells) - 1)
         near[:] = False

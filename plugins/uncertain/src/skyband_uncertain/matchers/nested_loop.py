@@ -1,8 +1,8 @@
-"""matcher/nested-loop: every sample of a probe against every sample held, the paper's baseline."""
+"""matcher/nested-loop: compares every sample of a probe with every sample held, the paper's baseline."""
 
 from typing import ClassVar
 
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba continue without a cache folder
 from attrs import define
 from numba import njit
 from skyband.arrays import Float64, Int64
@@ -15,7 +15,7 @@ from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 class NestedLoopMatcher(HoldingMatcher):
     """Compares every sample of a probe with every sample held: the paper's baseline.
 
-    Nothing is pruned and no index is kept. Use it to check another matcher, or where few tuples are held.
+    Nothing is pruned and no index is kept. Use it to check another matcher, or for few tuples.
 
     Parameters
     ----------

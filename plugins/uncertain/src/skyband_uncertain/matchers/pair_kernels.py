@@ -1,4 +1,4 @@
-"""The probability of one match, and the growing arrays that matches are written to."""
+"""The probability of one match, and growing arrays to write matches to."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ def every_pair(
 def sorted_pair(
     u: Float64, pu: Float64, first: int, last: int, v: Float64, pv: Float64, begin: int, end: int, epsilon: float
 ) -> float:
-    """The same sum, term by term, of samples in ascending order.
+    """`every_pair` for samples in ascending order, equal term by term.
 
-    Rounded subtraction is monotone, so the partners of each sample are neighbours, and move up with it.
+    Rounded subtraction is monotone, so the partners of each sample are contiguous, and move up with it.
     """
     total = 0.0
     for a in range(first, last):
@@ -46,13 +46,13 @@ def sorted_pair(
 
 @nested_njit(nogil=True)
 def nothing() -> tuple[Found, Any]:
-    """No match yet: the arrays, and 0 matches, which as a literal would have `room` compiled twice."""
+    """Empty arrays, and 0 matches; a literal 0 would compile `room` twice."""
     return (np.empty(16, np.int64), np.empty(16, np.int64), np.empty(16)), np.int64(0)
 
 
 @nested_njit(nogil=True)
 def room(found: Found, count: int, more: int) -> Found:
-    """The three arrays, long enough to take `more` matches after `count`."""
+    """The three arrays, with room for `more` matches after `count`."""
     if count + more <= len(found[0]):
         return found
     return _resized(found, count, 2 * (count + more))
@@ -67,13 +67,13 @@ def first_of(found: Found, count: int) -> Found:
 @nested_njit(nogil=True)
 def _resized(found: Found, count: int, length: int) -> Found:
     resized = np.empty(length, np.int64), np.empty(length, np.int64), np.empty(length)
-    for i in range(count):  # a loop, as assigning a slice compiles for seconds
+    for i in range(count):  # a loop, as assigning a slice takes seconds to compile
         resized[0][i], resized[1][i], resized[2][i] = found[0][i], found[1][i], found[2][i]
     return resized
 
 
 def sort_each(cuts: Int64, values: Float64, probabilities: Float64) -> tuple[Float64, Float64]:
-    """Copies of the samples, those of each tuple ascending by (value, probability); by insertion, for few of them."""
+    """Copies of the samples, ascending by (value, probability) in each tuple; insertion sort, for few samples."""
     v, p = values.copy(), probabilities.copy()
     _sort_each(np.array(cuts), v, p)
     return v, p

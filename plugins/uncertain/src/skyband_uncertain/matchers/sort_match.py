@@ -14,10 +14,10 @@ from skyband_uncertain.matchers.tuple_store import HoldingMatcher, Samples
 
 @define(eq=False)
 class SortMatcher(HoldingMatcher):
-    """Keeps all samples in one sorted array, and looks only at those within epsilon of a probe's samples.
+    """Keeps all samples in one sorted array, and scans only those within epsilon of a probe's samples.
 
-    The paper keeps the samples in a red-black tree; here a flat array takes its place. Evicted samples are removed from
-    it once they are a quarter of it. Use it where epsilon is small, so that few samples are near.
+    The paper keeps the samples in a red-black tree; here it is a flat array. Evicted samples are removed once they are
+    a quarter of it. Use it if epsilon is small, so that few samples are near.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ class SortMatcher(HoldingMatcher):
 
     Complexity
     ----------
-    A probe costs O(s·log m + r): s samples of its own, m samples held, r of them near. A batch of arrivals is merged in
-    O(m).
+    A probe costs O(s·log m + r) for its s samples, m samples held, and r of them near. A batch of arrivals is merged
+    in O(m).
 
     References
     ----------
@@ -85,7 +85,7 @@ def _match(
     probes: Int64, u: Float64, pu: Float64, starts: Int64, ends: Int64, oldest: int, youngest: int,
     v: Float64, pv: Float64, owners: Int64, epsilon: float, beta: float,
 ) -> Found:  # fmt: skip
-    """Terms of one tuple come in the order of the definition: by probe sample, then by value."""
+    """The terms of one tuple are added in the defined order: by probe sample, then by value."""
     found, count = nothing()
     totals = np.zeros(youngest - oldest)
     for i in range(len(starts)):
@@ -107,7 +107,7 @@ def _match(
 
 @nested_njit(nogil=True)
 def _first_near(v: Float64, value: float, epsilon: float) -> int:
-    """The first place with value − v <= epsilon, by the very subtraction that decides a match."""
+    """The first place with value − v <= epsilon, by the same subtraction that decides a match."""
     low, high = 0, len(v)
     while low < high:
         middle = (low + high) // 2

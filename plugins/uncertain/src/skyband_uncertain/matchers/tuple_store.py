@@ -1,4 +1,4 @@
-"""The uncertain tuples a matcher holds, in the one form that all matchers work on and snapshot."""
+"""The uncertain tuples that a matcher holds, in the form that all matchers use and snapshot."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from skyband_uncertain.matchers.pair_kernels import Found, sort_each
 from skyband_uncertain.windows.window_base import MOST_POSITIONS
 
 FEW = 40
-"""Samples up to which a tuple is sorted by insertion."""
+"""The most samples of a tuple to sort by insertion."""
 
 
 class Samples(NamedTuple):
@@ -26,7 +26,7 @@ class Samples(NamedTuple):
 
 
 def in_order(offsets: Int64, values: Float64, probabilities: Float64) -> Samples:
-    """The tuples with their samples in the order in which products are added up. O(m log m)."""
+    """The tuples with their samples in the order of summation. O(m log m)."""
     if len(values) <= FEW or (np.diff(offsets) <= FEW).all():
         return Samples(writable(offsets), *sort_each(offsets, values, probabilities))
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
@@ -35,15 +35,15 @@ def in_order(offsets: Int64, values: Float64, probabilities: Float64) -> Samples
 
 
 def writable(array: Array) -> Array:
-    """A copy of a read-only array: compiled code takes those for another type, and is compiled again."""
+    """A copy of a read-only array, which is another type to numba and would compile kernels again."""
     return array if array.flags.writeable else array.copy()
 
 
 @define(eq=False)
 class HoldingMatcher(Matcher):
-    """A matcher that keeps its tuples as `Samples`; what it adds to find them is rebuilt from these.
+    """A matcher that keeps its tuples as `Samples`, from which its index can be rebuilt.
 
-    The arrays grow by doubling and forget from the front when they are full: amortised O(1) a sample.
+    The arrays grow by doubling, and drop their front when they are full: amortised O(1) per sample.
     """
 
     _base: int = field(default=0, init=False)
@@ -66,14 +66,14 @@ class HoldingMatcher(Matcher):
         self._count += arrivals
 
     def _forget(self, arrivals: int, samples: int) -> int:
-        """Let go of the evicted tuples and make room for as many again; how many samples are left."""
+        """Drop the evicted tuples and make room for as many again; returns how many samples are left."""
         cuts, values, weights = self._since_start()
-        count, left = len(cuts) - 1, len(values)
+        count, remaining = len(cuts) - 1, len(values)
         self._cuts = np.zeros(2 * (count + arrivals) + 1, np.int64)
-        self._values, self._weights = np.empty(2 * (left + samples)), np.empty(2 * (left + samples))
-        self._cuts[: count + 1], self._values[:left], self._weights[:left] = cuts, values, weights
+        self._values, self._weights = np.empty(2 * (remaining + samples)), np.empty(2 * (remaining + samples))
+        self._cuts[: count + 1], self._values[:remaining], self._weights[:remaining] = cuts, values, weights
         self._base, self._count = self._start, count
-        return left
+        return remaining
 
     def _match(self, offsets: Int64, values: Float64, probabilities: Float64, starts: Int64, ends: Int64) -> Found:
         return self._find(in_order(offsets, values, probabilities), writable(starts), writable(ends))
@@ -83,7 +83,7 @@ class HoldingMatcher(Matcher):
         """The matches of each probe among the tuples held from starts[i] to ends[i], ascending."""
 
     def _evict(self, start: int) -> None:
-        """Evicted tuples are outside every probe's range; `_forget` lets go of them."""
+        """Evicted tuples are outside every probe's range; `_forget` drops them."""
 
     def _held(self) -> Samples:
         """The tuples from position `_base` on; the arrays are views."""
@@ -108,7 +108,7 @@ class HoldingMatcher(Matcher):
         falls = (values[1:] < values[:-1]) | ((values[1:] == values[:-1]) & (weights[1:] < weights[:-1]))
         begins = np.zeros(len(values) + 1, bool)
         begins[cuts] = True
-        reader.require(not (falls & ~begins[1:-1]).any(), "values", "a tuple's samples must be in order")
+        reader.require(not (falls & ~begins[1:-1]).any(), "values", "must be in order within a tuple")
         self._base = self._start
         self._add(Samples(cuts, values, weights))
 

@@ -1,1 +1,1 @@
-"""uncertain-join: which uncertain tuples are near each other, and how probably."""
+"""uncertain-join: which uncertain tuples are near each other, and with which probability."""

@@ -1,4 +1,4 @@
-"""How uncertain-join is answered: a processor a group, and small groups together."""
+"""Executes uncertain-join: one processor per group, and small groups together."""
 
 from collections.abc import Mapping
 
@@ -16,13 +16,13 @@ from skyband_uncertain.uncertain_join.query import UncertainJoin
 
 
 class UncertainJoinExecution(Execution[UncertainJoin]):
-    """How uncertain-join is answered."""
+    """Executes uncertain-join."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> JoinProcessor:
         return JoinProcessor(self.query, bindings, answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where windows and matches are known without their backends, small groups are answered together."""
+        """Small groups are answered together if the backends are exact."""
         query = self.query
         most = min(limits.most_entries(bindings[role], query.backend_parameters(role)) for role in query.asked_roles)
         if not most:
@@ -33,9 +33,9 @@ class UncertainJoinExecution(Execution[UncertainJoin]):
         return SmallUncertainJoins(most, query, answers, lambda: self.processor(bindings, answers))
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
-        """Every row is kept in all shards and meets the other side in one."""
+        """Every row is kept in all shards, and joined with the other side in one."""
         return by_cell(hash_columns([frame.column(name) for name in (TIME, *self.query.ties)]), 1, shards)
 
     def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no match, and all there are is wanted."""
+        """Shards share no match, and all matches are answers."""
         return answers

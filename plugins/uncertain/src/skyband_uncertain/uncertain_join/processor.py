@@ -1,4 +1,4 @@
-"""How the stream of one group is answered in an uncertain-join: each side has a window and a matcher."""
+"""Processes one group of an uncertain-join: each side has a window and a matcher."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,18 +23,18 @@ from skyband_uncertain.uncertain_tuples import Samples, existence_and_means, sam
 
 
 def _meeting(rows: Rows, turn: Int64) -> Int64:
-    """Which of the rows at `turn` meet the other side's."""
+    """Which of the rows at `turn` are joined with the other side."""
     return np.flatnonzero(rows[PART][turn] & PROBE) if PART in rows else np.arange(len(turn))
 
 
 class JoinProcessor(PerRowProcessor):
-    """The sides of a join, each of whose rows is matched with the window of the other as it comes."""
+    """The sides of a join: each row is matched with the other side's window on arrival."""
 
     def __init__(self, query: UncertainJoin, bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._beta = query.beta
         self._schema = answers
         self._sides = [JoinSide(query, bindings, answers) for _ in range(1 if query.side is None else 2)]
-        """One, which is joined with itself, or two."""
+        """One side, which is joined with itself, or two."""
 
     def arrive(self, rows: Rows) -> AnswerColumns | None:
         samples = samples_of(rows)
@@ -58,7 +58,7 @@ class JoinProcessor(PerRowProcessor):
         return answers
 
     def begin_with(self, tuples: Tuples, columns: list[pa.Array]) -> "JoinProcessor":
-        """Go on from the tuples in the windows of a small group, each with what names it and what it carries."""
+        """Continue from the tuples in a small group's windows, with their ids and carried columns."""
         for place, side in enumerate(self._sides):
             own = np.flatnonzero(tuples.side == place)
             samples = tuples.samples.of_rows(own)
@@ -68,13 +68,13 @@ class JoinProcessor(PerRowProcessor):
 
     @property
     def windows(self) -> list[TupleWindow]:
-        """That of each side."""
+        """The window of each side."""
         return [side.window for side in self._sides]
 
     def _answers(
         self, rows: Rows, arrivals: Int64, matched: Int64, left: Int64, right: Int64, chances: Float64
     ) -> AnswerColumns | None:
-        """By arrival, then by the position of the tuple it matches."""
+        """The answers, ordered by arrival, then by the position of the match."""
         if not len(arrivals):
             return None
         order = np.lexsort((matched, arrivals))
@@ -97,9 +97,9 @@ class JoinProcessor(PerRowProcessor):
         meeting: Int64,
         bounds: list[tuple[Int64, Int64]],
     ) -> tuple[Int64, Int64, Int64, Int64, Float64]:
-        """The matches of one side's rows in the other as each saw it: row, position of the match, left, right, chance.
+        """The matches of one side's rows in the other side by then: row, position of the match, left, right, chance.
 
-        turns: the rows of each side. meeting: which of this one's meet the other.
+        turns: the rows of each side. meeting: which of this side's rows are joined.
         """
         other = len(self._sides) - 1 - number
         rows = turns[number][meeting]

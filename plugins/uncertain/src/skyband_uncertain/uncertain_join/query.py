@@ -1,4 +1,4 @@
-"""uncertain-join: which tuples of two uncertain streams, or of one, are near each other, and how probably."""
+"""uncertain-join: which tuples of one or two uncertain streams are near each other, and with which probability."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -43,35 +43,35 @@ _POSITION = 2
 class UncertainJoin(Query):
     """Matches each tuple with those in the other side's window that are within epsilon with probability beta or more.
 
-    A window holds the last `size` tuples that exist (with probability alpha), or, with `window`, those of the last
-    length of time at each arrival (a half-open one, as in every query), or, with `delta`, those that are about alike:
-    the oldest goes once a later one is further than delta from it with probability alpha (section 8.1; exact by
-    definition, so that no backend of the role `window` is asked).
+    A window holds the last `size` existing tuples (with probability alpha), or, with `window`, those of the last length
+    of time at each arrival (half-open, as in every query), or, with `delta`, similar ones: the oldest is dropped once a
+    later one is further than delta from it with probability alpha (section 8.1; exact by definition, without a backend
+    of the role `window`).
 
-    Result columns, a row for each match: time, that of the tuple that came later; left and right, the two ids;
-    probability, that both exist within epsilon of each other and the earlier is in the window of its side, such as
-    among its last `size` existing tuples (eq. 26 of Dallachiesa et al.). It is computed in float64, and as such
-    compared with beta: a match of exactly beta is told. Rows with a null are left out and reported.
+    Result columns, a row for each match: time, that of the later tuple; left and right, the two ids; probability, that
+    both exist within epsilon of each other and the earlier is in the window of its side, such as among its last `size`
+    existing tuples (eq. 26 of Dallachiesa et al.). It is computed in float64 and compared with beta: a match of exactly
+    beta is included. Rows with a null are dropped and reported.
 
-    `values = ["x", "y"]` joins points in a plane, three columns points in space. Each column is a list, all of a row
-    as long as `probabilities`: the values at one place in them are one point, with the probability at that place.
-    Points match whose `distance` is at most epsilon, in float64: of the differences sqrt(x² + y² + z²), or the largest.
-    `delta` is such a distance too. The matcher finds tuples by the first column, and all columns are compared of those
-    that it finds, so name the column first that tells most tuples apart.
+    `values = ["x", "y"]` joins points in a plane, three columns points in space. Each column is a list as long as
+    `probabilities`: the values at one place are one point, with the probability at that place. Points match if their
+    `distance` is at most epsilon, in float64: sqrt(x² + y² + z²) of the differences, or the largest of these. `delta`
+    is such a distance too. The matcher finds tuples by the first column and then compares all columns, so put the most
+    selective column first.
 
     `distance = "great-circle"` joins positions on the Earth: `values = ["latitude", "longitude"]` in degrees, epsilon
-    and `delta` in metres along the surface of a sphere of radius 6,371,008.8 m; the poles and the date line are places
-    like others.
+    and `delta` in metres along the surface of a sphere of radius 6,371,008.8 m; the poles and the date line need no
+    special care.
 
-    Without `side` a stream is joined with itself: each tuple with the window of those before it, so that each pair
-    comes once, left the earlier. Rows of one time come in the order of their sides, then of their ids (integers
-    ascending, others by hash), then of a hash of their samples; with `carry`, then of a hash of what they carry.
+    Without `side` a stream is joined with itself: each tuple with the window of those before it, so each pair occurs
+    once, with the earlier on the left. Rows with equal times are ordered by side, then by id (integers ascending,
+    others by hash), then by a hash of their samples, then by a hash of the columns in `carry`.
 
-    `id` may name several columns: the answers of `id = ["fleet", "taxi"]` have left_fleet, left_taxi, right_fleet and
-    right_taxi in the place of left and right. `carry = ["street"]` adds left_street and right_street, of both tuples.
+    `id` may be several columns: the answers of `id = ["fleet", "taxi"]` have left_fleet, left_taxi, right_fleet and
+    right_taxi instead of left and right. `carry = ["street"]` adds left_street and right_street.
 
-    On several shards all have all rows, because a window is known by all tuples in it; each finds the matches of its
-    part of the tuples with those that came before.
+    With several shards, all have all rows, because a window depends on all tuples in it; each finds the matches of its
+    part of the tuples with earlier ones.
 
     Examples
     --------
@@ -90,28 +90,28 @@ class UncertainJoin(Query):
     answered_by: ClassVar[str] = "skyband_uncertain.uncertain_join.execution:UncertainJoinExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
 
-    id: Columns = identity(help="the column that names a tuple in the answers, or several that do together")
+    id: Columns = identity(help="the column that identifies a tuple in answers, or several that do together")
     values: Columns = coordinates_parameter(
-        help="the column of values, a number or a list with one for each sample; or two or three columns of coordinates"
+        help="the column of values, numbers or lists with one per sample; or two or three columns of coordinates"
     )
-    probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
-    epsilon: float = number(at_least=0, help="two samples match when they are at most this far apart")
+    probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 per row")
+    epsilon: float = number(at_least=0, help="two samples match if they are at most this far apart")
     size: int | None = size_parameter()
     alpha: float = number(
-        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` lets a tuple go"
+        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` drops a tuple"
     )
-    beta: float = number(0.5, at_least=0, below=1, help="matches below this probability are not wanted")
+    beta: float = number(0.5, at_least=0, below=1, help="matches below this probability are dropped")
     side: str | None = checked(
         None,
         type="column",
         check=lambda given: None if given is None else is_name(given),
-        help='join two streams: the column that says "left" or "right", 0 or 1, false or true; none: one with itself',
+        help='join two streams: the column with "left" or "right", 0 or 1, false or true; none: one with itself',
     )
-    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to give with a match")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to include with a match")
     window: Duration | None = window_parameter()
     delta: float | None = delta_parameter()
     distance: str = distance_parameter(
-        GREAT_CIRCLE, help='; "great-circle": metres, `values` being latitude and longitude in degrees'
+        GREAT_CIRCLE, help='; "great-circle": metres, for `values` of latitude and longitude in degrees'
     )
 
     def __attrs_post_init__(self) -> None:
@@ -129,22 +129,22 @@ class UncertainJoin(Query):
 
     @property
     def on_sphere(self) -> bool:
-        """Whether its points are positions on the Earth, which are compared as points in space."""
+        """Whether its points are positions on the Earth, compared as points in space."""
         return self.distance == GREAT_CIRCLE
 
     @property
     def coordinates(self) -> int:
-        """How many each sample has, as they are compared."""
+        """The number of coordinates that are compared."""
         return 3 if self.on_sphere else len(columns_of(self.values))
 
     @property
     def nearness(self) -> tuple[float, str]:
-        """How far apart the coordinates of samples that match may be, and how that is measured."""
+        """The largest distance of matching samples, and its kind."""
         return (chord(self.epsilon), EUCLIDEAN) if self.on_sphere else (self.epsilon, self.distance)
 
     @property
     def change(self) -> tuple[float, str]:
-        """The same of what moves on the window that `delta` says."""
+        """`delta` as a distance, and its kind."""
         delta = self.delta or 0.0
         return (chord(delta), EUCLIDEAN) if self.on_sphere else (delta, self.distance)
 

@@ -1,4 +1,4 @@
-"""One side of a join of uncertain tuples: its window, its matcher, and the ids and columns of the tuples in them."""
+"""One side of a join of uncertain tuples: its window, its matcher, and the ids and columns of their tuples."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class JoinSide:
-    """One side of a join: its window, its matcher, and what is needed of the tuples in them."""
+    """One side of a join: its window, its matcher, and the required columns of their tuples."""
 
     def __init__(self, query: "UncertainJoin", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         parameters = query.backend_parameters("window")
@@ -31,18 +31,18 @@ class JoinSide:
         )
         self.matcher = cast(Matcher, bindings["matcher"].create(**query.backend_parameters("matcher")))
         self.points = JointSamples(query.coordinates, *query.nearness) if query.coordinates > 1 else None
-        """The samples by all coordinates, where there are several; the matcher has the first."""
+        """The samples with all coordinates, if there are several; the matcher has the first."""
         self.existence: Float64 = np.empty(0)
         self.ids = RowsOfPairs(query.id, query.carry, answers)
 
     def append(
         self, times: Int64, samples: Samples, columns: list[pa.Array], existence: Float64 | None = None
     ) -> tuple[Int64, Int64]:
-        """Take in tuples: where the window starts and ends before each of them and after the last.
+        """Take in tuples; returns the window's start and end before each of them and after the last.
 
-        existence: that of the samples as they came, where they are in another order now.
+        existence: of the samples in their original order, if that has changed.
 
-        What they push out is kept until `evict`, for probes that came before.
+        Tuples that they push out are kept until `evict`, for earlier probes.
         """
         start, end = self.window.start, self.window.end
         existence = samples.existence() if existence is None else existence
@@ -69,7 +69,7 @@ class JoinSide:
         return probes[likely], positions[likely], both[likely]
 
     def evict(self, now: int) -> None:
-        """Let go of what the window has let go of at `now`."""
+        """Drop the tuples that the window has dropped at `now`."""
         self.window.advance(now)
         gone = self.window.start - self.matcher.start
         self.matcher.evict(self.window.start)
@@ -95,5 +95,5 @@ class JoinSide:
         state.require((self.matcher.start, self.matcher.end) == bounds, "matcher.bounds", f"must be {bounds}")
         if self.points is not None:
             self.points.load_state(state_arrays.without_prefix("points", arrays), *bounds)
-        state.require(len(ids) == len(self.window), "ids", f"must name the {len(self.window)} tuples of the window")
+        state.require(len(ids) == len(self.window), "ids", f"must be of the {len(self.window)} tuples of the window")
         self.ids.load_state(ids, self.window.end)

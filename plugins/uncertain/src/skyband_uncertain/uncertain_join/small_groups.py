@@ -1,4 +1,4 @@
-"""The small groups of uncertain-join: of each group the tuples in the windows of its sides, with their samples."""
+"""Small groups of uncertain-join: the tuples in the windows of each group's sides, with their samples."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from skyband_uncertain.uncertain_join.query import UncertainJoin
 
 _SAMPLES = 8
-"""So many samples a tuple has in the largest of small groups: they are all compared with each other."""
+"""The samples per tuple in the largest small group: all are compared with each other."""
 _COLUMNS = ("side", "code", "chance", "time", "samples")
 _MOST = float(np.finfo(np.float64).max)
 
 
 class SmallUncertainJoins(SmallGroupsPerRow):
-    """Groups of at most `most` tuples on both sides: 21 bytes a tuple, with what it carries, and 16 a sample.
+    """Groups of at most `most` tuples on both sides: 21 bytes per tuple, plus carried columns, and 16 per sample.
 
-    Where floats cannot tell whether a tuple goes, windows of the backend do, made for these rows.
+    If floats cannot decide whether a tuple is dropped, temporary windows of the backend do.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         window = {"chance": np.float64} if self._size else {"time": np.int64}
         kinds = [answers.field(f"left_{name}").type for name in (*several(query.id), *query.carry)]
         self._several = len(several(query.id))
-        """How many of the columns to carry, the first, make up the id; 0 where it is one column."""
+        """How many of the first columns to carry make up the id; 0 if it is one column."""
         self._carried = {carried(place): kind for place, kind in enumerate(kinds)}
         columns = {"side": np.int8, "code": np.int64, "samples": np.int32, **window, **self._carried}
         super().__init__(SmallGroupEntries(columns))
@@ -77,7 +77,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             self._values.learn(tuples.code, rows["name"])
         size, held = self._entries.parts(keys)
         sample_size, held_samples = self._samples.parts(keys)
-        places = np.arange(int(size.sum()) + len(rows))  # of the tuples held, then of the rows: the kernel's ids
+        places = np.arange(int(size.sum()) + len(rows))  # the kernel's ids: first the tuples held, then the rows
         columns = (tuples.side, places[len(places) - len(rows) :], tuples.chance, tuples.time, tuples.counts)
         samples = tuples.samples
         tuples_of_each, cuts = size + stops - starts, samples.offsets
@@ -125,7 +125,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         return SmallGroupAnswers(as_batch(answers) if answers else None, np.concatenate(owners), NOBODY, promoted)
 
     def _arrived(self, rows: Rows) -> Tuples:
-        """The tuples of rows, their samples in the order in which products are added up."""
+        """The tuples of rows, with their samples in the order of summation."""
         existence, _ = existence_and_means(rows)
         samples = samples_of(rows)
         if (np.diff(samples.offsets) > 1).any():
@@ -153,7 +153,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         into.put(keys, sizes, columns if all_left else {name: pick(column, left) for name, column in columns.items()})
 
     def _ids(self, codes: Int64) -> pa.Array | Int64:
-        """What names tuples in the answers."""
+        """The ids of tuples in answers."""
         if self._values is not None:
             return self._values.lookup(codes)
         return integers_of(codes, self._kind) if self._kind == pa.uint64() else codes
@@ -161,7 +161,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
     def _promoted(
         self, keys: UInt64, grown: Int64, stops: Int64, rows: Rows, sizes: Int64, sample_sizes: Int64, kept: Any
     ) -> list[Promoted]:
-        """Those with too many tuples or samples, each with the rows not taken in."""
+        """The groups with too many tuples or samples, each with the rows not taken in."""
         ends, sample_ends, leaving = np.cumsum(sizes), np.cumsum(sample_sizes), []
         for group in np.flatnonzero(grown >= 0).tolist():
             own = slice(ends[group] - sizes[group], ends[group])
@@ -186,12 +186,12 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         return self._processor().begin_with(tuples, [*([] if self._several else [named]), *tuples.carried])
 
     def _tied(self, key: int, arrived: Tuples, rows: Rows) -> tuple[int, list[AnswerColumns], list[Promoted]]:
-        """Answer a group's rows by a processor, and keep what its windows do: the answers, and it if it has grown."""
+        """Answer a group's rows with a processor, and keep its windows' tuples, or the processor if outgrown."""
         keys = np.array([key], np.uint64)
         tuples = self._tuples(self._entries.part(key), self._samples.part(key))
         entries = [
             _Kept.after(window, tuples, arrived, side) for side, window in enumerate(self._processor().windows)
-        ]  # of each side, as its window says
+        ]  # by the window of each side
         many, samples = (sum(each) for each in zip(*((one.tuples, one.samples) for one in entries), strict=True))
         grown = np.flatnonzero((many > self._most) | (samples > self._most * _SAMPLES))
         stop = int(grown[0]) + 1 if len(grown) else len(rows)
@@ -245,34 +245,34 @@ class SmallUncertainJoins(SmallGroupsPerRow):
         _, sizes = self._samples.lookup(self._entries.key)
         per_group = np.bincount(owners, counts, minlength=len(sizes)).astype(np.int64)
         if not (per_group == sizes).all() or int(sizes.sum()) != len(theirs):
-            raise SnapshotError("contradicts itself: samples: must be as many as the tuples of each group have")
+            raise SnapshotError("is inconsistent: samples: must be as many as the tuples of each group have")
         sums = np.bincount(np.repeat(np.arange(len(counts)), counts), weights)
-        samples.require(not (sums > 1.0 + SUM_SLACK).any(), "probability", "must sum to at most 1 in a tuple")
+        samples.require(not (sums > 1.0 + SUM_SLACK).any(), "probability", "must sum to at most 1 per tuple")
         if self._values is not None:
             self._values.load_state(state_arrays.frame_from_array("names", arrays, self._values.no_names()))
 
 
 def _kernel_columns(columns: Mapping[str, Column], places: Int64) -> tuple[Array, ...]:
-    """The columns of tuples that the kernel reads, with their places in the place of their ids."""
+    """The tuple columns that the kernel reads, with their places instead of ids."""
     by_name: dict[str, Column] = {"chance": np.empty(0), "time": np.empty(0, np.int64), **columns}
     return tuple((by_name | {"code": places[: len(columns["code"])]})[name] for name in _COLUMNS)
 
 
 class _Kept(NamedTuple):
-    """What the window of a side keeps after each arrival of both."""
+    """The tuples that a side's window keeps after each arrival of both sides."""
 
     all: Int64
-    """The side's tuples, among those held and arrived."""
+    """The side's tuples among those held and arrived."""
     start: Int64
-    """int64[n]: the first that is kept after each arrival, of `all`; `stop`: one past the last."""
+    """int64[n]: the first tuple of `all` kept after each arrival; `stop`: one past the last."""
     stop: Int64
     tuples: Int64
-    """int64[n]: how many are kept, and how many samples they have."""
+    """int64[n]: the number of tuples kept, and of their samples."""
     samples: Int64
 
     @classmethod
     def after(cls, window: "TupleWindow", held: Tuples, arrived: Tuples, side: int) -> "_Kept":
-        """By a window that has none of the side's tuples yet."""
+        """Computed with a window that has none of the side's tuples yet."""
         own = arrived.side == side
         before = np.flatnonzero(held.side == side)
         window.append(held.time[before], held.samples, held.chance[before])

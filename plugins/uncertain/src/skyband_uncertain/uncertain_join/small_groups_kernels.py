@@ -1,4 +1,4 @@
-"""The walk of small groups of uncertain-join through the rows of a micro-batch, in compiled code."""
+"""Joins the rows of a micro-batch in small groups of uncertain-join, in compiled code."""
 
 from typing import Any, NamedTuple
 
@@ -13,11 +13,11 @@ from skyband_uncertain.joint_samples_kernels import within
 from skyband_uncertain.time_and_change_windows import change
 
 TIED = -2
-"""Of a group none of whose rows is taken in, as floats cannot tell whether a tuple goes."""
+"""Marks a group whose rows are not taken in, as floats cannot decide whether a tuple is dropped."""
 
 
 class GroupSpans(NamedTuple):
-    """Of each group where its entries begin and how many they are, where their samples begin, and its rows."""
+    """For each group the start and number of its entries, the start of their samples, and its rows."""
 
     entry: Int64
     size: Int64
@@ -44,17 +44,17 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     rows: Any, cuts: Any, samples: Any, sides: int, distance: Any, beta: float,
     size: int, limit: float, length: int, shift: Any, most: int, most_samples: int,
 ) -> Any:  # fmt: skip
-    """Join the rows of groups, group by group, each with the window of the other side, or of its own where sides is 1.
+    """Join the rows of groups, group by group, with the window of the other side, or of their own if sides is 1.
 
-    held, rows: columns side, code, chance, time and number of samples of tuples; held_samples, samples: the coordinates
-    of their samples, float64[d, n], and the probability of each. rooms: how many tuples are held and given, and at most
-    of one group; samples likewise. distance: limit, scale and kind, as `within` has them.
-    size: existing tuples in a window; 0: it has the tuples of the last `length`, or, where that is -1, those that are
-    alike: shift is delta, what `within` asks for besides, and alpha.
-    Returns of each group its entries and samples and the first row not taken in, as it then had more than `most` or
-    `most_samples` (-1: all were; or TIED); the columns of all entries, of all samples; and of each match the row, the
-    code of the left tuple, that of the right and the probability. O(samples of both) a pair of tuples, O(kept · size)
-    a row.
+    held, rows: the columns side, code, chance, time and number of samples of tuples; held_samples, samples: the
+    coordinates of their samples, float64[d, n], and their probabilities. rooms: the number of tuples held and new, and
+    the most of one group; the same for samples. distance: limit, scale and kind, as in `within`.
+    size: existing tuples in a window; 0: it has the tuples of the last `length`, or, if that is -1, similar ones: shift
+    is delta, the other arguments of `within`, and alpha.
+    Returns for each group its entries and samples, and the first row not taken in because it had more than `most` or
+    `most_samples` (-1: none; or TIED); the columns of all entries, and of all samples; and for each match the row, the
+    codes of the left and right tuple, and the probability. O(samples of both) per pair of tuples, O(kept · size) per
+    row.
     """
     firsts, sizes, sample_firsts, starts, stops = spans
     held_side, held_code, held_chance, held_time, held_count = held
@@ -70,7 +70,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     new_chance, new_time = np.empty(room), np.empty(room, np.int64)
     coordinates = len(row_value)
     new_value, new_weight = np.empty((coordinates, sample_room)), np.empty(sample_room)
-    # Of a side's tuples columns are filled from side · longest on.
+    # The columns of a side's tuples start at side · longest.
     code, time, chance = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64), np.empty(2 * longest)
     begin, end = np.empty(2 * longest, np.int64), np.empty(2 * longest, np.int64)
     near, present = np.empty(2 * longest), np.ones(2 * longest)
@@ -82,7 +82,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
     right, probability = np.empty(capacity, np.int64), np.empty(capacity)
     match_count, written, samples_written = 0, 0, 0
     for group in range(groups):
-        # Tuples of before are laid out by side, and their samples one after another, as rows will be behind them.
+        # Earlier tuples are ordered by side, with contiguous samples, and rows are appended after them.
         used, before = 0, match_count
         for side in range(2):
             start[side] = side * longest
@@ -107,12 +107,12 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
         for row in range(starts[group], stops[group]):
             side = row_side[row]
             other = sides - 1 - side
-            # A window of time is as long for both sides, so the row moves both before it looks at the other.
+            # A window of time is equally long for both sides, so the row moves both before the join.
             if size == 0 and length >= 0:
                 for one in range(sides):
                     while start[one] < stop[one] and time[start[one]] < row_time[row] - length:
                         start[one] += 1
-            # No pair is likelier to match than it is to be near: where none is near enough, nothing more is worked out.
+            # A match is at most as probable as being near: if no pair is near enough, skip the rest.
             matches = 0
             for t in range(start[other], stop[other]):
                 near[t] = _near(
@@ -135,7 +135,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                         left[match_count] = row_code[row] if first else code[t]
                         right[match_count] = code[t] if first else row_code[row]
                         match_count += 1
-            # The row joins its own side only now: it is no match of its own, nor pushes anything out of its own answer.
+            # Add the row to its own side only now: it must not match itself, nor push tuples out of its own answer.
             t = stop[side]
             code[t], time[t], chance[t] = row_code[row], row_time[row], row_chance[row]
             begin[t], end[t] = used, used + row_count[row]
@@ -147,7 +147,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
             stop[side] = t + 1
             if size > 0:
                 start[side] = oldest_needed(chance, start[side], t + 1, size, limit, counts)
-                # Rounding might have it either way: all rows of the group go to windows that compute exactly.
+                # Rounding decides: pass all rows of the group to windows that compute exactly.
                 if start[side] < 0:
                     grown[group], match_count = TIED, before
                     break
@@ -167,7 +167,7 @@ def join_rows(  # noqa: C901 - a numeric kernel is one loop
                 break
         if grown[group] == TIED:
             continue
-        # What is left of both windows, side by side as it is laid out again in the next step.
+        # The remaining tuples of both windows, in the order of the next step.
         for one in range(sides):
             for t in range(start[one], stop[one]):
                 new_side[written], new_code[written], new_chance[written] = one, code[t], chance[t]

@@ -1,4 +1,4 @@
-"""The uncertain tuples of a join, of one group or of many."""
+"""The uncertain tuples of a join, for one group or many."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,8 @@ from skyband_uncertain.uncertain_tuples import Samples
 
 
 class Tuples(NamedTuple):
-    """Some tuples of one group or of many: side int8, id int64, existence and time, their samples, in order, and the
-    columns to carry.
+    """Tuples of one group or many: side int8, id int64, existence and time, their ordered samples, and the columns to
+    carry.
     """
 
     side: Array
@@ -23,15 +23,15 @@ class Tuples(NamedTuple):
 
     @property
     def counts(self) -> Array:
-        """int32[n]: how many samples each has."""
+        """int32[n]: the number of samples of each tuple."""
         return np.diff(self.samples.offsets).astype(np.int32)
 
     def and_also(self, other: "Tuples") -> "Tuples":
-        """These and others."""
-        mine, theirs = self.samples, other.samples
-        offsets = np.concatenate([mine.offsets, theirs.offsets[1:] + mine.offsets[-1]])
-        points = np.concatenate([mine.points(), theirs.points()], axis=1)
-        weights = np.concatenate([mine.probabilities, theirs.probabilities])
+        """These tuples followed by others."""
+        own, added = self.samples, other.samples
+        offsets = np.concatenate([own.offsets, added.offsets[1:] + own.offsets[-1]])
+        points = np.concatenate([own.points(), added.points()], axis=1)
+        weights = np.concatenate([own.probabilities, added.probabilities])
         samples = Samples(offsets, points[0], weights, tuple(points[1:]))
         side, code, chance, time = (np.concatenate(pair) for pair in zip(self[:4], other[:4], strict=True))
         both = [pa.concat_arrays(pair) for pair in zip(self.carried, other.carried, strict=True)]

@@ -1,1 +1,1 @@
-"""uncertain-sum: the sum of the last tuples that exist, where they may not."""
+"""uncertain-sum: the sum of the last existing tuples, if tuples may not exist."""

@@ -1,4 +1,4 @@
-"""How uncertain-sum is answered: a processor a group, and small groups together."""
+"""Executes uncertain-sum: one processor per group, and small groups together."""
 
 from collections.abc import Mapping
 
@@ -13,17 +13,17 @@ from skyband_uncertain.uncertain_sum.processor import SumProcessor
 from skyband_uncertain.uncertain_sum.query import UncertainSum
 
 _MOST_TUPLES = 512
-"""Of a small group."""
+"""The most tuples of a small group."""
 
 
 class UncertainSumExecution(Execution[UncertainSum]):
-    """How uncertain-sum is answered."""
+    """Executes uncertain-sum."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         return SumProcessor(self.query, bindings, answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:
-        """Where a window is known without its backend, small groups are answered together."""
+        """Small groups are answered together if the window is exact."""
         query = self.query
         if query.delta is not None:
             return None

@@ -1,4 +1,4 @@
-"""Sums over uncertain windows, after each arrival of a batch."""
+"""Sums over windows of uncertain tuples after each arrival of a batch."""
 
 import numpy as np
 from numba import njit
@@ -8,7 +8,7 @@ from skyband.kernels.nested import nested_njit
 
 @nested_njit(nogil=True)
 def sum_of(values: Float64, at: int, stop: int) -> float:
-    """The sum of values[at:stop]: four partial sums, in a fixed order, so that it depends on the window alone."""
+    """The sum of values[at:stop], as four partial sums in a fixed order, so that it depends only on the window."""
     a = b = c = d = 0.0
     while at + 4 <= stop:
         a += values[at]
@@ -24,9 +24,9 @@ def sum_of(values: Float64, at: int, stop: int) -> float:
 
 @njit(cache=True, nogil=True)
 def window_sums(values: Float64, starts: Int64, first: int) -> Float64:
-    """float64[n]: the sum of values[starts[i]] to values[first + i], added anew each time, so that nothing drifts.
+    """float64[n]: the sum of values[starts[i]] to values[first + i], computed afresh each time, so nothing drifts.
 
-    O(window) an arrival.
+    O(window) per arrival.
     """
     out = np.empty(len(starts))
     for i in range(len(starts)):
@@ -36,10 +36,10 @@ def window_sums(values: Float64, starts: Int64, first: int) -> Float64:
 
 @nested_njit(nogil=True)
 def take_in(ranks: Float64, spare: Float64, used: int, p: float, mean: float) -> float:
-    """Let a tuple in that exists with probability p; the expected sum then, of `used` ranks, it included.
+    """Add a tuple that exists with probability p; returns the new expected sum of `used` ranks, including it.
 
-    ranks[k] is what the tuples with k younger existing ones are expected to add: each arrival moves the share that
-    it exists on by one rank, as in eq. 10, and enters at rank 0. Past the last rank, tuples are outside the window.
+    ranks[k] is the expected contribution of the tuples with k younger existing ones. An arrival moves a share p of each
+    rank to the next, as in eq. 10, and enters at rank 0. Past the last rank, tuples are outside the window.
     """
     q = 1.0 - p
     spare[0] = q * ranks[0] + mean
@@ -54,9 +54,9 @@ def take_in(ranks: Float64, spare: Float64, used: int, p: float, mean: float) ->
 
 @njit(cache=True, nogil=True)
 def expected_sums(ranks: Float64, used: int, existence: Float64, means: Float64) -> Float64:
-    """float64[n]: after each arrival, the expected sum of the `len(ranks)` youngest tuples that exist.
+    """float64[n]: the expected sum of the `len(ranks)` youngest existing tuples after each arrival.
 
-    `used` of the ranks, which change in place, are in use before, the others 0. O(ranks) an arrival.
+    `used` of the ranks, which change in place, are in use at first, the others are 0. O(ranks) per arrival.
     """
     out = np.empty(len(means))
     spare = np.empty(len(ranks))

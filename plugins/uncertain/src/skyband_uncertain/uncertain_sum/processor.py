@@ -1,4 +1,4 @@
-"""One group's stream of uncertain-sum: tuples to a window, and the sums over it after each."""
+"""Processes one group of uncertain-sum: adds tuples to a window, and computes its sums after each."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from skyband_uncertain.uncertain_sum.query import UncertainSum
 
 
-_NOTHING, _NOWHERE = np.empty(0), np.empty(0, np.int64)
-_NO_SAMPLES = Samples(np.zeros(1, np.int64), _NOTHING, _NOTHING)
+_EMPTY, _NOWHERE = np.empty(0), np.empty(0, np.int64)
+_NO_SAMPLES = Samples(np.zeros(1, np.int64), _EMPTY, _EMPTY)
 _STATE = {"expected": "ranks", "count": "counts"}
-"""How the arrays are called that a state keeps for these columns."""
+"""The names of the arrays of these columns in a state."""
 
 
 def tuples_of(rows: Rows) -> tuple[Float64, Float64, Float64]:
-    """Of each row the probability that it exists, its mean where it may not, and its average."""
+    """For each row the probability that it exists, its contribution to expected sums, and its average."""
     (existence, means, averages), start, stop = rows.once(_all_tuples)
     return existence[start:stop], means[start:stop], averages[start:stop]
 
@@ -41,7 +41,7 @@ def _all_tuples(rows: Rows) -> tuple[Float64, Float64, Float64]:
 
 
 def answers_of(rows: Rows, by_name: dict[str, Any], schema: pa.Schema, carried: int) -> AnswerColumns:
-    """The answers to rows, of which the sums, counts and tuples kept were found."""
+    """Build the answers to rows from their sums, counts and numbers of tuples kept."""
     if "count" in by_name:
         by_name["average"] = _by(by_name["expected"], by_name["count"])
     columns = [rows.times, *(by_name[name] for name in schema.names[1 : len(schema) - carried])]
@@ -51,7 +51,7 @@ def answers_of(rows: Rows, by_name: dict[str, Any], schema: pa.Schema, carried: 
 
 
 class SumProcessor(PerRowProcessor):
-    """The window of a stream, and sums over it: that of the tuples' averages, and expected ones."""
+    """The window of a stream, and its sums: of the tuples' averages, and expected ones."""
 
     def __init__(self, query: "UncertainSum", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._schema = answers
@@ -80,16 +80,16 @@ class SumProcessor(PerRowProcessor):
         return answers_of(rows, answers, self._schema, self._carried)
 
     def begin_with(self, entries: Mapping[str, Array]) -> "SumProcessor":
-        """Go on from the tuples of a small group's window, as `entries` gives them."""
+        """Continue from the tuples of a small group's window, as returned by `entries`."""
         times = entries.get("time", _NOWHERE)
-        self._window.append(times, _NO_SAMPLES, entries.get("chance", _NOTHING))
+        self._window.append(times, _NO_SAMPLES, entries.get("chance", _EMPTY))
         self._averages = entries["average"].copy()
         for name, expected in self._expected.items():
             expected.state = entries[name][: expected.length(len(self._averages))].copy()
         return self
 
     def entries(self, chances: Float64) -> dict[str, Array]:
-        """Of a window of existing tuples, all of which existed with `chances`: what a small group keeps of each."""
+        """The entries that a small group keeps of a window by size whose tuples exist with `chances`."""
         count = len(self._averages)
         ranks = {name: np.append(one.state, np.zeros(count - len(one.state))) for name, one in self._expected.items()}
         return {"chance": chances[len(chances) - count :], "average": self._averages, **ranks}
@@ -123,21 +123,21 @@ class _Expected(ABC):
 
     @abstractmethod
     def update(self, existence: Float64, means: Float64, starts: Int64, gone: int) -> Float64:
-        """float64[n]: after each arrival. means: what a tuple adds where it may not exist; starts: the oldest tuple
-        then, counted from the oldest before; gone: how many of those have left at the end.
+        """float64[n]: the sum after each arrival. means: the expected contribution of each tuple; starts: the oldest
+        tuple then, relative to the oldest before; gone: how many of those have left at the end.
         """
 
     @abstractmethod
     def length(self, count: int) -> int:
-        """How much state there is of a window that keeps so many tuples."""
+        """The length of the state for a window with `count` tuples."""
 
     @abstractmethod
     def load(self, name: str, state: StateReader, window: TupleWindow) -> None:
-        """Take over `state`, which is called `name`."""
+        """Restore `state`, whose name is `name`."""
 
 
 class _OfTheLast(_Expected):
-    """Over the last `size` tuples that exist: what the one with k younger existing ones adds, for each k."""
+    """Over the last `size` existing tuples: the contribution of the one with k younger existing ones, for each k."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -158,7 +158,7 @@ class _OfTheLast(_Expected):
 
 
 class _OfTheWindow(_Expected):
-    """Over all tuples of a window: what each of them adds."""
+    """Over all tuples of a window: the contribution of each."""
 
     def __init__(self) -> None:
         self.state = np.empty(0)
@@ -178,6 +178,6 @@ class _OfTheWindow(_Expected):
 
 
 def _by(sums: Float64, counts: Float64) -> pa.Array:
-    """sums / counts, null where a count is 0."""
+    """sums / counts, null for a count of 0."""
     none = counts <= 0.0
     return pa.array(np.divide(sums, counts, out=np.zeros(len(sums)), where=~none), mask=none)

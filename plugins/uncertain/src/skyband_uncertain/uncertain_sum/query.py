@@ -46,19 +46,19 @@ def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
 
 @define(eq=True)
 class UncertainSum(Query):
-    """Sums a window of a stream of tuples, of each of which only samples and probabilities are known.
+    """Sums a window of a stream of tuples that are given by samples and probabilities.
 
-    The window holds the last `size` tuples that exist (with probability alpha: section 4), or, with `window`, those of
-    the last length of time (a half-open one, as in every query), or, with `delta`, those that are about alike: the
-    oldest goes once a later one is further than delta from it with probability alpha (both section 8.1, and exact by
-    definition, so that no backend is asked).
+    The window holds the last `size` existing tuples (with probability alpha: section 4), or, with `window`, those of
+    the last length of time (half-open, as in every query), or, with `delta`, similar ones: the oldest is dropped once a
+    later one is further than delta from it with probability alpha (both section 8.1, and exact by definition, without a
+    backend).
 
-    Result columns, a row for each row: time; sum, that of the averages of all tuples kept (the paper's rule, which
-    counts some that are not there); expected, the expectation of the sum over all possible worlds, of the last `size`
-    tuples that exist or of all in the window; kept, how many tuples the window keeps; with `statistics` also count,
-    the expected number of existing tuples in that sum, and average, the expected sum by the expected count, null where
-    that is 0; then the columns of the row to `carry`, such as its id. Rows with a null sample are left out and
-    reported. Rows of one time come in the order of a hash of their samples, then of a hash of what they carry.
+    Result columns, a row for each row: time; sum, of the averages of all tuples kept (the paper's rule, which counts
+    some that do not exist); expected, the expected sum over all possible worlds, of the last `size` existing tuples or
+    of all in the window; kept, the number of tuples that the window keeps; with `statistics` also count, the expected
+    number of existing tuples in that sum, and average, the expected sum divided by the expected count, null if that is
+    0; then the row's columns in `carry`, such as its id. Rows with a null sample are dropped and reported. Rows with
+    equal times are ordered by a hash of their samples, then by a hash of the columns in `carry`.
 
     Source: Dallachiesa et al., sections 7.3 and 8.1; the expectations are ours.
 
@@ -78,13 +78,13 @@ class UncertainSum(Query):
     answered_by: ClassVar[str] = "skyband_uncertain.uncertain_sum.execution:UncertainSumExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample",)
 
-    values: str = column_name(help="the column of values: a number, or a list with one for each sample")
-    probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 in a row")
+    values: str = column_name(help="the column of values: numbers, or lists with one per sample")
+    probabilities: str = column_name(help="the column of their probabilities, which sum to at most 1 per row")
     size: int | None = size_parameter()
     alpha: float = number(
-        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` lets a tuple go"
+        0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` drops a tuple"
     )
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with its sums, such as its id")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to include, such as its id")
     window: Duration | None = window_parameter()
     delta: float | None = delta_parameter()
     statistics: tuple[str, ...] = checked(

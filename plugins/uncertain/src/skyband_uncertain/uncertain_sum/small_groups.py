@@ -1,4 +1,4 @@
-"""The small groups of uncertain-sum: of each group the tuples of its window, and what they add to an expected sum."""
+"""Small groups of uncertain-sum: the tuples of each group's window, and their contributions to an expected sum."""
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -25,21 +25,21 @@ _MOST = float(np.finfo(np.float64).max)
 
 
 class _Walked(NamedTuple):
-    """What the rows of some groups make of them."""
+    """The groups after taking in rows."""
 
     size: Int64
-    """int64[g]: the entries of each; 0 where it is tied."""
+    """int64[g]: the number of entries of each group; 0 if it is tied."""
     grown: Int64
-    """int64[g]: the first row not taken in of one with more than `most` entries; -1 of others, or TIED."""
+    """int64[g]: the first row not taken in by a group with more than `most` entries; -1 for others, or TIED."""
     entries: dict[str, Array]
     found: dict[str, Any]
-    """Of each row the numbers of its answer."""
+    """The numbers of each row's answer."""
 
 
 class SmallUncertainSums(SmallGroupsPerRow):
-    """Groups of at most `most` tuples in the window: 24 bytes a tuple, 32 with statistics.
+    """Groups of at most `most` tuples in the window: 24 bytes per tuple, 32 with statistics.
 
-    Where floats cannot tell whether a tuple goes, a window of the backend does, made for these rows.
+    If floats cannot decide whether a tuple is dropped, a temporary window of the backend does.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class SmallUncertainSums(SmallGroupsPerRow):
         super().__init__(entries)
 
     def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
-        """Take in the rows starts[i]..stops[i] of each of these groups."""
+        """Take in the rows starts[i]..stops[i] of each group."""
         result = self._walk(keys, starts, stops, rows)
         untied, stays = result.grown != TIED, result.grown == -1
         promoted = []
@@ -122,7 +122,7 @@ class SmallUncertainSums(SmallGroupsPerRow):
         return _Walked(sizes, grown, columns, numbers)
 
     def _tied(self, key: int, rows: Rows) -> tuple[int, AnswerColumns, dict[str, Array], list[Promoted]]:
-        """Answer a group's rows by a window of its own: its key, answers and entries, and whether it has grown."""
+        """Answer a group's rows with its own window; returns its key, answers and entries, and whether it outgrew."""
         entries = self._entries.part(key)
         size = len(entries["average"])
         existence, _, _ = tuples_of(rows)

@@ -1,4 +1,4 @@
-"""The walk of small groups of uncertain tuples through the rows of a micro-batch, in compiled code."""
+"""Takes the rows of a micro-batch into small groups of uncertain tuples, in compiled code."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from skyband_uncertain.existing_tuples import oldest_needed
 from skyband_uncertain.uncertain_sum.kernels import sum_of, take_in
 
 TIED = -2
-"""Of a group none of whose rows is taken in, as floats cannot tell whether a tuple goes."""
+"""Marks a group whose rows are not taken in, as floats cannot decide whether a tuple is dropped."""
 
 
 @njit(cache=True)
@@ -18,12 +18,12 @@ def sums_of_existing(  # noqa: C901 - a numeric kernel is one loop
     held_chance: Any, held_average: Any, held_expected: Any, held_count: Any,
     chances: Any, means: Any, averages: Any, size: int, limit: float, most: int, counted: bool,
 ) -> Any:  # fmt: skip
-    """Take rows in, group by group, over windows of `size` existing tuples.
+    """Take in rows, group by group, over windows of `size` existing tuples.
 
-    An entry is a tuple of the window, beside it what the tuples with so many younger existing ones are expected to
-    add. Returns of each group the number of entries, the first row not taken in, as it then had more than `most` (-1:
-    all were; or TIED); the columns of all entries; and of each row
-    the sum, the expected one, the expected count, and the tuples kept. O(kept · size) a row.
+    An entry is a tuple of the window, with the expected contribution of the tuples with that many younger existing
+    ones. Returns for each group the number of entries, and the first row not taken in because it had more than `most`
+    (-1: none; or TIED); the columns of all entries; and for each row the sum, the expected sum, the expected count, and
+    the tuples kept. O(kept · size) per row.
     """
     groups, rows = len(firsts), len(chances)
     new_size, grown = np.zeros(groups, np.int64), np.full(groups, -1, np.int64)
@@ -50,14 +50,14 @@ def sums_of_existing(  # noqa: C901 - a numeric kernel is one loop
         for row in range(starts[group], stops[group]):
             chance[stop], average[stop] = chances[row], averages[row]
             stop += 1
-            # A tuple goes once `size` younger ones exist, but for a probability of `limit`.
+            # A tuple is dropped once `size` younger ones exist, except with probability `limit`.
             start = oldest_needed(chance, start, stop, size, limit, counts)
             if start < 0:
                 grown[group] = TIED
                 break
             used = min(used + 1, ranks)
             sums[row] = sum_of(average, start, stop)
-            # by_rank[i]: what the tuples with i younger existing ones are expected to add; the new row shifts them all.
+            # by_rank[i]: the expected contribution of the tuples with i younger existing ones; the new row shifts all.
             expected[row] = take_in(by_rank, spare, used, chances[row], means[row])
             if counted:
                 count[row] = take_in(count_by_rank, spare, used, chances[row], chances[row])
@@ -65,7 +65,7 @@ def sums_of_existing(  # noqa: C901 - a numeric kernel is one loop
             if stop - start > most:
                 grown[group] = row + 1
                 break
-        # Nothing is written of such a group: it takes all its rows elsewhere, from the entries it came with.
+        # Nothing is written for such a group: a window takes in all its rows, starting from the old entries.
         if grown[group] == TIED:
             continue
         new_size[group] = stop - start
@@ -87,7 +87,7 @@ def sums_of_span(
     held_time: Any, held_average: Any, held_expected: Any, held_count: Any,
     times: Any, chances: Any, means: Any, averages: Any, length: int, most: int, counted: bool,
 ) -> Any:  # fmt: skip
-    """The same over windows of the tuples of the last `length`. O(kept) a row."""
+    """`sums_of_existing` over windows of the tuples of the last `length`. O(kept) per row."""
     groups, rows = len(firsts), len(times)
     new_size, grown = np.zeros(groups, np.int64), np.full(groups, -1, np.int64)
     room, longest = rows, 1
@@ -106,7 +106,7 @@ def sums_of_span(
             mean[entry] = held_expected[first + entry]
             if counted:
                 chance[entry] = held_count[first + entry]
-        # The window is time[start:stop]: a row joins at the end, and what is too old leaves at the front.
+        # The window is time[start:stop]: rows are added at the end, and old ones removed at the front.
         for row in range(starts[group], stops[group]):
             time[stop], average[stop], mean[stop], chance[stop] = times[row], averages[row], means[row], chances[row]
             stop += 1

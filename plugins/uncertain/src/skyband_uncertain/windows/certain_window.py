@@ -1,6 +1,6 @@
 """alpha = 1: the window holds `size` tuples that exist for certain; no distribution is needed."""
 
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba continue without a cache folder
 from numba import njit
 from skyband.arrays import Float64, Int64
 
@@ -9,7 +9,7 @@ from skyband.arrays import Float64, Int64
 def evict_certain(p: Float64, start: int, first: int, certain: int, size: int, starts: Int64) -> int:
     """starts[i] = the start after arrival first + i; `certain` counts the tuples after `start` with p = 1.
 
-    Returns `certain` at the end. Positions count from the first probability of the array given.
+    Returns `certain` at the end. Positions count from the start of the array `p`.
     """
     for i in range(first, len(p)):
         if i > start and p[i] == 1.0:

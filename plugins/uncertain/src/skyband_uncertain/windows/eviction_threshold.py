@@ -1,6 +1,6 @@
-"""When the oldest tuple may go: F, the probability that fewer than `size` younger ones exist, is small enough.
+"""Decides when to drop the oldest tuple: when F, the probability that fewer than `size` younger ones exist, is small.
 
-Floating point decides wherever its error bound allows; the rest, true ties above all, is decided in whole numbers.
+Floats decide if their error bound allows; the rest, mainly true ties, is decided in whole numbers.
 """
 
 from collections import Counter
@@ -13,20 +13,20 @@ from skyband.arrays import Float64
 
 @frozen
 class Threshold:
-    """The oldest tuple goes when F <= 1 − alpha (eq. 4) or F < beta (eq. 28, strictly)."""
+    """The oldest tuple is dropped if F <= 1 − alpha (eq. 4) or F < beta (eq. 28, strictly)."""
 
     limit: Fraction
     strict: bool
 
     @classmethod
     def of(cls, alpha: float, beta: float | None) -> "Threshold":
-        """The weaker of the two conditions, which is the one that counts."""
+        """The weaker of the two conditions, which decides."""
         missing, unwanted = 1 - Fraction(alpha), Fraction(beta or 0.0)
         return cls(max(missing, unwanted), unwanted > missing)
 
     @property
     def certain(self) -> bool:
-        """Whether F must be 0, that is `size` tuples must be certain."""
+        """Whether F must be 0, so `size` tuples must be certain."""
         return self.limit == 0
 
     def reached(self, probabilities: Float64, size: int) -> bool:
@@ -38,9 +38,9 @@ class Threshold:
 def fewer_than(probabilities: Float64, size: int) -> Fraction:
     """P(fewer than `size` exist) as a fraction: the Poisson-binomial CDF, eq. 9, without rounding.
 
-    Tuples of equal probability are multiplied out at once by the binomial theorem, so streams with few distinct
-    probabilities (where exact ties happen) cost O(distinct·size^2) products of whole numbers; where arrival after
-    arrival ties in the same way, once.
+    Tuples of equal probability are multiplied at once by the binomial theorem. So streams with few distinct
+    probabilities (where exact ties happen) cost O(distinct·size^2) products of whole numbers, and equal ties in a row
+    cost that once.
     """
     return _fewer_than(tuple(sorted(Counter(probabilities.tolist()).items())), size)
 

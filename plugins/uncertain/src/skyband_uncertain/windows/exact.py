@@ -17,10 +17,10 @@ _FEWEST = 1e-290
 class ExactWindow(KeptWindow):
     """The shortest window that holds `size` existing tuples with probability alpha, decided exactly.
 
-    Each tuple of the stream exists with a probability of its own, so the number of existing tuples in a window follows
-    a Poisson-binomial distribution. Two stacks of partial products of that distribution are kept, one growing with
-    arrivals and one shrinking with evictions, so that no decision starts from nothing. Decisions equal the definition:
-    where floating-point numbers are too close to tell, whole numbers decide.
+    Each tuple of the stream exists with its own probability, so the number of existing tuples in a window has a
+    Poisson-binomial distribution. Two stacks of partial products of that distribution are kept, one growing with
+    arrivals and one shrinking with evictions, so that no decision starts from scratch. Decisions equal the definition:
+    if floats are too close to decide, whole numbers do.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class ExactWindow(KeptWindow):
     Complexity
     ----------
     An arrival costs O(sqrt(v)) amortised, where v is the variance of the number of existing tuples (about size/8 for
-    probabilities spread with standard deviation 0.1). Memory is O(sqrt(size·v)), besides 8 bytes for each tuple kept.
+    probabilities with standard deviation 0.1). Memory is O(sqrt(size·v)), plus 8 bytes for each tuple kept.
 
     References
     ----------
@@ -99,7 +99,7 @@ class ExactWindow(KeptWindow):
             self._cursor[kernels.TIE_VERDICT] = kernels.UNKNOWN
 
     def _deepen(self, arrivals: int) -> None:
-        """Room in the back for `arrivals` more counts; it is never deeper than `size`."""
+        """Make room in the back for `arrivals` more counts; it is never deeper than `size`."""
         depth = min(self.size, self.size - int(self._cursor[kernels.ONE]) + arrivals)
         if depth >= len(self._back):
             back = np.zeros(min(self.size, 2 * depth) + 1)

@@ -1,10 +1,9 @@
 """The exact window's loops: two stacks of Poisson-binomial distributions, each a band of its array.
 
-Positions count from the first probability of the array given. The candidate is the suffix without the oldest
-tuple. It is cut at `mid`: the back, from mid on, is one distribution that grows with each arrival; the front is a
-product for each suffix [j, mid), so that dropping the oldest tuple is one step along. When the front is used up,
-the back becomes the front. Only positive terms are ever added, so the relative error grows with the number of
-tuples and no further.
+Positions count from the start of the array `p`. The candidate is the suffix without the oldest tuple. It is cut at
+`mid`: the back, from mid on, is one distribution that grows with each arrival; the front is a product for each suffix
+[j, mid), so that dropping the oldest tuple is one step. When the front is used up, the back becomes the front. Only
+positive terms are ever added, so the relative error grows only with the number of tuples.
 """
 
 import numpy as np
@@ -15,20 +14,20 @@ from skyband.kernels.nested import nested_njit
 START, MID, NEXT, APPENDED, ONE, ZERO, STRIDE, BLOCK, SEGMENT, VERDICT, NEEDED = range(11)
 TIE_START, TIE_STOP, TIE_VERDICT = 11, 12, 13
 FIELDS = 14
-"""Fields of the cursor. The back is 1 below ONE and 0 from ZERO on; SEGMENT is the one whose rows are filled;
-NEEDED counts the rows of STRIDE floats that the front takes; TIE_VERDICT is what the caller last decided, of the tuples
+"""Fields of the cursor. The back is 1 below ONE and 0 from ZERO on; SEGMENT is the one whose rows are filled; NEEDED is
+the number of rows of STRIDE floats for the front; TIE_VERDICT is the caller's last decision, on the tuples
 [TIE_START, TIE_STOP)."""
 DONE, UNDECIDED, GROW = range(3)
-"""Why `advance` returned: all arrivals taken, a decision is too close for floats, or `rows` is too short."""
+"""Why `advance` returned: all arrivals are taken, a decision is too close for floats, or `rows` is too short."""
 UNKNOWN, EVICT, KEEP = range(3)
 
 MOST_CHANGED = 256
 """Tuples compared with those of the last tie."""
 
 CERTAIN = 1.0 - 2.0**-50
-"""A probability of the back from here on counts as 1; the error bound allows for it."""
+"""A probability of the back from here on counts as 1; the error bound includes that."""
 RELATIVE = 2.0e-15
-"""Bound on the relative error a tuple adds to F: three roundings in each of two chains, and CERTAIN."""
+"""A bound on the relative error that a tuple adds to F: three roundings in each of two chains, and CERTAIN."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -36,7 +35,7 @@ def advance(  # noqa: C901 - one loop, compiled as one
     p: Float64, stop: int, cursor: Int64, back: Float64, rows: Float64, bands: Int64, starts: Int64,
     first: int, size: int, limit: float, trim: float,
 ) -> int:  # fmt: skip
-    """Take the arrivals from cursor[NEXT] to `stop`; starts[i − first] is the start after arrival i."""
+    """Take in the arrivals from cursor[NEXT] to `stop`; starts[i − first] is the start after arrival i."""
     while cursor[NEXT] < stop:
         i = cursor[NEXT]
         if cursor[APPENDED] == 0:
@@ -81,9 +80,9 @@ def advance(  # noqa: C901 - one loop, compiled as one
 
 @nested_njit(nogil=True, error_model="numpy")
 def _tied_again(p: Float64, cursor: Int64, start: int, stop: int) -> bool:
-    """Whether [start, stop) is seen to hold what the caller last decided on: as many of each probability but 0.
+    """Whether [start, stop) has the same tuples as the caller's last decision: as many of each probability except 0.
 
-    A stream that ties at every arrival does so because each tuple that goes is replaced by one of its probability.
+    A stream ties at every arrival if each dropped tuple is replaced by one of equal probability.
     """
     before, after = cursor[TIE_START], cursor[TIE_STOP]
     if cursor[TIE_VERDICT] == UNKNOWN or before > start or start - before + stop - after > MOST_CHANGED:
@@ -110,7 +109,7 @@ def _count(p: Float64, start: int, stop: int, value: float) -> int:
 def _multiply_back(back: Float64, p: float, cursor: Int64, size: int, trim: float) -> None:
     """back[r] = P(fewer than size − r of the back exist), by eq. 10, which holds for the CDF as for the PMF.
 
-    The array ends at r = size and is only as long as the back is deep.
+    The array ends at r = size, and is as long as the back is deep.
     """
     q = 1.0 - p
     above = size + 1 - len(back)
@@ -160,7 +159,7 @@ def _shape(p: Float64, start: int, mid: int, size: int, trim: float) -> tuple[in
 
 @nested_njit(nogil=True, error_model="numpy")
 def _fits(p: Float64, start: int, mid: int, size: int, trim: float, rows: Float64, bands: Int64, cursor: Int64) -> bool:
-    """Whether there is room for the front of [start, mid): BLOCK rows and a checkpoint for each BLOCK tuples."""
+    """Whether there is room for the front of [start, mid): BLOCK rows, and a checkpoint for every BLOCK tuples."""
     block, stride = _shape(p, start, mid, size, trim)
     cursor[BLOCK], cursor[STRIDE], cursor[NEEDED] = block, stride, block + (mid - start) // block + 2
     return cursor[NEEDED] * stride <= len(rows) and 3 * cursor[NEEDED] <= len(bands)
@@ -192,7 +191,7 @@ def _turn(
 
 @nested_njit(nogil=True, error_model="numpy")
 def _reach(p: Float64, candidate: int, size: int, trim: float, rows: Float64, bands: Int64, cursor: Int64) -> None:
-    """Have the rows of the candidate's segment filled, from the checkpoint on its young side."""
+    """Fill the rows of the candidate's segment, from the checkpoint on its young side."""
     mid, block, stride = cursor[MID], cursor[BLOCK], cursor[STRIDE]
     if candidate >= mid:
         return
@@ -208,14 +207,14 @@ def _reach(p: Float64, candidate: int, size: int, trim: float, rows: Float64, ba
 
 @nested_njit(nogil=True, error_model="numpy")
 def _unit(rows: Float64, bands: Int64, row: int, stride: int) -> None:
-    """The empty product: certainly none."""
+    """The empty product: 0 tuples with probability 1."""
     rows[row * stride] = 1.0
     bands[3 * row], bands[3 * row + 1], bands[3 * row + 2] = 0, 1, 0
 
 
 @nested_njit(nogil=True, error_model="numpy")
 def _copy(rows: Float64, bands: Int64, source: int, target: int, stride: int) -> None:
-    for k in range(stride):  # loops, as assigning a slice compiles for seconds
+    for k in range(stride):  # a loop, as assigning a slice takes seconds to compile
         rows[target * stride + k] = rows[source * stride + k]
     for k in range(3):
         bands[3 * target + k] = bands[3 * source + k]
@@ -225,9 +224,9 @@ def _copy(rows: Float64, bands: Int64, source: int, target: int, stride: int) ->
 def _multiply_row(
     rows: Float64, bands: Int64, source: int, target: int, stride: int, p: float, size: int, trim: float
 ) -> None:
-    """The PMF with one more tuple (eq. 10), its ends below `trim` and its counts from `size` on cut off.
+    """The PMF with one more tuple (eq. 10), without its ends below `trim` and its counts from `size` on.
 
-    A band is (lowest count, one past the highest, place of the lowest within the row).
+    A band is (lowest count, one past the highest, place of the lowest in the row).
     """
     q = 1.0 - p
     low, width = bands[3 * source], bands[3 * source + 1] - bands[3 * source]

@@ -1,4 +1,4 @@
-"""The existence probabilities a window keeps: a growable array that forgets from the front."""
+"""The existence probabilities that a window keeps: a growable array that drops its front."""
 
 import numpy as np
 from attrs import define, field
@@ -7,14 +7,14 @@ from skyband.arrays import Float64
 
 @define(eq=False)
 class History:
-    """Probabilities of the tuples from position `base`; amortised O(1) an arrival."""
+    """Probabilities of the tuples from position `base` on; amortised O(1) per arrival."""
 
     base: int = 0
     count: int = 0
     buffer: Float64 = field(factory=lambda: np.empty(64))
 
     def extend(self, probabilities: Float64, start: int) -> int:
-        """Add the youngest tuples, first forgetting those before position `start`; how many were forgotten."""
+        """Drop the tuples before position `start`, then add the youngest; returns how many were dropped."""
         forgotten = 0
         if self.count + len(probabilities) > len(self.buffer):
             forgotten = start - self.base

@@ -1,4 +1,4 @@
-"""window/normal: the number of existing tuples taken for a normal variable."""
+"""window/normal: approximates the number of existing tuples by a normal variable."""
 
 from typing import ClassVar
 
@@ -10,9 +10,9 @@ from skyband_uncertain.windows.poisson_binomial_moments import MomentsWindow
 
 @define(eq=False)
 class NormalWindow(MomentsWindow):
-    """An approximate window: the number of existing tuples is taken for a normally distributed one.
+    """An approximate window: treats the number of existing tuples as normally distributed.
 
-    It is close to the exact window where the number of existing tuples varies by many. Where it hardly varies, because
+    It is close to the exact window if the number of existing tuples varies widely. If it hardly varies, because
     probabilities are close to 0 or 1, the approximation is a step from 0 to 1, and decides wrongly near it.
     `window/refined-normal` is better at the same cost.
 

@@ -1,4 +1,4 @@
-"""window/poisson: the number of existing tuples taken for a Poisson variable."""
+"""window/poisson: approximates the number of existing tuples by a Poisson variable."""
 
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from skyband_uncertain.windows.poisson_binomial_moments import MomentsWindow
 
 @define(eq=False)
 class PoissonWindow(MomentsWindow):
-    """An approximate window: the number of existing tuples is taken for a Poisson distributed one.
+    """An approximate window: treats the number of existing tuples as Poisson distributed.
 
     It keeps too many tuples, because a Poisson count varies more than the true one, unless every tuple is improbable.
 

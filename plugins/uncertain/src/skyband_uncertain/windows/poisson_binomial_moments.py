@@ -1,4 +1,4 @@
-"""What the approximate windows share: running sums of the moments of the count, eq. 11 to 13."""
+"""The base of the approximate windows: running sums of the moments of the count, eq. 11 to 13."""
 
 from typing import ClassVar
 
@@ -13,10 +13,10 @@ from skyband_uncertain.windows.window_base import KeptWindow
 
 @define(eq=False)
 class MomentsWindow(KeptWindow):
-    """A window whose tests look at the mean, variance and skewness of the number of existing tuples only.
+    """A window that decides by the mean, variance and skewness of the number of existing tuples.
 
-    The sums are whole multiples of a fixed fraction, so that what is added can be taken away again without residue
-    however long the stream. With alpha = 1 no approximation is needed, and none is used.
+    The sums are whole multiples of a fixed fraction, so that subtraction leaves no residue in streams of any length.
+    With alpha = 1 no approximation is needed, and none is used.
     """
 
     kind: ClassVar[int]
@@ -25,12 +25,12 @@ class MomentsWindow(KeptWindow):
 
     @property
     def _scale(self) -> float:
-        """Steps to 1: sums stay below 2^62."""
+        """Steps per unit, such that sums stay below 2^62."""
         return float(2 ** max(0, 62 - self._most.bit_length()))
 
     @property
     def _most(self) -> int:
-        """No window has more tuples that exist."""
+        """The largest number of existing tuples of any window."""
         return 4 * self.size + 4096
 
     def _decide(self, first: int) -> Int64:
@@ -46,13 +46,13 @@ class MomentsWindow(KeptWindow):
         return starts
 
     def _mean_limit(self) -> int:
-        """The mean, in steps, from which the oldest tuple goes, where the mean alone decides."""
+        """The mean, in steps, from which on the oldest tuple is dropped, if the mean alone decides."""
         return 0
 
     def _taken_over(self) -> None:
         younger = self._history.buffer[1 : self._history.count]
         if not self._threshold.certain and float(younger.sum()) > self._most:
-            raise SnapshotError(f"contradicts itself: probabilities: must not add up to more than {self._most}")
+            raise SnapshotError(f"is inconsistent: probabilities: must not sum to more than {self._most}")
         self._sums[:] = kernels.sums_of(younger, self._scale)
 
     def _presence(self, probabilities: Float64, positions: Int64, ends: Int64) -> Float64:

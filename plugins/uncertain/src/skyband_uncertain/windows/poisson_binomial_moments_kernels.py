@@ -17,9 +17,9 @@ def advance(
     p: Float64, start: int, first: int, sums: Int64, starts: Int64,
     kind: int, size: int, scale: float, limit: float, strict: bool, mean_limit: int,
 ) -> None:  # fmt: skip
-    """starts[i − first] = the start after arrival i of p[first:]; `sums` are those of the tuples after `start`.
+    """starts[i − first] = the start after arrival i of p[first:]; `sums` are of the tuples after `start`.
 
-    A Poisson count falls with its mean, so its test needs no distribution: the mean has to reach `mean_limit`.
+    A Poisson count is monotone in its mean, so its test needs no distribution: the mean must reach `mean_limit`.
     """
     for i in range(first, len(p)):
         if i > start:
@@ -42,7 +42,7 @@ def advance(
 def presence(p: Float64, positions: Int64, ends: Int64, kind: int, size: int, scale: float, out: Float64) -> None:
     """out[i] = P(fewer than size of the tuples after positions[i] and before ends[i] exist), approximately.
 
-    Requests ascend by end and, at one end, descend by position.
+    Requests are ascending by end and, at one end, descending by position.
     """
     sums = np.zeros(3, np.int64)
     at = end = -1
@@ -94,9 +94,9 @@ def fewer_than(kind: int, size: int, sums: Int64, scale: float) -> float:
 
 @shared_njit(nogil=True)
 def poisson_below(size: int, mean: float) -> float:
-    """P(Poisson(mean) < size), eq. 14 as it is meant: the regularised incomplete gamma function Q(size, mean).
+    """P(Poisson(mean) < size), the intended eq. 14: the regularised incomplete gamma function Q(size, mean).
 
-    By its series left of the mode and by Lentz's continued fraction right of it, O(sqrt(size)) terms of either.
+    Uses its series left of the mode and Lentz's continued fraction right of it, with O(sqrt(size)) terms each.
     """
     if mean <= 0.0:
         return 1.0

@@ -12,8 +12,8 @@ from skyband_uncertain.windows.poisson_binomial_moments import MomentsWindow
 class RefinedNormalWindow(MomentsWindow):
     """An approximate window: a normal distribution corrected for skewness. The best of the approximations.
 
-    It differs from the exact window at a few arrivals in a hundred, by one tuple. How good it is depends on the
-    variance of the number of existing tuples, not on `size`: where probabilities are close to 1, use `window/exact`.
+    It differs from the exact window at a few arrivals in a hundred, by one tuple. Its accuracy depends on the variance
+    of the number of existing tuples, not on `size`: if probabilities are close to 1, use `window/exact`.
     The corrected probability is clipped to [0, 1].
 
     Parameters

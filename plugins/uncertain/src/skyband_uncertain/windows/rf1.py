@@ -1,4 +1,4 @@
-"""window/rf1: the Poisson-binomial computed anew at every test, the paper's exact baseline."""
+"""window/rf1: recomputes the Poisson-binomial distribution at every test, the paper's exact baseline."""
 
 from typing import ClassVar
 
@@ -12,17 +12,17 @@ from skyband_uncertain.poisson_binomial import presence
 from skyband_uncertain.windows.window_base import KeptWindow
 
 ROUNDING = 1e-15
-"""Bound on the relative error of F for each tuple: three roundings in the recurrence, one in the sum."""
+"""A bound on the relative error of F per tuple: three roundings in the recurrence, one in the sum."""
 FAINT = 1e-290
-"""Each tuple may cost F this much; a threshold so small is decided in whole numbers."""
+"""The most that each tuple may subtract from F; smaller thresholds are decided in whole numbers."""
 
 
 @define(eq=False)
 class Rf1Window(KeptWindow):
-    """The same window as `window/exact`, computed anew for every arrival: the paper's exact baseline.
+    """The same window as `window/exact`, recomputed for every arrival: the paper's exact baseline.
 
     The distribution of the number of existing tuples is computed by the recurrence RF1. Use it to check another window,
-    or where windows are small: `window/exact` gives the same answers faster.
+    or for small windows: `window/exact` returns the same answers faster.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Rf1Window(KeptWindow):
 
     Complexity
     ----------
-    An arrival costs one or two tests of O(n·size), n being the tuples kept. Memory is 8 bytes for each tuple kept.
+    An arrival costs one or two tests of O(n·size) for n tuples kept. Memory is 8 bytes for each tuple kept.
 
     References
     ----------
@@ -76,8 +76,8 @@ class Rf1Window(KeptWindow):
 def fewer_than(p: Float64, size: int) -> float:
     """P(fewer than size of p exist): row[size − 1 − k] is M[j, k] of the paper after j trials, bottom-up.
 
-    The row is kept backwards so that one ascending loop, which the compiler can vectorise, works in place; its end,
-    the fewest tuples, is given up where floats would lose precision, and processors their speed.
+    The row is reversed so that one ascending loop, which the compiler can vectorise, works in place. Its end, for the
+    fewest tuples, is dropped when floats become denormal, which are imprecise and slow.
     """
     row = np.zeros(size + 1)
     row[size - 1] = 1.0
@@ -96,9 +96,9 @@ def fewer_than(p: Float64, size: int) -> float:
 def _advance(
     p: Float64, start: int, at: int, first: int, reached: bool, size: int, limit: float, starts: Int64
 ) -> tuple[int, int]:
-    """Go on until all arrivals are taken or one is too close for floats: (start, that arrival).
+    """Continue until all arrivals are taken or one is too close for floats; returns (start, that arrival).
 
-    reached: the test that could not be decided at `at` has been, and the oldest tuple goes.
+    reached: the undecided test at `at` was decided: the oldest tuple is dropped.
     """
     if reached:
         start += 1

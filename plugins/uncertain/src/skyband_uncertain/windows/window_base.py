@@ -1,4 +1,4 @@
-"""What all windows share: the probabilities kept, their snapshot, and the case alpha = 1."""
+"""The base of all windows: the probabilities kept, their snapshot, and the case alpha = 1."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from skyband_uncertain.windows.eviction_threshold import Threshold
 from skyband_uncertain.windows.existence_history import History
 
 MOST_POSITIONS = 2**62
-"""No stream has more tuples: sums of two positions fit int64."""
+"""More tuples than any stream has; sums of two positions fit in int64."""
 
 
 @define(eq=False)
 class KeptWindow(Window):
-    """A window whose whole state follows from the probabilities it keeps and the position of the oldest."""
+    """A window whose state follows from the probabilities it keeps and the position of the oldest."""
 
     _history: History = field(factory=History, init=False)
     _threshold: Threshold = field(init=False)
@@ -41,13 +41,13 @@ class KeptWindow(Window):
 
     @abstractmethod
     def _decide(self, first: int) -> Int64:
-        """The starts after the arrivals from index `first` of the history's buffer on, as indices of that buffer."""
+        """The starts after the arrivals from index `first` of the history's buffer on, as indices into it."""
 
     def _shift(self, forgotten: int) -> None:
-        """The history forgot its first tuples: indices into it are smaller by as much."""
+        """The history dropped its first tuples: shift indices into it."""
 
     def _taken_over(self) -> None:
-        """The history has been replaced by one that begins at `start`: follow."""
+        """Update after the history was replaced by one that begins at `start`."""
 
     def _kept(self) -> Float64:
         return self._history.since(self._start)
@@ -59,7 +59,7 @@ class KeptWindow(Window):
         reader = StateReader(state)
         self._start, self._end = reader.ascending("bounds", 2, at_least=0, at_most=MOST_POSITIONS).tolist()
         probabilities = reader.column("probabilities", np.float64, self._end - self._start, at_least=0, at_most=1)
-        reader.require(len(probabilities) > 0 or self._end == 0, "bounds", "a window always holds its youngest tuple")
+        reader.require(len(probabilities) > 0 or self._end == 0, "bounds", "must include the youngest tuple")
         self._history = History.of(probabilities, self._start)
         self._certain = int((probabilities[1:] == 1.0).sum())
         self._taken_over()
