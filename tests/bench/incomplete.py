@@ -32,8 +32,8 @@ from attrs import define, frozen
 from skyband.roles import ObjectRanker
 from skyband_incomplete import kernels
 from skyband_incomplete.correlation import Appearance, join_sizes
+from skyband_incomplete.eaa_arrays import HEAD, OBJECT, TAIL
 from skyband_incomplete.early_aggregation import NEVER, InstanceRanker
-from skyband_incomplete.instance_arrays import HEAD, OBJECT, TAIL
 from skyband_specs.object_ranker.streams import ObjectStream, paper
 
 WINDOW, EVALUATIONS = 1000, 50
