@@ -9,7 +9,7 @@ from skyband_spark import side_outputs
 from skyband_spark.side_outputs import RowsOfTasks
 
 
-def test_what_is_there_is_what_each_micro_batch_put_aside_last(tmp_path, monkeypatch):
+def test_the_files_are_what_each_micro_batch_put_aside_last(tmp_path, monkeypatch):
     """Given again after a kill, with another delay or another rule, a shard may put aside others, fewer, or none."""
     now, chance, expected = [0], random.Random(7), {}
     monkeypatch.setattr(side_outputs, "_micro_batch", lambda key: now[0])

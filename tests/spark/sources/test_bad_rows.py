@@ -38,14 +38,14 @@ def clients(visits, session):
     return sorted(row.client for row in session.read.json(str(visits.home / "bad")).collect())
 
 
-def test_a_batch_writes_them_and_says_where(visits, session):
+def test_a_batch_writes_bad_rows_and_says_where(visits, session):
     for number in range(3):
         add_file(visits, number)
     assert "bad      2 (in bad)" in run(visits, stream=False)
     assert clients(visits, session) == ["0.2", "2.2"]
 
 
-def test_a_batch_whose_source_gives_other_bad_rows_when_read_again_ends(visits, monkeypatch):
+def test_a_batch_whose_source_has_other_bad_rows_when_read_again_ends(visits, monkeypatch):
     add_file(visits, 0)
     read = file_rows.bad_rows
     monkeypatch.setattr(file_rows, "bad_rows", lambda source, plan: read(source, plan).limit(0))
@@ -112,7 +112,7 @@ def test_a_table_has_each_once_whatever_is_run_again(visits, monkeypatch):
 
 @pytest.mark.parametrize("stream", [False, True], ids=["batch", "stream"])
 @pytest.mark.parametrize("keys", [(), ("source.where=CAST(client AS BIGINT) >= 0",)], ids=["typed", "where"])
-def test_a_row_that_cannot_be_read_goes_aside_alone_with_its_place(visits, session, stream, keys):
+def test_a_row_that_cannot_be_read_is_put_aside_alone_with_its_place(visits, session, stream, keys):
     times = ["2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", "yesterday"]
     for number in range(3):
         rows = [{"ts": time, "site": "north", "client": f"{number}{place}"} for place, time in enumerate(times)]
@@ -128,7 +128,7 @@ def test_a_row_that_cannot_be_read_goes_aside_alone_with_its_place(visits, sessi
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["batch", "stream"])
-def test_a_run_whose_files_are_all_bad_ends_well(visits, session, stream):
+def test_a_run_with_only_bad_files_succeeds(visits, session, stream):
     for number in range(3):
         visits.write(str(number), [{"ts": "yesterday", "site": "north", "client": "a"}], number)
     assert "bad      3 (in bad)" in run(visits, stream)

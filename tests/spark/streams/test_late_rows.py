@@ -35,7 +35,7 @@ def clients(visits, session, format="json"):
     ("shards", "by", "format"),
     [(1, "", "json"), (3, "", "parquet"), (2, 'by = "site"', "parquet"), (2, 'by = [["site"], []]', "parquet")],
 )
-def test_each_is_written_once_as_it_came(visits, session, shards, by, format):
+def test_each_late_row_is_written_once_unchanged(visits, session, shards, by, format):
     for number in range(4):
         add_file(visits, number)
     ran = run(visits, f"shards={shards}", query=by, format=format)
@@ -48,7 +48,7 @@ def test_each_is_written_once_as_it_came(visits, session, shards, by, format):
     assert {row["_value"][:16] for row in rows} == {"2026-01-01 00:00", "2026-01-01 00:01"}
 
 
-def test_a_micro_batch_that_is_given_again_writes_the_same_rows_in_their_place(visits, session):
+def test_a_repeated_micro_batch_writes_the_same_rows_in_the_same_place(visits, session):
     for number in range(4):
         add_file(visits, number)
     assert run(visits).exit_code == 0
@@ -62,7 +62,7 @@ def test_a_micro_batch_that_is_given_again_writes_the_same_rows_in_their_place(v
     assert clients(visits, session) == ["3.3", "3.7", "4.3", "4.7"]
 
 
-def test_a_folder_that_takes_nothing_ends_the_stream_and_it_goes_on_once_it_does(visits, session):
+def test_a_full_folder_ends_the_stream_which_resumes_once_there_is_space(visits, session):
     for number in range(3):
         add_file(visits, number)
     (visits.home / "late").write_text("of others")
