@@ -88,7 +88,7 @@ class Trusting(Toy):
         return len(self._last)
 
     def harm(self) -> None:
-        """What comes of it."""
+        """The outcome."""
 
 
 class Crashing(Trusting):
@@ -114,7 +114,7 @@ class Failing(Trusting):
 
 
 class Unwritable(Trusting):
-    """Answers and goes on, and cannot be written down again."""
+    """Answers and continues, but cannot be saved again."""
 
     def _state(self) -> dict[str, Array]:
         if self.number != 7:

@@ -1,4 +1,4 @@
-"""What is said of a docstring that lacks something, beside the docstring of a backend that lacks nothing."""
+"""Problems of an incomplete docstring, compared with a complete one of a backend."""
 
 import pytest
 from attrs import define

@@ -1,4 +1,4 @@
-"""A definition is asked each question once, and no two questions are taken for one."""
+"""A definition is asked each question once, and different questions are never confused."""
 
 import attrs
 import numpy as np

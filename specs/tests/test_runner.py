@@ -29,7 +29,7 @@ def test_a_correct_backend_passes_all_that_applies(toy_info, toy):
 
 
 class Unusual(SketchDriver):
-    """Gives only the streams that it must, and asks for an array without numbers too."""
+    """Has only the required streams, and also asks for an array without numbers."""
 
     odd, trials = Driver.odd, Driver.trials
 
@@ -245,7 +245,7 @@ def test_a_run_without_checks_does_not_pass():
 
 
 def test_every_parameter_set_is_tried_but_by_checks_that_are_dear(toy_info, toy):
-    """A fault that only the last set shows is a failure that names it; a dear check tries the first."""
+    """A fault that only the last set shows is a failure that names it; an expensive check tries the first."""
 
     @define(eq=False)
     class Sized(toy):
@@ -264,7 +264,7 @@ def test_every_parameter_set_is_tried_but_by_checks_that_are_dear(toy_info, toy)
 
 
 def test_a_state_that_fails_only_with_rows_before_and_after_is_reported(toy_info, toy):
-    """One of no rows and one after the last are fine, and no other check need be asked."""
+    """One without rows and one after the last are fine, and no other check is needed."""
 
     class Losing(toy):
         """Leaves out the first row after it was restored with some."""

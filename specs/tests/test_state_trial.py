@@ -1,4 +1,4 @@
-"""Mutated states: the same each time, and what a backend does with one is told, be it a crash or a hang."""
+"""Mutated states: the same each time, and what a backend does with one is reported, even a crash or a hang."""
 
 import signal
 from itertools import islice

@@ -1,4 +1,4 @@
-"""`skyband ask`: any window of a table of states, at one moment, by some groups or all of them."""
+"""`skyband ask`: any window of a table of states, at one moment, for some or all groups."""
 
 import json
 import os

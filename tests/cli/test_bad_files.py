@@ -1,4 +1,4 @@
-"""Files that cannot be read to their end: each is one bad row, whose place is the file; rows before that are taken."""
+"""Files that cannot be read to their end: each is one bad row, whose place is the file; rows before that are read."""
 
 import pytest
 from skyband.errors import InputError
@@ -75,7 +75,7 @@ def test_by_default_the_first_bad_row_ends_the_run(run, tmp_path):
 
 @pytest.mark.parametrize("error", [FileNotFoundError(2, "No such file"), OSError(5, "Input/output error")])
 def test_a_file_that_has_gone_or_a_disk_that_fails_is_no_bad_file(tmp_path, error):
-    """To leave it out would lose its rows without need."""
+    """Leaving it out would lose its rows needlessly."""
     (tmp_path / "a.csv").touch()
 
     def read(part):

@@ -1,4 +1,4 @@
-"""Rows that a query cannot take, in jobs on the local engine: what becomes of the run, and where such rows go."""
+"""Rows that a query cannot use, in jobs on the local engine: what happens to the run, and where such rows go."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_neither_is_written_if_the_other_cannot_be(run, tmp_path):
 
 
 def test_answers_are_never_there_without_them(run, tmp_path, tmp_path_factory, monkeypatch):
-    """Whenever the run is killed, or the power fails."""
+    """No matter when the run is killed, or the power fails."""
     with recorded(tmp_path, tmp_path_factory.mktemp("copies"), monkeypatch) as disk:
         assert run(PLACE).exit_code == 0
     kept = {tuple(any((moment / name).glob("part*")) for name in ("counts", "bad")) for moment in disk.moments}
@@ -193,7 +193,7 @@ def test_an_impossible_place_of_late_rows_is_refused_before_the_run(run, late_ro
 
 @pytest.mark.parametrize("name", ["bad", "late"])
 def test_a_place_that_is_full_ends_the_run_and_leaves_nothing(visits, run, tmp_path, name):
-    """Its answers would be without rows that were to be put aside."""
+    """Its answers would lack rows that should be put aside."""
     add_late_rows(visits)
     keys = PLACE if name == "bad" else 'bad_rows = "count"\n' + LATE
     assert run(keys, *STREAM).exit_code == 0

@@ -1,4 +1,4 @@
-"""The commands: data on stdout, all else on stderr; 0 fine, 1 found something wrong, 2 wrong call."""
+"""The commands: data on stdout, all else on stderr; 0 success, 1 problem found, 2 wrong call."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""skyband compare and bench: tables, JSON, pages that a real browser draws, and what is said when it cannot be done."""
+"""skyband compare and bench: tables, JSON, pages that a real browser draws, and the errors."""
 
 import gc
 import json
@@ -18,7 +18,7 @@ THREE = "sketch=pcsa-ml,k-skb:epsilon=0.3,exact"
 
 @pytest.fixture(scope="module", autouse=True)
 def nothing_frozen():
-    """A comparison keeps the collector from what is there when it begins, unless that has been done before it."""
+    """A comparison hides existing objects from the garbage collector, unless that was done before."""
     gc.unfreeze()
     yield
     gc.collect()
@@ -301,7 +301,7 @@ LOOK = """<script>addEventListener("load", () => {
 
 
 def looked_at(page, width=1280, dark=False):
-    """What a browser makes of the page, and what it had to say on its console."""
+    """The page as rendered by a browser, and the messages on its console."""
     written = page.read_text("utf-8")
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', written)[1]
     assert policy == "default-src 'none'; style-src 'unsafe-inline'", "the page itself forbids all it could load"

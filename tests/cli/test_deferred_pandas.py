@@ -1,4 +1,4 @@
-"""A local job needs no pandas, and Arrow knows it once something else imports it."""
+"""A local job needs no pandas, and Arrow uses it once something else imports it."""
 
 import subprocess
 import sys

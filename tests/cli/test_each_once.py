@@ -1,4 +1,4 @@
-"""What a check of a job has opened, parsed and bound, its run goes on with: each is done once."""
+"""A run reuses what the check of its job has opened, parsed and bound: each is done once."""
 
 from collections import Counter
 from contextlib import contextmanager

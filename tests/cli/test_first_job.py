@@ -11,7 +11,7 @@ import pytest
 from first_job_forms import FORMS, ROWS
 
 LATEST = 10
-"""Seconds by which the rows come late that do."""
+"""Seconds by which late rows are late."""
 TIMES = {"iso": lambda time: time.isoformat(), "plain": lambda time: time.strftime("%Y-%m-%d %H:%M:%S")}
 
 
@@ -34,7 +34,7 @@ def first_job(folder, monkeypatch, path):
 
 
 def each_query(job):
-    """The job, and the job with each of the other queries in the place of its own."""
+    """The job, and the job with each of the other proposed queries."""
     head, *others, sink = job.split("\n\n# ")[0], *job.split("\n\n# ")[1:-1], job.split("\n\n# ")[-1]
     last, _, sink = sink.partition("\n\n[sink]")
     for part in [*others, last]:

@@ -1,4 +1,4 @@
-"""`skyband check` of files as programs write them: the job as printed runs, and its times are those that are meant."""
+"""`skyband check` of files as programs write them: the printed job runs, and its times are the intended ones."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file, a path or an option is told with its place; none of it is a fault of Skyband."""
+"""Any problem with a file, a path or an option is reported with its place, and never as a fault of Skyband."""
 
 import datetime
 import os
@@ -104,7 +104,7 @@ def test_files_of_a_folder_may_differ_in_the_width_of_their_types(folder, first)
 
 
 def test_no_bytes_are_changed_silently_to_make_files_match(folder):
-    """Nanoseconds that microseconds cannot hold go into nanoseconds; a date beyond those is told with its file."""
+    """Times too fine for microseconds are kept as nanoseconds; a date beyond those is reported with its file."""
     for number, (unit, value) in enumerate([("ns", 1), ("us", int(np.datetime64("3000-01-01", "us").astype(int)))]):
         table = pa.table({"ts": pa.array([value], pa.int64()).cast(pa.timestamp(unit)), "client": ["a"]})
         pq.write_table(table, folder.home / "requests" / f"far{number}.parquet")
@@ -422,7 +422,7 @@ def test_a_key_of_the_job_in_one_of_its_tables_is_told_where_it_belongs(folder):
 
 @pytest.fixture
 def odd_folder(tmp_path):
-    """Makes what is no folder, by kind."""
+    """Creates things that are not folders, by kind."""
 
     def make(kind):
         path = tmp_path / "odd"

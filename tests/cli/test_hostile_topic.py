@@ -35,7 +35,7 @@ path = "answers"
 trigger = "available-now"
 """
 SMALL, WHOLE = (2_400, 24, 1), (24_000, 200, 20)
-"""Messages, micro-batches, kills: each of the 24 ways once in a micro-batch of its own, or ten times."""
+"""Messages, micro-batches, kills: each of the 24 ways once in its own micro-batch, or ten times."""
 
 
 @pytest.mark.parametrize(("count", "batches", "kills"), [SMALL, pytest.param(*WHOLE, marks=pytest.mark.slow)])
@@ -62,7 +62,7 @@ def test_every_row_is_accounted_for_through_kills(tmp_path, count, batches, kill
 
 
 def lines(folder):
-    """The rows of a run that was not killed: those of others went with their answers."""
+    """The rows of a run that was not killed: those of others were removed with their answers."""
     return [json.loads(line) for path in folder.glob("part*") for line in path.read_text().splitlines()]
 
 

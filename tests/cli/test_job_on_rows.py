@@ -1,4 +1,4 @@
-"""skyband test: a job on rows of one's own, and the file of its answers."""
+"""skyband test: a job on your own rows, and the file of its answers."""
 
 import json
 

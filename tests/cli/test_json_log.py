@@ -1,4 +1,4 @@
-"""`skyband run --log json`: whatever is said on stderr is an object a line."""
+"""`skyband run --log json`: everything on stderr is one object per line."""
 
 import io
 import json
@@ -41,7 +41,7 @@ def test_what_is_wrong_is_a_line_too(folder):
 
 
 def test_without_answers_a_warning_says_what_to_do(folder):
-    """Rows came in, and a window that none of them is in."""
+    """Rows arrived, but a window contains none of them."""
     sets = ["source.stream=true", "query.every=10 days", "query.windows=['10 days']", "sink.trigger=available-now"]
     changes = [part for change in sets for part in ("--set", change)]
     ran = folder.call("run", folder.job, "--engine", "local", "--log", "json", *changes)

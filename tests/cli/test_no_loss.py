@@ -1,4 +1,4 @@
-"""No job deletes, replaces or reads back what it should not: the source, itself, files of others."""
+"""No job deletes, replaces or rereads the wrong files: the source, its own file, files of others."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Files in an object store are read as those of this machine are, by the settings of the environment."""
+"""Files in an object store are read like local ones, with the settings of the environment."""
 
 import gzip
 import json
@@ -49,7 +49,7 @@ def _in_it(environment, monkeypatch):
 
 @pytest.fixture(scope="module")
 def bucket(environment):
-    """The same rows in each format, in folders that are columns, and beside them what is no data."""
+    """The same rows in each format, in folders that are columns, and next to them files without data."""
     store = make_bucket(environment, "visits")
     lines = [f"{row['ts']:%Y-%m-%dT%H:%M:%SZ},{row['who']}" for row in VISITS.to_pylist()]
     texts = {

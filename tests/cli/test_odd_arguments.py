@@ -1,4 +1,4 @@
-"""Every command, with odd words in the place of each of its arguments and options: told as the call's or a file's."""
+"""Every command, with odd words for each of its arguments and options: reported as a fault of the call or a file."""
 
 import os
 import re
@@ -45,11 +45,11 @@ CALLS = [
     ("new", "requests"),
     ("docs", "job.toml"),
 ]
-"""Each ends within milliseconds: by Java, which is not there, if by nothing before."""
+"""Each ends within milliseconds: at the latest because Java is missing."""
 
 
 def odd_calls(name, *words):
-    """The call, and what becomes of it where each word, and each option, is an odd one."""
+    """The call, and its result if each word and each option is an odd one."""
     yield [name, *words]
     writes = name in ("new", "docs")  # into any folder that can be
     odd_ones = ["/dev/null", "job.toml", "job.toml/x", "a" * 2000] if writes else ODD

@@ -1,4 +1,4 @@
-"""skyband plot: the answers of a job or table in every format, while they grow, and what is said where it cannot be."""
+"""skyband plot: the answers of a job or table in every format, while they grow, and the errors."""
 
 import json
 import re
@@ -166,7 +166,7 @@ def test_what_cannot_be_drawn_says_why(folder, monkeypatch, arguments, status, s
 
 
 def test_a_watched_sink_is_drawn_again_when_answers_have_come(folder, capsys):
-    """What stands for waiting lets the stream go on: nothing yet, a first file, no change, another file, Ctrl-C."""
+    """Replaces waiting: nothing yet, a first file, no change, another file, Ctrl-C."""
     assert folder.run("sink.path=all").exit_code == 0
     (done,) = (folder.home / "all").glob("*.parquet")
     answers, page = pq.read_table(done), folder.home / "x.html"

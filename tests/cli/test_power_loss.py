@@ -54,7 +54,7 @@ def runs(folder):
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("mode", ["append", "overwrite"])
 def test_a_sink_after_any_step(folder, runs, format, mode, tmp_path_factory, monkeypatch):
-    """Old files are as they were until the new one is there as a whole; then any run goes on, and none is foreign."""
+    """Old files stay unchanged until the new one is complete; then any run continues, and none is foreign."""
     old, run = runs(format, mode)
     sink = folder.home / "counts"
     with recorded(sink, tmp_path_factory.mktemp("copies"), monkeypatch) as disk:
@@ -114,7 +114,7 @@ def log(tmp_path):
 
 
 def test_a_savepoint_after_any_step(tmp_path, log, monkeypatch):
-    """It is not there, or there with all its bytes on the disk; another can be made then."""
+    """It does not exist, or exists with all its bytes on the disk; then another can be made."""
     (tmp_path / "home").mkdir()
     with recorded(tmp_path / "home", tmp_path / "copies", monkeypatch) as disk:
         save(tmp_path / "home" / "saved", log)

@@ -1,4 +1,4 @@
-"""What compiles a job's kernels while Spark starts."""
+"""Compiling a job's kernels while Spark starts."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from skyband_spark.warming.rehearsal import rehearse
 
 @pytest.fixture
 def fresh(folder, tmp_path):
-    """Runs Python with a folder of kernels that begins empty; returns the kernels in it after that."""
+    """Runs Python with an empty folder for kernels; returns the kernels in it afterwards."""
     cache = tmp_path / "kernels"
 
     def call(*arguments):

@@ -1,4 +1,4 @@
-"""`skyband queries` and `skyband describe query/KIND`: what is read of a kind of query from its class and plugin."""
+"""`skyband queries` and `skyband describe query/KIND`: what they show of a kind of query, from its class and plugin."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A job whose query has a second source: a table of rules, read beside the rows."""
+"""A job whose query has a second source: a table of rules, read next to the rows."""
 
 import json
 import math
@@ -76,7 +76,7 @@ def test_rules_of_a_table_hold_for_their_times(job):
 
 
 def test_a_column_that_the_first_file_of_rules_lacks_counts_in_the_second(job, tmp_path):
-    """Of JSON: `after` and `until` of a later file are not passed over."""
+    """Of JSON: `after` and `until` of a later file are not skipped."""
     (tmp_path / "later").mkdir()
     for number, rule in enumerate([{"name": "all", "window": "1 minute", "slide": "1 minute", "k": 1}, RULES[0]]):
         path = tmp_path / "later" / f"{number}.json"

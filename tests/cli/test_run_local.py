@@ -1,4 +1,4 @@
-"""Jobs on the local engine: answers in files or on the console, nothing half-written, everything accounted for."""
+"""Jobs on the local engine: answers in files or on the console, nothing half-written, everything counted."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""No secret of a job is shown or written: not in errors, progress, summaries, pages, JSON, states or savepoints."""
+"""No secret of a job is shown or written, in errors, progress, summaries, pages, JSON, states or savepoints."""
 
 import pytest
 from skyband.config import redaction

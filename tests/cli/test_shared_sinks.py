@@ -1,4 +1,4 @@
-"""Several runs on one sink, runs that were killed, and links that somebody laid: no answer is lost or put elsewhere."""
+"""Several runs on one sink, killed runs, and links: no answer is lost or written elsewhere."""
 
 import errno
 import fcntl
@@ -34,7 +34,7 @@ def numbers(folder):
 
 
 def is_whole(folder):
-    """Whether every file of the sink is noted as it is, and nothing unfinished is left."""
+    """Whether every file of the sink is recorded unchanged, and nothing unfinished is left."""
     counts = folder.home / "counts"
     names = {path.name for path in counts.iterdir()} - {local_sink_manifest.NAME}
     return names == {path.name for path in local_sink_manifest.own_files(counts)}
@@ -72,7 +72,7 @@ def test_a_file_that_somebody_put_there_meanwhile_is_passed_over(folder):
 
 
 def test_files_that_no_reader_takes_for_answers_do_no_harm(folder):
-    """Names that begin with a dot or an underscore, and files of other formats, stay where a run overwrites."""
+    """Names that start with a dot or an underscore, and files of other formats, stay where a run overwrites."""
     there = folder.home / "counts"
     there.mkdir(exist_ok=True)
     others = {name: there / name for name in (".hidden.parquet", "_odd.parquet", "_SUCCESS")}
@@ -169,7 +169,7 @@ def test_leftovers_of_a_killed_run_block_no_other_on_a_file_system_without_locks
 
 @pytest.mark.parametrize("name", ["_part-00000.parquet.partial", "_skyband.sha256.partial", "part-00000.parquet"])
 def test_a_link_in_the_sink_is_not_written_through(folder, name):
-    """Partial files had names that anyone could foresee."""
+    """Partial files had predictable names."""
     victim = folder.home / "victim"
     victim.write_text("of a person")
     (folder.home / "counts").mkdir()

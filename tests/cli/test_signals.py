@@ -1,4 +1,4 @@
-"""However a command is ended, or wherever its words go: the status says so, and nothing half-done is left."""
+"""However a command ends, and wherever its output goes, the status says so, and nothing half-done is left."""
 
 import signal
 import subprocess
@@ -11,7 +11,7 @@ import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """
-"""Whoever runs the tests may ignore these, as `nohup` and a shell's background do, and so does what they start."""
+"""The tests may run with these ignored, as under `nohup` or in the background, which child processes inherit."""
 
 ENDS = f"""{HEARS}
 import os, sys

@@ -1,4 +1,4 @@
-"""What a query gives as a batch and as a stream beside the local engine."""
+"""The results of a query as a batch and as a stream, compared with the local engine."""
 
 import os
 import time
@@ -78,7 +78,7 @@ def agree(session, files, stream):
 
 
 def rows_of(rows, names) -> list[tuple[str, ...]]:
-    """Rows as sortable text; Spark gives instants without a zone, in UTC here."""
+    """Rows as sortable text; Spark returns instants without a zone, in UTC here."""
     return sorted(tuple(str(row[name]).removesuffix("+00:00") for name in names) for row in rows)
 
 

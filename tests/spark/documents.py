@@ -1,4 +1,4 @@
-"""The fenced blocks of the pages in core/docs."""
+"""The code blocks of the pages in core/docs."""
 
 import re
 from pathlib import Path

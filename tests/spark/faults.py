@@ -1,4 +1,4 @@
-"""One stream of visitors as a job, and what can be done to it while it runs."""
+"""A stream of visitors as a job, and faults to inject while it runs."""
 
 import os
 import resource
@@ -84,7 +84,7 @@ def write_file(folder: Path, number: int, rows: int = 500) -> Path:
 
 
 def write_job(folder: Path, name: str, master: str = "local[2]", settings: str = "") -> Path:
-    """The job file `name`, whose answers and checkpoint bear its name."""
+    """The job file `name`, whose answers and checkpoint have its name."""
     path = folder / f"{name}.toml"
     path.write_text(JOB.format(name=name, master=master) + settings)
     return path
@@ -118,7 +118,7 @@ def kill_group(process: subprocess.Popen) -> None:
 
 
 def committed(checkpoint: Path) -> set[str]:
-    """The micro-batches that are over for good."""
+    """The committed micro-batches."""
     return {path.name for path in (checkpoint / "commits").glob("*") if path.name.isdigit()}
 
 
@@ -149,7 +149,7 @@ def children(pid: int, named: str) -> list[int]:
 
 
 def _children(pid: int) -> Iterator[int]:
-    """The children of all threads of a process; those of one that has ended are none."""
+    """The children of all threads of a process; none if it has ended."""
     try:
         threads = list(Path(f"/proc/{pid}/task").iterdir())
     except OSError:
@@ -167,12 +167,12 @@ def workers(pid: int) -> list[int]:
 
 
 def kill_one(pids: list[int]) -> bool:
-    """SIGKILL to the last of these that is still there."""
+    """SIGKILL to the last of these that still runs."""
     return any(_kill(pid) for pid in reversed(pids))
 
 
 def kill_all(pids: list[int]) -> bool:
-    """SIGKILL to all of these; whether any was still there."""
+    """SIGKILL to all of these; whether any still ran."""
     return sum(map(_kill, pids)) > 0
 
 

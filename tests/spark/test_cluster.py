@@ -1,4 +1,4 @@
-"""Workers in processes of their own: with the same environment, with another, from an archive, behind Spark Connect."""
+"""Workers in separate processes: with the same environment, with another, from an archive, behind Spark Connect."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Spark keeps the rows that the local engine keeps, for every condition that both know, and makes the same columns."""
+"""Spark keeps the rows that the local engine keeps, for every condition of both, and computes the same columns."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Every kind of query gives the same rows on every engine, whatever the micro-batches and the order of arrival."""
+"""Every kind of query has the same rows on every engine, whatever the micro-batches and the order of arrival."""
 
 import pytest
 from families import FAMILIES, events, family

@@ -1,4 +1,4 @@
-"""Jobs on Spark: the same answers as the local engine, streams that go on, errors in one sentence."""
+"""Jobs on Spark: the same answers as the local engine, streams that resume, errors in one sentence."""
 
 import os
 import re
@@ -67,7 +67,7 @@ def answers(folder, names=("at", "window", "count", "low", "high")):
 
 
 def summary(ran):
-    """Of the summary, what does not depend on the clock."""
+    """The part of the summary that does not depend on the clock."""
     found = dict(re.split(r"  +", line, maxsplit=1) for line in ran.stderr.splitlines() if "  " in line)
     return {name: found[name].split(" in ")[0] for name in ("rows in", "late", "answers")}
 
@@ -191,7 +191,7 @@ def test_csv_is_typed_by_its_schema(session, job):
 
 
 def interrupted(job, *signals):
-    """What a stream says, and how it ends, that gets these signals after its first rows, as all its processes do."""
+    """The output and exit status of a stream whose processes all get these signals after its first rows."""
     call = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""A job whose table holds the newest answer: killed and started again, it ends as if nobody had."""
+"""A job whose table holds the newest answer: killed and restarted, it ends as if undisturbed."""
 
 import json
 import random

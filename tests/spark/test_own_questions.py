@@ -1,4 +1,4 @@
-"""A question of a third party's own to the states of its backend, in SQL and on columns."""
+"""A third party's own question to the states of its backend, in SQL and on columns."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Real streams of every family: Spark batch and streaming give the rows of the local engine."""
+"""Real streams of every family: Spark batch and streaming have the rows of the local engine."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ def query(kind, **keys):
 
 
 def trades() -> pa.Table:
-    """A stretch of the trades, numbered, each with its symbol and price level."""
+    """A part of the trades, numbered, each with its symbol and price level."""
     table = data("trades_20131008_4sym.parquet").slice(0, 30_000)
     level = pc.binary_join_element_wise(table["symbol"], pc.round(table["price"], 1).cast(pa.string()), "@")
     columns = {"number": pa.array(np.arange(len(table))), "level": level}

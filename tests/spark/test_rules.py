@@ -1,4 +1,4 @@
-"""Rules on Spark: a stream of them beside the rows, a table of them beside a batch; the same rows as in process."""
+"""Rules on Spark: a stream of them with the rows, a table of them with a batch; the same rows as in process."""
 
 import json
 import os

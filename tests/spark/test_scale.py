@@ -1,4 +1,4 @@
-"""Streams at scale on Spark: many groups, a state much larger than its micro-batches, shards with nothing to do."""
+"""Streams at scale on Spark: many groups, a state much larger than its micro-batches, shards without rows."""
 
 import json
 import statistics

@@ -1,4 +1,4 @@
-"""Nothing that a run on Spark leaves behind holds a secret: checkpoints, savepoints, answers, metrics and logs."""
+"""Nothing that a run on Spark leaves behind contains a secret: checkpoints, savepoints, answers, metrics and logs."""
 
 import os
 import subprocess

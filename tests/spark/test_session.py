@@ -1,4 +1,4 @@
-"""One session serves all: what a recipe or a second call asks for does not undo what the first was given."""
+"""One session serves all: a recipe or a second call does not undo the settings of the first."""
 
 import os
 import re

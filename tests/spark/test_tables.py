@@ -1,4 +1,4 @@
-"""Answers of a stream in tables: each micro-batch is there once, whatever is killed and repeated."""
+"""Answers of a stream in tables: each micro-batch appears once, whatever is killed and repeated."""
 
 import os
 import subprocess

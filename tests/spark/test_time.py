@@ -1,4 +1,4 @@
-"""Time on Spark: zones and kinds of columns, late rows, sources that lag, streams that are finished or fall idle."""
+"""Time on Spark: zones and kinds of columns, late rows, lagging sources, finished or idle streams."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""A file that cannot be read among others is named, and none is passed over, whoever gives the files out."""
+"""A file that cannot be read among others is named, and none is skipped, whoever lists the files."""
 
 from pathlib import Path
 
@@ -49,7 +49,7 @@ BAD = [
 
 
 def by_names(source, files):
-    """As a worker of Spark reads the files whose names it is given."""
+    """Reads the files with these names as a Spark worker does."""
     names = pa.RecordBatch.from_pydict({"path": [path.as_uri() for path in files.paths]})
     return PartReader(files)(iter([names]), ["n", "text"])
 

@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
 
 
 def in_parts(source, monkeypatch, columns=("n", "text")):
-    """The batches of a source whose files are read in ranges of a few bytes, and how many there are."""
+    """The batches of a source whose files are read in ranges of a few bytes, and their number."""
     monkeypatch.setattr(file_parts, "_LEAST", SIZE)
     monkeypatch.setattr(file_parts, "_MOST", SIZE)
     monkeypatch.setattr(file_parts, "_OPENING", 0)

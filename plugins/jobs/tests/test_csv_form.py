@@ -1,4 +1,4 @@
-"""How separated values are written is guessed from their first lines; no row is taken for one before the table."""
+"""The form of separated values is guessed from their first lines; no row is mistaken for text before the table."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Arrow data whose buffers do not fit one another: refused by column, and answered by no other memory."""
+"""Arrow data whose buffers do not match: refused by column, without reading other memory."""
 
 import struct
 
@@ -14,7 +14,7 @@ TABLE = pa.table({"ts": pa.array([0, 1, 2], pa.timestamp("us")), "client": ["a",
 
 
 def damaged(name: str) -> bytes:
-    """The file of TABLE with one offset of a text far outside of its data."""
+    """The file of TABLE with one offset of a text far outside its data."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_file(sink, TABLE.schema) as writer:
         writer.write_table(TABLE)

@@ -1,4 +1,4 @@
-"""In a process of another zone, with an old locale, everything is as here: naive times are of UTC, files of UTF-8."""
+"""In a process of another zone, with an old locale, everything is as here: naive times are UTC, files UTF-8."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""`${NAME}` in a job: what the environment has, shown nowhere where it may be secret."""
+"""`${NAME}` in a job: the environment's value, not shown anywhere if it may be secret."""
 
 import pytest
 from skyband.config.redaction import redact

@@ -1,4 +1,4 @@
-"""Errors say the place, the value and the remedy, and survive the way between processes."""
+"""Errors name the place, the value and the remedy, and can be sent between processes."""
 
 import pickle
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Parts of files: shared out among tasks so that every row is read once, each with its place in its file."""
+"""Parts of files: distributed among tasks so that every row is read once, each with its place in its file."""
 
 import os
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_tasks_read_every_row_once(folder, least, opening, cores):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(1, 40), st.integers(1, 9))
 def test_the_shares_of_a_file_have_each_of_its_row_groups_once(rows, most, times):
-    """Also those without rows, and where the file is as large as some shares are."""
+    """Also those without rows, and if the file is as large as some parts."""
     size = most * times
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_parts, "_rows_of_groups", lambda _: rows)
@@ -98,7 +98,7 @@ def test_a_file_that_was_rewritten_is_named_even_with_the_same_length(tmp_path):
 
 
 def test_a_column_in_other_letters_is_that_column(tmp_path):
-    """Unless there are two of that name, as Spark has it, though not told apart there."""
+    """As on Spark, unless there are two of that name, which Spark does not distinguish."""
     pq.write_table(pa.table({"N": [1], "a": [2], "A": [3], "Two": [4], "TWO": [5]}), tmp_path / "a.parquet")
     schema = "n BIGINT, a BIGINT, b BIGINT, two BIGINT"
     files = open_files(Source(format="parquet", path=str(tmp_path), schema=schema))

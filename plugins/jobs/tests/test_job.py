@@ -1,4 +1,4 @@
-"""Job files: read with `--set`, checked, every problem at once with its place and the closest right name."""
+"""Job files: read with `--set`, checked, every problem at once with its place and the closest valid name."""
 
 import os
 import pickle
@@ -37,7 +37,7 @@ COLUMNS = {"ts": pa.array([1, 2], pa.timestamp("s", "UTC")), "client": ["a", "b"
 
 @pytest.fixture
 def job(tmp_path):
-    """A folder with a source; called with the text of a job, it gives the path of its file."""
+    """A folder with a source; called with the text of a job, it returns the path of its file."""
     (tmp_path / "requests").mkdir()
     pq.write_table(pa.table(COLUMNS), tmp_path / "requests" / "a.parquet")
 
@@ -473,7 +473,7 @@ def test_a_line_of_names_that_was_forgotten_is_told_by_the_check(job):
 
 @pytest.mark.parametrize(("files", "late", "hours"), [(1, 2, 8), (2, 1, 7), (4, 0, 0)])
 def test_rows_are_late_by_the_files_that_a_micro_batch_reads(job, files, late, hours):
-    """As on Spark: rows of one micro-batch are not late to one another."""
+    """As on Spark: rows of one micro-batch are not late relative to each other."""
     path = job()
     folder = path.parent / "logs"
     folder.mkdir()

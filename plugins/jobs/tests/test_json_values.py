@@ -1,4 +1,4 @@
-"""JSON whose values are not of the types that are asked for: text of any, floats by name, what is refused by line."""
+"""JSON whose values are not of the declared types: text from any value, floats by name, refusals by line."""
 
 import json
 import math
@@ -28,7 +28,7 @@ def json_values(path, schema=None):
     "value", ['{"a": [1, "x\\\\"], "b": {"c": null}}', "[1,  2.50]", "-1.50e3", "true", "[]", "{}", '"\\u00e9"']
 )
 def test_json_is_read_as_its_own_text_for_text_columns(tmp_path, value):
-    """As on Spark: a GitHub event's payload is of another form for each type of event."""
+    """As on Spark: a GitHub event's payload has another form for each type of event."""
     path = json_file(
         tmp_path, f'{{"n": 1, "p": {value}, "z": {{"p": 1}}}}', '{"p": "plain", "n": 2}', '{"p": null, "n": 3}', "{}"
     )

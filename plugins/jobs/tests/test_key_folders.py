@@ -78,7 +78,7 @@ def test_every_format_has_the_columns_of_its_folders(tmp_path, format):
 
 @pytest.mark.parametrize("format", ["parquet", "arrow", "csv", "json"])
 def test_a_schema_that_was_declared_has_the_columns_of_the_folders_besides(tmp_path, format):
-    """As Spark's own reader adds them; a name in other letters is that of the schema's column."""
+    """As Spark's own reader adds them; a name in another case is that of the schema's column."""
     put(tmp_path / "day=2026-01-01" / "hour=3", format)
     put(tmp_path / "day=2026-01-02" / "hour=4", format)
     declared = files_of(tmp_path, format, schema="n BIGINT")

@@ -1,4 +1,4 @@
-"""A time without a zone is UTC: the zone of the machine that reads it is nobody's business."""
+"""A time without a zone is UTC: the zone of the machine that reads it does not matter."""
 
 import datetime as dt
 import time
@@ -12,7 +12,7 @@ from skyband_jobs.files.source_files import open_files
 from skyband_jobs.job.model import Source
 
 NAIVE = dt.datetime(2026, 3, 29, 2, 30, 0, 250_000)
-"""Does not happen in Berlin, where clocks go forward that night."""
+"""A time that does not exist in Berlin, where clocks go forward that night."""
 MOMENT = int(NAIVE.replace(tzinfo=dt.UTC).timestamp() * 4) * 250_000
 BERLIN = dt.timezone(dt.timedelta(hours=2))
 

@@ -1,4 +1,4 @@
-"""Figures of a run for Prometheus: its own parsers read them, and what cannot be is told in time."""
+"""Metrics of a run for Prometheus: its own parsers read them, and problems are reported in time."""
 
 import io
 import json
@@ -94,7 +94,7 @@ def test_the_endpoint_has_the_figures_of_the_run_while_it_runs():
 
 @contextmanager
 def served(figures=TOTALS):
-    """The host and port of an endpoint that a run is watched at."""
+    """The host and port of the endpoint for a run's metrics."""
     out = io.StringIO()
     progress = Progress(out)
     with exported(job("127.0.0.1:0"), progress):
@@ -156,7 +156,7 @@ def test_what_is_no_request_ends_only_its_connection(request_):
     ],
 )
 def test_metrics_are_served_to_requests_for_this_machine_by_its_own_names(host, status):
-    """A page of the web that has its own name lead to 127.0.0.1 asks by that name."""
+    """A web page whose own name resolves to 127.0.0.1 uses that name."""
     with served() as address:
         connection = HTTPConnection(*address, timeout=30)
         connection.putrequest("GET", "/metrics", skip_host=True)

@@ -1,4 +1,4 @@
-"""A log of changes and what is left of it: applied at once or row by row, in parts or whole, a table is the same."""
+"""A log of changes and their net effect: applied at once or row by row, in parts or whole, a table is the same."""
 
 from datetime import UTC, datetime
 

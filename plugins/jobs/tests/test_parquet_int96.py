@@ -1,4 +1,4 @@
-"""The old times of Parquet, INT96, in the years that nanoseconds of 64 bits do not have: instants, as on Spark."""
+"""The old times of Parquet, INT96, in years outside 64-bit nanoseconds: instants, as on Spark."""
 
 import datetime as dt
 

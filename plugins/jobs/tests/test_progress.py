@@ -1,4 +1,4 @@
-"""Progress: one live line on a terminal, plain lines elsewhere, and a summary that leaves nothing out."""
+"""Progress: one live line on a terminal, plain lines elsewhere, and a complete summary."""
 
 import io
 import re
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that stands still until it is told."""
+    """A clock that moves only when told to."""
     now = [100.0]
     monkeypatch.setattr("skyband_jobs.running.progress.time.monotonic", lambda: now[0])
     monkeypatch.setenv("TERM", "xterm")

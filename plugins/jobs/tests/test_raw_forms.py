@@ -1,4 +1,4 @@
-"""Files as they come: what options say of them, and what is said where they are otherwise."""
+"""Raw files: what options say about them, and the error if they differ."""
 
 import lzma
 

@@ -1,4 +1,4 @@
-"""Small files are read together, many in a batch: the rows, their order, and what is wrong with one, are the same."""
+"""Small files are read together, many in a batch: the rows, their order and their errors are the same."""
 
 import gzip
 import os

@@ -1,4 +1,4 @@
-"""Spark's way of writing schemas, read without Spark."""
+"""Spark's notation of schemas, parsed without Spark."""
 
 import pyarrow as pa
 import pytest

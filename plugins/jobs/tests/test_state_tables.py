@@ -1,4 +1,4 @@
-"""Tables of states: as of each of their moments, in folders, and wherever a state stands in a file."""
+"""Tables of states: as of each of their moments, in folders, and anywhere in a file."""
 
 import numpy as np
 import pyarrow as pa

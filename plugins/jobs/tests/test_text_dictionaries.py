@@ -1,4 +1,4 @@
-"""Text that a Parquet file holds as a dictionary stays one on its way to the operator: quicker, and the same bytes."""
+"""Text stored as a dictionary in a Parquet file stays one on its way to the operator: faster, and the same bytes."""
 
 import numpy as np
 import pyarrow as pa

@@ -328,7 +328,7 @@ def test_a_text_in_place_of_a_number_is_quoted_as_written():
 
 
 def test_columns_that_are_inferred_have_types_that_every_query_can_be_asked_of(tmp_path):
-    """Of values that tell no type, or one that only Arrow has, text is made."""
+    """Values without a clear type, or with one that only Arrow has, become text."""
     columns = {
         "nothing": ("", pa.string()),
         "clock": ("12:30:00", pa.string()),

@@ -1,4 +1,4 @@
-"""The patterns that are tried on a text are all that it is a time of."""
+"""The patterns tried on a text are all that match it as a time."""
 
 import datetime
 import re

@@ -1,4 +1,4 @@
-"""With `bad_rows` a row that cannot be read goes aside alone, with its place: all others are given, whatever it is."""
+"""With `bad_rows` a row that cannot be read is put aside alone, with its place: all others are read."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ SELECT = {"schema": TEXT, "select": ("CAST(n AS BIGINT) AS n", "to_timestamp(t) 
 
 @frozen
 class Form:
-    """How rows are written, how they are read, and what is no row."""
+    """How rows are written, how they are read, and what is not a row."""
 
     format: str
     bad: bytes
@@ -129,7 +129,7 @@ def write(form: Form, folder, files) -> None:
 
 
 def place(form: Form, rows: list[int | None], row: int) -> str:
-    """Where a row of a file begins, as it is told."""
+    """Where a row of a file starts, as reported."""
     if "CAST" in str(form.keys):
         return f"row {row}"
     before = form.file(rows[:row])[: -len(form.foot)] + (form.between if row else b"")
@@ -187,7 +187,7 @@ def test_the_first_bad_row_ends_the_reading_if_nothing_takes_it(name, tmp_path):
 
 
 def refused_of(folder, columns=("n",), **keys) -> tuple[list, list]:
-    """The rows of a source, and what is refused of it."""
+    """The rows of a source, and its refused rows."""
     refused = []
     batches = open_files(Source(path=str(folder), **keys)).batches(columns, refuse=refused.extend)
     return [row for batch in batches for row in batch.to_pylist()], refused

@@ -1,4 +1,4 @@
-"""`source.where` and `source.select` of the local engine: rows as SQL gives them; what is beyond, named."""
+"""`source.where` and `source.select` of the local engine: rows as in SQL; anything beyond is named."""
 
 import json
 import tomllib
@@ -164,7 +164,7 @@ def test_a_row_for_each_element():
     ):
         shape = Shape.parse("n <> 5", ["10 div (5 - n) AS tenth", "n", f"{name}(tags) AS tag"])
         assert shape.reads(["n"]) == ["n", "tags"]
-        padded = pa.concat_batches([rows, rows]).slice(4)  # a slice, which Arrow counts otherwise
+        padded = pa.concat_batches([rows, rows]).slice(4)  # a slice, whose offsets Arrow counts differently
         made, kept = shape.apply(padded, shape.schema(rows.schema))
         assert list(zip(made["n"].to_pylist(), made["tag"].to_pylist(), strict=True)) == expected
         assert kept.tolist() == [number - 1 for number, _ in expected]

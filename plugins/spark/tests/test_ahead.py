@@ -1,4 +1,4 @@
-"""A row whose time is further than `ahead` before all others is left out and counted, by one rule on every engine."""
+"""A row whose time is more than `ahead` later than all others is left out and counted, by one rule on every engine."""
 
 from itertools import pairwise
 
@@ -69,7 +69,7 @@ def test_rows_that_are_cut_leave_no_trace_in_how_far_time_has_come(spans, newest
 
 
 def in_spark_batch(table, query, shards):
-    """What the tasks of a batch on Spark do, each with a third of the rows."""
+    """The work of a batch's tasks on Spark, each with a third of the rows."""
     plan = ShardedPlan(query, bind(query, table.schema), table.schema, shards)
     table = table.select(query.columns)
     parts = [table.slice(start, 1 + len(table) // 3) for start in range(0, len(table), 1 + len(table) // 3)]

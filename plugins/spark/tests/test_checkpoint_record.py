@@ -1,4 +1,4 @@
-"""What a job may change on the checkpoint that it has begun: what nobody would see is refused, the rest is free."""
+"""What a job may change on an existing checkpoint: changes without effect are refused, the rest is free."""
 
 import attrs
 import pytest
@@ -82,7 +82,7 @@ FREE = {
     "catalog": {"name": "other"},
     "distribution": "other",
 }
-"""Keys of a source that do not say which rows it has: a stream may go on with others."""
+"""Keys of a source that do not choose its rows: a stream may continue with others."""
 ROWS = {
     "format": "json",
     "path": "others",

@@ -1,4 +1,4 @@
-"""Text with a collation is refused on Spark by key and column: here it is told apart by its bytes."""
+"""Text with a collation is refused on Spark by key and column: here it is compared by its bytes."""
 
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType, TimestampType

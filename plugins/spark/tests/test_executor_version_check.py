@@ -1,4 +1,4 @@
-"""An executor opens what a driver pickled only where the same code is installed, of one version and of one build."""
+"""An executor unpickles a driver's objects only with the same code, of the same version and build."""
 
 import importlib.metadata
 import importlib.util
@@ -59,7 +59,7 @@ def test_an_archive_is_held_to_its_version_only(package):
 
 @pytest.fixture
 def made_with():
-    """What is held to the driver's, of a query whose backend may come from elsewhere."""
+    """What must match the driver's, for a query whose backend may come from elsewhere."""
     pytest.importorskip("skyband_distinct")
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("who", pa.string())])
     query = make_query(

@@ -1,4 +1,4 @@
-"""Java as this process starts it: ended where nobody waits for it any more, and told of when it ends itself."""
+"""Java as this process starts it: ended if no longer needed, and reported if it ends itself."""
 
 import os
 import subprocess

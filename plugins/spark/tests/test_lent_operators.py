@@ -90,20 +90,20 @@ def workers():
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Runs tasks here, in one worker that nothing happens to."""
+    """Runs tasks here, in one undisturbed worker."""
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
     return lambda *task: run(*task, None)
 
 
 def snapshot_of(plan, held, monkeypatch):
-    """The operator that a state makes, as bytes."""
+    """The operator restored from a state, as bytes."""
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
     return StateStore(Store(held)).load(plan, 0).snapshot()
 
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_shard_that_moves_between_workers_answers_as_in_one(name, workers, alone, monkeypatch):
-    """Tasks fail after all their work, and workers end: no row is lost or there twice, and hardly a state is read."""
+    """Tasks fail after all their work, and workers end: no row is lost or duplicated, and hardly any state is read."""
     plan, rng, team = plan_of(name), np.random.default_rng(3), [workers(), workers()]
     held, expected_held, borrowed = {}, {}, 0
     for turn in range(16):
@@ -177,7 +177,7 @@ def test_no_worker_borrows_from_itself_or_another_user(monkeypatch):
 
 
 def test_no_worker_listens_for_shards_that_it_no_longer_has(serving, monkeypatch):
-    """Given back, at another token, or put out by others: as many listen as are kept."""
+    """Returned, at another token, or evicted by others: as many listen as are kept."""
     mine = Neighbours()
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
     monkeypatch.setattr(state_store, "MOST_CACHED", 3)

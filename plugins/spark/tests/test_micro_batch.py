@@ -1,4 +1,4 @@
-"""What a shard's task gives for a micro-batch, called as Spark calls it: answers, and metrics of just these rows."""
+"""The result of a shard's task for a micro-batch, called as by Spark: answers, and metrics of exactly these rows."""
 
 from collections import Counter, OrderedDict
 
@@ -39,7 +39,7 @@ def answer(row):
 
 @pytest.mark.parametrize("shards", [1, 2])
 def test_metrics_are_those_of_a_turn_whatever_happens_to_its_rows(shards, monkeypatch):
-    """Rows that wait, that are late, that say nothing, alone and beside others; after each the worker goes or stays."""
+    """Waiting, late and unusable rows, alone and with others; after each the worker ends or stays."""
     query = make_query({**QUERY, "delay": "2 seconds"})
     plan = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, shards)
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
@@ -68,7 +68,7 @@ def test_metrics_are_those_of_a_turn_whatever_happens_to_its_rows(shards, monkey
 
 @pytest.mark.parametrize("keys", [{"delay": "5 seconds"}, {"delay": "9 seconds", "ahead": "20 seconds"}])
 def test_answers_appear_once_and_equal_those_of_a_run_in_one_process(keys, monkeypatch):
-    """Also where a task is done again, or on another worker, that catches up by a log; rows far ahead are in none."""
+    """Also if a task is repeated, or runs on another worker that catches up from a log; rows far ahead are in none."""
     query = make_query({**QUERY, **keys})
     plan, run = ShardedPlan(query, bind(query, SCHEMA), SCHEMA, 1), LocalRun.start(query, SCHEMA)
     monkeypatch.setattr(state_store, "_CACHE", OrderedDict())
@@ -100,7 +100,7 @@ def test_answers_appear_once_and_equal_those_of_a_run_in_one_process(keys, monke
 
 @pytest.mark.parametrize("whole", [False, True], ids=["stream", "table"])
 def test_rules_apply_wherever_a_task_runs_and_the_first_shard_reports_refused_ones(whole, monkeypatch):
-    """They come beside rows, or as a table that each run has; tasks are done again, or on workers that know nothing."""
+    """Rules arrive with rows, or as a table that each run has; tasks are repeated, or run on new workers."""
     query = make_query(
         {
             **QUERY,

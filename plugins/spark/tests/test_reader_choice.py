@@ -1,4 +1,4 @@
-"""Who reads a source's files on Spark, and the reason that is told."""
+"""Who reads a source's files on Spark, and the reason shown."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,4 +1,4 @@
-"""Rows in are those answered for, late, left out and put aside: whoever loses one, or has one twice, is told of."""
+"""Rows in are those answered, late, left out and put aside: a lost or duplicated row is reported."""
 
 from collections import Counter, OrderedDict
 

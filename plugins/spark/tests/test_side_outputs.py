@@ -1,4 +1,4 @@
-"""Rows that a task puts aside: a micro-batch that is given again has them once, and those of its last time."""
+"""Rows that a task puts aside: a repeated micro-batch has them once, those of its last attempt."""
 
 import random
 
@@ -10,7 +10,7 @@ from skyband_spark.side_outputs import RowsOfTasks
 
 
 def test_the_files_are_what_each_micro_batch_put_aside_last(tmp_path, monkeypatch):
-    """Given again after a kill, with another delay or another rule, a shard may put aside others, fewer, or none."""
+    """Repeated after a kill, with another delay or rule, a shard may put aside other rows, fewer, or none."""
     now, chance, expected = [0], random.Random(7), {}
     monkeypatch.setattr(side_outputs, "_micro_batch", lambda key: now[0])
     aside = RowsOfTasks(tmp_path / "late", Sink("parquet", str(tmp_path / "late")), "query.late_rows")

@@ -1,12 +1,9 @@
-"""Where a source stands is the same, however a version of PySpark writes it."""
+"""The position of a source is the same in every notation of PySpark's versions."""
 
 import json
 from types import SimpleNamespace
 
 import pytest
-from skyband.errors import EngineError
-from skyband_jobs.job.model import Source
-from skyband_spark.bad_row_sums import BadRowSums
 from skyband_spark.reading.vanished_files import log_entry, parse_offset, vanished_files
 
 
@@ -56,13 +53,3 @@ def test_deleted_files_concern_only_their_micro_batch(tmp_path):
             )
             expected = [one["path"] for entry in entries[start + 1 : end + 1] for one in entry]
             assert vanished_files(tmp_path, SimpleNamespace(sources=[source])) == expected
-
-
-@pytest.mark.parametrize("text", [json.dumps, str])
-def test_a_lost_bad_row_is_told(text):
-    source = SimpleNamespace(description="KafkaV2[Subscribe[v]]", startOffset=text({"v": 0}), endOffset=text({"v": 1}))
-    progress, sums = SimpleNamespace(batchId=0, sources=[source]), BadRowSums(Source(format="kafka"), None, None)
-    sums.count(progress, 1)
-    sums.put_aside(progress, 0)
-    with pytest.raises(EngineError, match="of 1 rows that came in, 1 are lost"):
-        sums.check()

@@ -1,4 +1,4 @@
-"""What Spark says of an error is told in one sentence, the cause first, without its stack and plans."""
+"""Spark's errors are shown in one sentence, the cause first, without stack traces and plans."""
 
 import resource
 
@@ -142,7 +142,7 @@ def test_a_damaged_file_of_the_source_is_named_with_the_remedy(name, tmp_path):
 
 
 def test_a_file_deleted_while_it_is_read_is_not_called_damaged(tmp_path):
-    """Spark has opened it by then, and names no reason."""
+    """By then Spark has opened it, and gives no reason."""
     cause = unread(f"file://{tmp_path}/02.parquet")
     told = f"Spark: {cause}: a file of the source is gone, or its table was dropped; {BACK}"
     assert sentence(f"{FAILED}{cause} SQLSTATE: KD001{PLAN}", JOB) == told
@@ -169,7 +169,7 @@ def test_other_exceptions_pass():
 
 
 def test_a_python_that_java_hung_up_on_is_told_with_what_the_system_refuses(tmp_path):
-    """All that it knows is that Java said no more; a checkpoint in which nothing can be written is the cause."""
+    """It only knows that Java stopped answering; the cause is a checkpoint that cannot be written."""
     worker = '[PYTHON_EXCEPTION] failed\nTraceback (most recent call last):\n  File "w.py", line 3\nEOFError\n'
     job = evolve(JOB, sink=evolve(JOB.sink, checkpoint=str(tmp_path)))
     assert sentence(worker, job) == "a Python worker of Spark failed: EOFError; see Spark's log for where"

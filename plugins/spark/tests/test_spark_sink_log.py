@@ -1,4 +1,4 @@
-"""A stream's checkpoint and its sink's log, as Spark leaves them: which go on, and which would lose answers."""
+"""A stream's checkpoint and its sink's log, as Spark leaves them: which can resume, and which would lose answers."""
 
 import pytest
 from skyband.errors import ConfigError

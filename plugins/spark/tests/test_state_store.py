@@ -1,4 +1,4 @@
-"""An operator's state in a store that commits or forgets each task: nothing is lost, done twice or written in vain."""
+"""An operator's state in a store that commits or forgets each task: nothing is lost, duplicated or written in vain."""
 
 from collections import OrderedDict
 
@@ -41,7 +41,7 @@ class Cluster:
         self.committed, self.metrics = {}, []
 
     def run(self, plan, frame, latest, worker, fails=False):
-        """A task; where it fails, it does so after all its work is done. Its answers and store; metrics are kept."""
+        """A task; if it fails, it does so after all its work. Its answers and store; metrics are kept."""
         store = Store(self.committed)
         self.monkeypatch.setattr(state_store, "_CACHE", self.caches[worker])
         kept = state_store.StateStore(store)

@@ -1,4 +1,4 @@
-"""The state store by itself, under all that can happen to tasks and checkpoints: what it gives is a dictionary's.
+"""The state store by itself, whatever happens to tasks and checkpoints: its content equals a dictionary's.
 
 The operator is a dictionary too, so that hundreds of random histories take a second.
 """
@@ -23,7 +23,7 @@ CHUNK, LOGGED, CACHED, PIECE = 64, 6, 3, 500
 
 
 class Entries:
-    """An operator that keeps, by key, the text that came last; no text ends a key. Each step has a watermark."""
+    """An operator that keeps the latest text of each key; no text ends a key. Each step has a watermark."""
 
     def __init__(self, query):
         self.query, self.texts, self.watermark, self.joined = query, {}, None, None
@@ -55,7 +55,7 @@ class Entries:
 
 
 class Plan:
-    """What a store asks of a plan: a query, and the operators that it makes."""
+    """What a store needs of a plan: a query, and its operators."""
 
     shards = 1
 
@@ -71,7 +71,7 @@ class Plan:
 
 
 class Stream:
-    """A checkpoint, and a dictionary of what it must hold."""
+    """A checkpoint, and a dictionary of its expected content."""
 
     def __init__(self, held=None, texts=None, step=0, query="first"):
         self.held, self.texts, self.step, self.query = held or {}, texts or {}, step, query
@@ -81,7 +81,7 @@ class Stream:
 
 
 class Cluster:
-    """Workers, some of which a task runs on; each keeps what it likes between tasks."""
+    """Workers, on one of which a task runs; each keeps anything between tasks."""
 
     def __init__(self, rng, monkeypatch, workers=3):
         self.rng, self.monkeypatch, self.query = rng, monkeypatch, "first"
@@ -337,7 +337,7 @@ def test_an_operator_is_lent_once_for_its_token_and_stays_for_any_other(monkeypa
 
 @pytest.mark.parametrize("last", [0, 1, 9, 10, 11, 99, 100, 1000])
 def test_the_last_micro_batch_is_that_of_the_largest_number(last, tmp_path):
-    """Whatever else stands beside: what Spark writes of a file system, and a number in other digits than ours."""
+    """Whatever other files are there: Spark's own for a file system, and a number in other digits."""
     assert checkpoint.last_committed(tmp_path) == -1
     (tmp_path / "commits").mkdir()
     assert checkpoint.last_committed(tmp_path) == -1

@@ -1,6 +1,6 @@
-"""A stream that goes on with its sink: what is let through gives each micro-batch once, what would not is refused.
+"""A stream that resumes with its sink: what is accepted writes each micro-batch once, anything else is refused.
 
-Every place that a checkpoint and a table can be at, one ahead or set back, is gone on from by a small Spark.
+A small Spark resumes from every combination of checkpoint and table, one ahead or set back.
 """
 
 import json
@@ -18,7 +18,7 @@ from skyband_spark.sink_log import check_belong
 
 @define(eq=False)
 class Table(BatchSink):
-    """A table in memory: (stream, micro-batch, which rows it was made of)."""
+    """A table in memory: (stream, micro-batch, the rows it was made from)."""
 
     rows: list = field(factory=list)
 
@@ -64,7 +64,7 @@ PLACES = [(committed, begun) for committed in (-1, 0, 1, 9, 10) for begun in (co
 @pytest.mark.parametrize(("committed", "begun"), PLACES)
 @pytest.mark.parametrize("written", [None, 0, 1, 2, 8, 9, 10, 11, 12])
 def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, monkeypatch, committed, begun, written):
-    """The table was written up to any micro-batch. One that was begun is given again with the same rows."""
+    """The table was written up to any micro-batch. One that was started is repeated with the same rows."""
     monkeypatch.setattr(table_sink_check, "_says_numbers", lambda _: True)
     sink, job = Table(), job_of(tmp_path / "c", begun, committed)
     for batch in range(-1 if written is None else written + 1):
@@ -83,7 +83,7 @@ def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, mo
 
 @pytest.mark.parametrize("written", range(-1, 4))
 def test_a_micro_batch_already_written_is_not_written_again(written):
-    """Whichever number Spark gives, as after a checkpoint that was set back while the run was stopped."""
+    """Whatever number Spark uses, such as after a checkpoint that was set back while the run was stopped."""
     for given in range(4):
         sink = Table([("mine", number, "before") for number in range(written + 1)] + [("other", 9, "of another")])
         before = [*sink.rows]
@@ -108,7 +108,7 @@ def test_a_table_without_numbers_must_be_empty_when_a_stream_starts(tmp_path, mo
 @pytest.mark.parametrize(("committed", "begun"), PLACES)
 @pytest.mark.parametrize("logged", [-1, 0, 1, 2, 8, 9, 10, 11, 12])
 def test_a_folder_lists_each_micro_batch_once_or_the_stream_is_refused(tmp_path, committed, begun, logged):
-    """Spark's file sink passes over what its log lists already, whatever rows come."""
+    """Spark's file sink skips what its log already lists, whatever the rows."""
     leave(tmp_path / "c", begun, committed)
     (tmp_path / "s" / "_spark_metadata").mkdir(parents=True)
     for batch in range(logged + 1):
@@ -128,7 +128,7 @@ def test_a_folder_lists_each_micro_batch_once_or_the_stream_is_refused(tmp_path,
 @pytest.mark.parametrize("steps", [[], [0], [0, 0], [2], [0, 2, 0, 3], [2, 0]])
 @pytest.mark.parametrize("replaces", [False, True])
 def test_a_batch_is_one_commit_with_its_columns_even_without_answers(steps, replaces):
-    """An empty table is made, or takes the place of what was there: whoever reads it finds its columns."""
+    """An empty table is created, or replaces the old one: readers find its columns."""
     appended = []
     writer = local_sink._Table(SimpleNamespace(append=lambda *given: appended.append(given)), replaces)
     parts = [pa.table({"count": pa.array(range(rows), pa.int64())}) for rows in steps]

@@ -1,4 +1,4 @@
-"""Parts of a table are all read, each once, whatever they call the place where they are."""
+"""All parts of a table are read, each once, whatever the notation of their paths."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_every_part_is_read_once_even_if_several_are_of_one_file(places):
 
 
 def test_a_table_with_a_missing_file_is_not_read_without_it(tmp_path):
-    """By Python, which would give the rows of the others: Spark says of each that it is not there."""
+    """By Python, which would return the rows of the others: Spark reports each as missing."""
     names = [str(tmp_path / f"{name}.parquet") for name in "ab"]
     for name in names:
         pq.write_table(pa.table({"number": [1], "unread": ["a"]}, schema=SCHEMA), name)

@@ -1,4 +1,4 @@
-"""What a worker of Spark does around the operator, without a Spark: its garbage, and the rows it hands back."""
+"""What a Spark worker does around the operator, without Spark: garbage collection, and the rows it returns."""
 
 import base64
 import datetime as dt

@@ -39,7 +39,7 @@ def query(**changes):
 
 
 def rows_of(rows, columns):
-    """Rows as sortable text; Spark gives instants without a zone, in UTC here."""
+    """Rows as sortable text; Spark returns instants without a zone, in UTC here."""
     return sorted(tuple(str(row[name]).removesuffix("+00:00") for name in columns) for row in rows)
 
 

@@ -1,4 +1,4 @@
-"""States of quantiles in SQL and on columns: what Python answers, united by Spark too."""
+"""States of quantiles in SQL and on columns: the answers of Python, also merged by Spark."""
 
 import numpy as np
 import pyarrow as pa

@@ -20,7 +20,7 @@ SOME_HOURS, DAY = 3, 24
 
 @pytest.fixture(scope="module")
 def log():
-    """A stretch of the day's requests, in order of time."""
+    """A part of the day's requests, in time order."""
     folder = os.environ.get("SKYBAND_DATA")
     if not folder:
         pytest.skip("SKYBAND_DATA does not name the folder of real streams")

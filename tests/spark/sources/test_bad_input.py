@@ -1,4 +1,4 @@
-"""What a job on Spark is not to be run with: told by its key, its value and what to do, and nothing is half done."""
+"""Invalid settings of a job on Spark: reported with key, value and remedy, and nothing is half done."""
 
 import pyarrow as pa
 import pytest

@@ -1,4 +1,4 @@
-"""Rows that a query cannot take, on Spark: the same as in process, each once whatever is run again."""
+"""Rows that a query cannot use, on Spark: the same as in process, each once whatever is repeated."""
 
 import os
 import shutil

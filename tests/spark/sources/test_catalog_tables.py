@@ -1,4 +1,4 @@
-"""Tables by name, of the catalogue of the session: read, written to, and looked at before anything is written."""
+"""Tables by name, in the session's catalogue: read, written, and checked before anything is written."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,4 @@
-"""Each data set in the folder `SKYBAND_DATA`, as it lies there: one job, the same answers from all three engines."""
+"""Each data set in the folder `SKYBAND_DATA`, unchanged: one job, the same answers from all three engines."""
 
 import os
 import re

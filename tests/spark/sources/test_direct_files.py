@@ -1,4 +1,4 @@
-"""Parquet and Arrow files that Spark gives out and Python reads: the same rows, checkpoints and refusals."""
+"""Parquet and Arrow files that Spark lists and Python reads: the same rows, checkpoints and errors."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Which files a stream takes, and when, is Spark's to say, whoever reads them: both readers give the same rows."""
+"""Spark decides which files a stream reads, and when, whoever reads them: both readers return the same rows."""
 
 import os
 from pathlib import Path

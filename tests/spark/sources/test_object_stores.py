@@ -1,4 +1,4 @@
-"""Files and tables in an object store on Spark: its workers read them with the clients that the local engine has."""
+"""Files and tables in an object store on Spark: its workers read them with the local engine's clients."""
 
 import json
 

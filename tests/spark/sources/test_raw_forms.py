@@ -1,4 +1,4 @@
-"""Raw forms on Spark: read in Python and by Spark's own reader, the same rows, or a refusal that names the reader."""
+"""Raw forms on Spark: read in Python and by Spark's own reader: the same rows, or an error that names the reader."""
 
 import datetime
 import json

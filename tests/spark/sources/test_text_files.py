@@ -1,4 +1,4 @@
-"""CSV and JSON on Spark: read in Python as the local engine does, so the same rows and the same refusals."""
+"""CSV and JSON on Spark: read in Python as by the local engine, so with the same rows and errors."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Text becomes the values that Spark makes of it, by casts and in files, or is refused as known to Spark only."""
+"""Text becomes the values that Spark makes of it, by casts and in files, or is refused as supported by Spark only."""
 
 import csv
 

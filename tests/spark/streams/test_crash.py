@@ -1,4 +1,4 @@
-"""A job killed at random moments and started again writes the same rows as one left alone."""
+"""A job killed at random moments and started again writes the same rows as an undisturbed one."""
 
 import random
 

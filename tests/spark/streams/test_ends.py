@@ -1,4 +1,4 @@
-"""A stream on Spark whose Java is killed alone, or whose whole process group is told to end, says so and goes on."""
+"""A stream on Spark whose Java is killed alone, or whose whole process group is told to end, reports it and resumes."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""What goes wrong around a stream: its answers stay those of an undisturbed run, or it stops with a clear error and,
+"""Faults around a stream: its answers stay those of an undisturbed run, or it stops with a clear error and,
 after the remedy, goes on without losing or repeating a row."""
 
 import os
@@ -60,7 +60,7 @@ class Stream:
         return sorted(map(str, self.session.read.parquet(str(self.home / "answers")).drop("batch").collect()))
 
     def copy(self, name: str) -> "Stream":
-        """A stream that goes on from here by itself: its state is loaded anew, because it is in another place."""
+        """A stream that continues from here by itself: its state is loaded again, because it is in another place."""
         shutil.copytree(self.home, self.home.parent / name)
         return Stream(self.session, self.source, self.home.parent / name)
 
@@ -215,7 +215,7 @@ def uncertain(rows: int, probability: float | None = None) -> pa.Table:
 
 
 def test_poison_stops_the_stream_before_its_state_and_the_remedy_resumes_it(session, files, stream):
-    """A row no window takes, then a file that is none: each is named, mended in place, and nothing was lost."""
+    """A row no window takes, then a file that is none: each is named, fixed in place, and nothing was lost."""
     clean = uncertain(400)
     folder = Path(files(clean, 4))
     good = {path: path.read_bytes() for path in sorted(folder.iterdir())}

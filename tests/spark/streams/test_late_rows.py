@@ -1,4 +1,4 @@
-"""Late rows on Spark: written by the tasks that find them late, each once whatever is run again."""
+"""Late rows on Spark: written by the tasks that find them late, each once whatever is repeated."""
 
 import shutil
 

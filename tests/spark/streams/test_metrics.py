@@ -1,4 +1,4 @@
-"""Figures of a stream on Spark, asked over HTTP as Prometheus asks while it runs."""
+"""Metrics of a stream on Spark, requested over HTTP as by Prometheus while it runs."""
 
 import urllib.request
 
@@ -43,7 +43,7 @@ def test_a_stream_is_scraped_while_it_runs_and_keeps_its_port_to_itself(session,
     refused = []
 
     def another(url):
-        """A second stream on its port: told before it writes anything, and the first goes on."""
+        """A second stream on its port: reported before it writes anything, and the first continues."""
         port = url.split(":")[-1].split("/")[0]
         with pytest.raises(SkybandError) as error:
             run_job(faults.write_job(tmp_path, "another"), [f'metrics="127.0.0.1:{port}"'])

@@ -1,4 +1,4 @@
-"""Streams that lose nothing: no year ends one, and none goes on beside a checkpoint and a log that do not belong."""
+"""Streams that lose nothing: no year ends one, and none resumes with a checkpoint and a log of different streams."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""Rows that break a promise: Spark's workers warn of them, and of nothing else."""
+"""Rows that break a promise: Spark's workers warn about them, and about nothing else."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""A stream that goes on from a savepoint of another, or from history: together the answers of one left alone."""
+"""A stream that resumes from a savepoint of another, or from history: together the answers of an undisturbed one."""
 
 import json
 import shutil
@@ -119,7 +119,7 @@ def change(saved, **changes):
 
 
 def check_refusals(jobs, job, saved):
-    """What a stream says that cannot be saved now."""
+    """The error for a stream that cannot be saved now."""
     checkpoint = jobs.folder / "checkpoint of one"
     with in_use(checkpoint):
         assert "is in use: a stream is running on it" in jobs.refused("savepoint", job, saved)
@@ -236,7 +236,7 @@ UNTIL = "1970-01-01 00:02:00"
 
 
 def check_history(session, jobs, table, history, saved):
-    """A stream that begins with history has the answers after the hand-over of one that had everything."""
+    """After the handover, a stream that starts with history has the answers of one that had everything."""
     stream = jobs.write("stream", 3)
     jobs.call("savepoint", history, saved, "--until", UNTIL)
     jobs.call("run", stream, "--from", saved)

@@ -1,4 +1,4 @@
-"""A stream that goes on after something has changed: what may change, and what is refused with what changed."""
+"""A stream that resumes after something has changed: what may change, and what is refused, with the change."""
 
 import pyarrow as pa
 import pytest
