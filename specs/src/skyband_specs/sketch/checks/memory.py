@@ -4,7 +4,7 @@ import numpy as np
 
 from skyband_specs.batching import seeded
 from skyband_specs.check import Make, check, expect_equal
-from skyband_specs.checks.common.memory import expect_steady, held, parts
+from skyband_specs.checks.common.memory import expect_steady, parts, retained
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.sketch.streams import SketchStream, random_keys
@@ -21,7 +21,7 @@ def check_new_keys_do_not_pile_up(make: Make, case: Case) -> None:
     sizes = []
     for start, stop in parts(len(stream)):
         backend.update(stream.times[start:stop], stream.keys[start:stop])
-        sizes.append(held(case, backend))
+        sizes.append(retained(case, backend))
     expect_steady(sizes, f"{ROWS} keys that never repeat")
 
 
@@ -55,5 +55,5 @@ def check_forgetting_bounds_memory(make: Make, case: Case) -> None:
     for start, stop in parts(len(stream)):
         backend.update(stream.times[start:stop], stream.keys[start:stop])
         backend.forget(int(stream.times[stop - 1]) - ROWS // 40)
-        sizes.append(held(case, backend))
+        sizes.append(retained(case, backend))
     expect_steady(sizes, f"{ROWS} keys that never repeat, each soon forgotten")
