@@ -534,11 +534,11 @@ def test_a_query_says_how_its_answers_are_drawn(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     asked, answers = make_query(COUNTS), counts(moments(5))
     plain, _ = drawn(skyband.plot(answers, asked))
-    monkeypatch.setattr(type(asked), "chart", "acme_chart:draw")
+    monkeypatch.setattr(load_presentation(type(asked)), "chart", "acme_chart:draw")
     spec = specification(skyband.plot(answers, asked))
     assert f'{{"largest": {max(answers["count"].to_pylist())}}}' in json.dumps(spec)
     assert "the largest" in said(skyband.plot(answers, asked))
-    monkeypatch.setattr(type(asked), "chart", "pairs")
+    monkeypatch.setattr(load_presentation(type(asked)), "chart", "pairs")
     assert drawn(skyband.plot(answers, asked))[0] != plain
     assert drawn(skyband.plot(answers, asked, chart="bands"))[0]["title"]["text"] == plain["title"]["text"]
     assert drawn(skyband.plot(answers, asked, chart="ranks"))[0].keys() == plain.keys(), "no ranks: by the columns"
