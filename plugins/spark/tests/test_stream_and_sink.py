@@ -13,7 +13,7 @@ from skyband.errors import ConfigError
 from skyband_jobs.formats import BatchSink
 from skyband_jobs.local import sink as local_sink
 from skyband_spark import table_sink_check
-from skyband_spark.sink_log import check_belong
+from skyband_spark.sink_log_check import check_belong
 
 
 @define(eq=False)

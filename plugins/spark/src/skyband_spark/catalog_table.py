@@ -13,7 +13,7 @@ from skyband.registry.info import FILE_FORMATS
 from skyband_jobs.job.model import Job, Sink, Source, local_path
 from skyband_jobs.job.table_location import SPARK_TABLE
 
-from skyband_spark.sink_log import check_belong, latest
+from skyband_spark.sink_log_check import check_belong, latest
 
 
 def is_named(table: Source | Sink) -> bool:

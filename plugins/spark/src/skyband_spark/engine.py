@@ -68,7 +68,7 @@ class SparkEngine(JobEngine):
         return others, "are not answers, and Spark would delete them"
 
     def check_belong(self, checkpoint: Path, folder: Path) -> None:
-        from skyband_spark.sink_log import check_belong
+        from skyband_spark.sink_log_check import check_belong
 
         check_belong(checkpoint, folder)
 

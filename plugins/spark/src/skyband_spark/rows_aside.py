@@ -23,7 +23,7 @@ from skyband_spark.errors import cause_of, is_gone, is_of_spark
 from skyband_spark.frames import file_rows
 from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.reading.plain_files_of_tables import is_ours
-from skyband_spark.sink_log import latest
+from skyband_spark.sink_log_check import latest
 
 MICRO_BATCH = "micro_batch"
 """Each micro-batch with bad rows has a folder, which readers read as a column of this name."""

@@ -11,7 +11,7 @@ from skyband_jobs.running.table_sink import is_free
 
 from skyband_spark.frames.checkpoint_from_states import SEEDS
 from skyband_spark.savepoints.start import MARK
-from skyband_spark.sink_log import latest
+from skyband_spark.sink_log_check import latest
 
 
 def check_goes_on(job: Job, sink: BatchSink) -> None:

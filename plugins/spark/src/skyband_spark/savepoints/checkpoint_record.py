@@ -12,7 +12,7 @@ from skyband.errors import ConfigError, EngineError, Problem
 from skyband_jobs.job.model import Job
 
 from skyband_spark.savepoints.savepoint import fact_text, source_facts
-from skyband_spark.sink_log import latest
+from skyband_spark.sink_log_check import latest
 
 RECORD = "skyband-job.json"
 _QUERY = "query."

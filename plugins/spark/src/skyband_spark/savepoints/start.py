@@ -15,7 +15,7 @@ from skyband.version import __version__
 from skyband_jobs.job.model import Job, Source, local_path
 
 from skyband_spark import program as spark
-from skyband_spark import sink_log as spark_sink_log
+from skyband_spark import sink_log_check
 from skyband_spark.errors import python_was_late
 from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.savepoints import savepoint
@@ -45,8 +45,8 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
         return
     _check_source(job, contents)
     sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
-    if sink is not None and not spark_sink_log.is_seeded(sink, SEEDS):
-        spark_sink_log.check_belong(checkpoint, sink)
+    if sink is not None and not sink_log_check.is_seeded(sink, SEEDS):
+        sink_log_check.check_belong(checkpoint, sink)
     ticking = spark.ticking_of(job.source.idle_after, False if job.source.finish else None)
     plan = evolve(plan, ticking=ticking)
     states = take_over(contents.snapshots(), contents.query, lambda shared: _operator(plan, shared), plan.shards)
@@ -54,7 +54,7 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
         snapshots, second = [operator.snapshot() for operator in states], _second(job) is not None
         path = _write(session, plan, snapshots, contents, partial, checkpoint, second)
         if sink is not None:
-            spark_sink_log.seed(sink, SEEDS)
+            sink_log_check.seed(sink, SEEDS)
         if checkpoint.exists():
             checkpoint.rmdir()  # it is empty
         path.rename(checkpoint)

@@ -11,7 +11,7 @@ from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.job_error import secrets_hidden
 from skyband_jobs.running.progress import Progress
 
-from skyband_spark import sink_log as spark_sink_log
+from skyband_spark import sink_log_check
 from skyband_spark.errors import plain_errors
 from skyband_spark.frames.file_rows import numbered
 from skyband_spark.frames.sharded_plan import ShardedPlan
@@ -113,7 +113,7 @@ def _log(checkpoint: Path, number: int) -> Path | None:
 
 def _ended(checkpoint: Path) -> int:
     """The last micro-batch, which is committed. Raises EngineError if one was started since, or there is none."""
-    begun, committed = (spark_sink_log.latest(checkpoint / name) for name in ("offsets", "commits"))
+    begun, committed = (sink_log_check.latest(checkpoint / name) for name in ("offsets", "commits"))
     if committed < 0:
         raise EngineError(f"the checkpoint {str(checkpoint)!r} has no state yet: run the job first")
     if begun != committed:

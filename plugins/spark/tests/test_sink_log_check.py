@@ -2,7 +2,7 @@
 
 import pytest
 from skyband.errors import ConfigError
-from skyband_spark.sink_log import check_belong, is_seeded, seed
+from skyband_spark.sink_log_check import check_belong, is_seeded, seed
 
 
 def leave(home, offsets=(), commits=(), logged=(), parts=0):
