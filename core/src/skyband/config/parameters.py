@@ -81,7 +81,9 @@ def choice(*choices: str, default: Any = NOTHING, help: str, **options: Any) -> 
     def check(value: Any) -> str | None:
         if value in choices:
             return None
-        return f"must be one of {', '.join(choices)} (got {literal(value)}); {suggest(value, choices)}"
+        meant = closest(value, choices)
+        hint = "" if meant is None else f"; did you mean {meant!r}?"
+        return f"must be one of {', '.join(choices)} (got {literal(value)}){hint}"
 
     return _field(default, "str", check, "one of " + ", ".join(choices), help, options)
 

@@ -44,6 +44,7 @@ class _Rows:
 
 
 _NAN = float("nan")
+_REMEDY = 'name a table that a query with emit = "state" wrote'
 
 
 class StatesTable:
@@ -54,7 +55,7 @@ class StatesTable:
         self._path, self._column = path, column
         paths = [file for file in data_files(Path(path)) if file.suffix in ("", ".parquet")]
         if not paths:
-            raise InputError("states", f"{path!r} has no Parquet file")
+            raise InputError("states", f"{path!r} has no Parquet file: {_REMEDY}")
         try:
             self._files = [pq.ParquetFile(file, pre_buffer=False, coerce_int96_timestamp_unit="us") for file in paths]
         except (OSError, pa.ArrowException) as error:
@@ -63,13 +64,14 @@ class StatesTable:
         names = [*self._files[0].schema_arrow.names, *self._folders[0]]
         for name, option in ((AT, "states"), (column, "column")):
             if name not in names:
-                raise InputError(option, f"{path!r} has no column {name!r}; {suggest(name, names)}")
+                remedy = f": {_REMEDY}" if name == AT else f"; {suggest(name, names)}"
+                raise InputError(option, f"{path!r} has no column {name!r}{remedy}")
         self.grouping = [name for name in names if name not in (AT, column)]
         for path_of_file, file, folders in zip(paths, self._files, self._folders, strict=True):
             if {*file.schema_arrow.names, *folders} != {*names}:
                 columns = ", ".join([*file.schema_arrow.names, *folders])
-                message = f"has the columns {columns}, but {str(paths[0])!r} has {', '.join(names)}: use one set"
-                raise InputError("states", f"{str(path_of_file)!r} {message}")
+                message = f"has the columns {columns}, but {str(paths[0])!r} has {', '.join(names)}"
+                raise InputError("states", f"{str(path_of_file)!r} {message}: they must be the same")
 
     def as_of(self, at: int | None) -> tuple[int, list[GroupState]]:
         """The moment `at`, or the newest, and the states of all groups at that moment.
