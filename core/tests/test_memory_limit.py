@@ -74,7 +74,7 @@ def test_a_limit_that_is_too_low_is_told_before_a_row_is_read(job, megabytes, st
     )
     assert ended.returncode == status
     assert words in ended.stderr
-    assert "fault of Skyband" not in ended.stderr
+    assert "bug in Skyband" not in ended.stderr
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads how large a process is from /proc")
@@ -87,4 +87,4 @@ def test_memory_that_is_used_up_is_told_with_the_limit(tmp_path, job):
     assert ended.returncode == 1, ended.stderr
     assert "error: memory is used up (ArrowMemoryError: " in ended.stderr
     assert "(ulimit -v)" in ended.stderr
-    assert "fault of Skyband" not in ended.stderr
+    assert "bug in Skyband" not in ended.stderr

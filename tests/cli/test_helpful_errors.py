@@ -1,4 +1,4 @@
-"""Any problem with a file, a path or an option is reported with its place, and never as a fault of Skyband."""
+"""Any problem with a file, a path or an option is reported with its place, and never as a bug in Skyband."""
 
 import datetime
 import os
@@ -63,7 +63,7 @@ def test_a_bad_file_is_named(folder, content, sets, said):
     assert ran.exit_code == 1
     assert str(bad) in ran.stderr
     assert said in ran.stderr
-    assert "fault of Skyband" not in ran.stderr
+    assert "bug in Skyband" not in ran.stderr
 
 
 def test_a_row_is_named_by_its_place_in_its_file(folder):
@@ -139,7 +139,7 @@ def test_a_damaged_log_of_a_streaming_sink_is_named(folder, line):
     for ran in (folder.run(), folder.call("check", folder.job)):
         assert ran.exit_code == 1
         assert f"source.path: '{log / '0'}' is damaged" in ran.output
-        assert "fault of Skyband" not in ran.output
+        assert "bug in Skyband" not in ran.output
 
 
 @pytest.mark.parametrize("sep", ["", "é", '"'])
@@ -173,7 +173,7 @@ def test_a_sink_that_cannot_be_made_is_told(folder, path, mode):
     ran = folder.run(f"sink.path={path}", f"sink.mode={mode}")
     assert ran.exit_code == 1
     assert "sink.path: " in ran.stderr
-    assert "fault of Skyband" not in ran.stderr
+    assert "bug in Skyband" not in ran.stderr
     assert ran.stderr.startswith("--set: "), "the path was typed"
     assert (folder.home / "taken").read_text() == "a file"
 
@@ -399,7 +399,7 @@ def test_odd_values_are_the_jobs_problem(folder, change):
     key = change.partition("=")[0]
     for engine in ("local", "spark"):
         ran = folder.call("check", folder.job, "--engine", engine, "--set", change)
-        assert "fault of Skyband" not in ran.output
+        assert "bug in Skyband" not in ran.output
         assert engine == "spark" or re.search(rf"^--set: {key}[:\[]", ran.output, re.MULTILINE)
         assert len(ran.output) < 3000
 
@@ -470,7 +470,7 @@ def test_what_the_system_refuses_is_no_fault_of_skyband(folder, monkeypatch):
     ran = folder.call("docs", folder.home)
     assert ran.exit_code == 1
     assert f"error: {folder.home / 'roles'}: File exists" in ran.stderr
-    assert "fault of Skyband" not in ran.stderr
+    assert "bug in Skyband" not in ran.stderr
 
 
 @pytest.mark.parametrize("backends", ["exact", ["exact"], 3])

@@ -161,7 +161,7 @@ def test_a_rule_beyond_the_limits_ends_the_run_or_is_put_aside(job, tmp_path):
         (['query.rules.path="bids.csv"', 'query.rules.format="csv"'], "query.rules: rules._c0: is no column of a rule"),
         (
             ["query.longest=", "query.most="],
-            "query.rules: top-k-workload, as it is asked here, takes no second table: see its page for what it needs",
+            "query.rules: this top-k-workload takes no second table: see its page for what it needs",
         ),
     ],
 )

@@ -342,7 +342,9 @@ def test_queries_of_a_checkpoint_with_logged_steps_may_join_and_not_leave():
     assert more.restore(state, joined=50 * SECOND)
     for queries in ([SLOW], [SLOW, {**QUICK, "name": "swift"}]):
         other = LocalRun.start(query_of("top-k-workload", queries=queries), table.schema).operator
-        with pytest.raises(SnapshotError, match='other queries: of answers = "changes" what left would not be told'):
+        with pytest.raises(
+            SnapshotError, match='other queries: with answers = "changes" removed answers would not be reported'
+        ):
             other.restore(state, joined=50 * SECOND)
         other.restore(state)
 
@@ -434,6 +436,6 @@ def test_a_query_without_a_schedule_says_so():
 def test_a_key_that_two_rows_of_an_answer_share_is_refused():
     table = stream(range(10))
     with pytest.raises(
-        InputError, match=r"two rows of the answer at .* have share = .*: name columns that tell them apart"
+        InputError, match=r"two rows of the answer at .* have share = .*: add a column that distinguishes them"
     ):
         local.apply(table, query_of("heavy-hitters", share=None, k=5, key=["share"]))

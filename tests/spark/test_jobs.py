@@ -220,7 +220,7 @@ def interrupted(job, *signals):
             started.kill()
     said = "".join(seen) + rest
     assert started.returncode == 130, said
-    assert not re.search("Traceback|WARN|fault of Skyband", said), said
+    assert not re.search("Traceback|WARN|bug in Skyband", said), said
     return said, out
 
 

@@ -246,7 +246,7 @@ def test_other_queries_and_moments_are_refused(tmp_path):
         "kind": "top-k-workload", "time": "ts", "object": "page", "score": "bytes", "by": "status",
         "queries": [{"name": "a", "window": "1 hour", "slide": "5 minutes", "k": 2}],
     }  # fmt: skip
-    with pytest.raises(ConfigError, match=r"query.kind: top-k-workload begins with no table of states"):
+    with pytest.raises(ConfigError, match=r"query.kind: top-k-workload cannot start from a table of states"):
         begin_with_states(Stream(ranked, None).operator, table)
     with pytest.raises(
         ConfigError, match=r"query.kind: the states are of sketch/exact, which heavy-hitters does not use"

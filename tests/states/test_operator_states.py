@@ -155,7 +155,7 @@ def test_changed_turns_are_refused_or_work(kind, by):
     [{}, {"watermark": "now", "clock": []}, {"watermark": 2**70, "clock": [1]}, {"watermark": None, "clock": 7}],
 )
 def test_a_turn_without_a_time_is_refused(header):
-    with pytest.raises(SnapshotError, match="holds no turn"):
+    with pytest.raises(SnapshotError, match="holds no valid micro-batch"):
         LoggedBatch.decode(snapshot.encode(header, {}))
 
 

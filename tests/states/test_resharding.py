@@ -92,7 +92,7 @@ def test_any_shards_become_any_others_or_are_refused(kind, by):
                     after,
                 )
             else:
-                with pytest.raises(ConfigError, match=f"the savepoint has {before} and they cannot become {after}"):
+                with pytest.raises(ConfigError, match=f"the savepoint has {before} and cannot become {after}"):
                     stream_of(query, after, backends).begin_from(stream)
 
 
@@ -152,7 +152,7 @@ def test_groups_that_came_to_another_shard_are_refused():
     stream = stream_of(family("top-k", by=["place"]), 2)
     stream.push(pieces(5)[0])
     for number, operator in enumerate(stream.operators[::-1]):
-        with pytest.raises(SnapshotError, match=f"groups or rows are not of shard {number} of 2: a Skyband that took"):
+        with pytest.raises(SnapshotError, match=f"groups or rows do not belong to shard {number} of 2: an old"):
             stream.plan.operator(number).restore(without_number(operator.snapshot()))
     blob = without_number(stream.operators[1].snapshot())
     with pytest.raises(SnapshotError, match="are in two shards"):
@@ -185,9 +185,9 @@ def test_shards_without_groups_are_merged(kind, keys, backends):
 @pytest.mark.parametrize(
     ("kind", "shards", "backend", "said"),
     [
-        ("distinct-count", (1, 2), {"sketch": "exact"}, "a state without `by` cannot be cut into several; set"),
-        ("distinct-count", (4, 3), {"sketch": "exact"}, "to a number that divides theirs"),
-        ("top-k", (4, 2), None, "the savepoint has 4 and they cannot become 2: the states of a top-k do not merge"),
+        ("distinct-count", (1, 2), {"sketch": "exact"}, "a state without `by` cannot be split; set"),
+        ("distinct-count", (4, 3), {"sketch": "exact"}, "must divide the old one"),
+        ("top-k", (4, 2), None, "the savepoint has 4 and cannot become 2: the states of a top-k do not merge"),
         ("top-k-pairs", (4, 2), None, "the states of a top-k-pairs do not merge"),
     ],
 )
@@ -255,7 +255,7 @@ def test_groups_that_no_query_looks_at_any_more_are_let_go(after, most, monkeypa
 @pytest.mark.parametrize(
     ("keys", "backends", "said"),
     [
-        ({"by": ["side"]}, None, "query.by was ('place',), is ('side',): a state does not know the rows of its groups"),
+        ({"by": ["side"]}, None, "query.by was ('place',), is ('side',): a state does not have the rows of its groups"),
         ({"windows": ["2 minutes"]}, None, "rows before the longest window are forgotten"),
         ({"windows": ["2 minutes"]}, None, "query.windows was ('30 seconds', '1 minute'), is ('2 minutes',): rows"),
         ({"windows": ["today"]}, None, "query.windows was ('30 seconds', '1 minute'), is ('today',)"),
@@ -284,7 +284,7 @@ def test_last_answers_that_are_kept_have_their_columns(after):
         if answers == "all":
             assert len(stream_of(changed, 3).begin_from(stream).push(pieces(2)[1]))
             continue
-        with pytest.raises(SnapshotError, match="it keeps the last answers, with columns place, at, change, window"):
+        with pytest.raises(SnapshotError, match="it has the last answers, with columns place, at, change, window"):
             stream_of(changed, 3).begin_from(stream)
 
 
@@ -362,7 +362,7 @@ def test_shards_that_stand_elsewhere_are_refused(by, after):
     one, other = stream_of(query, 2, backends), stream_of(query, 2, backends)
     one.push(pieces(2)[0]), other.push(table())
     one.operators[1] = other.operators[1]
-    with pytest.raises(SnapshotError, match="contradicts itself: its shards stand at"):
+    with pytest.raises(SnapshotError, match="contradicts itself: its shards are at"):
         stream_of(query, after, backends).begin_from(one)
 
 
@@ -373,5 +373,5 @@ def test_shards_that_were_given_other_rules_are_refused(by, after):
     for operator, window in zip(stream.operators, ("30 seconds", "20 seconds"), strict=True):
         operator.broadcast(pa.table({"name": ["quick"], "window": [window]}))
     stream.push(pieces(5)[0])
-    with pytest.raises(SnapshotError, match="were given other rows of the second table"):
+    with pytest.raises(SnapshotError, match="have different rows of the second table"):
         stream_of(query, after, backends).begin_from(stream)

@@ -148,7 +148,7 @@ def sends_one_row(self, frame):
 def test_a_lost_or_duplicated_row_ends_the_run(monkeypatch, owner, name, broken, runs):
     monkeypatch.setattr(owner, name, broken)
     for run in runs:
-        with pytest.raises(EngineError, match=r"that came in, .* (lost|counted twice): .*; a fault of Skyband or of a"):
+        with pytest.raises(EngineError, match=r"that came in, .* (lost|counted twice): .*; a bug in Skyband or a"):
             run()
 
 

@@ -199,10 +199,10 @@ def test_a_state_that_cannot_be_is_refused(name, change, said):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("group", lambda values: values + np.uint64(1), "group: must be of groups that are there"),
+        ("group", lambda values: values + np.uint64(1), "group: must be groups of this state"),
         ("entries.time", lambda values: values[::-1], "time: must be in order within a group"),
         ("entries.time", lambda values: values + 400, "time: must be below the group's number of rows"),
-        ("entries.time", lambda values: values[1:], "columns of one length"),
+        ("entries.time", lambda values: values[1:], "as long as the other columns"),
         ("count", lambda values: values - 1, "count: must"),
     ],
 )

@@ -39,5 +39,5 @@ def test_a_stream_that_is_ended_names_the_cause(tmp_path, end):
             faults.kill_group(process)
     assert process.returncode == status, output
     assert re.search(said, output), output
-    assert not re.search("Traceback|WARN|ERROR|fault of Skyband|py4j", output), output
+    assert not re.search("Traceback|WARN|ERROR|bug in Skyband|py4j", output), output
     assert faults.committed(tmp_path / "checkpoint of counts"), "it goes on from there"

@@ -1,1 +1,1 @@
-"""How the groups of any query are answered: processors, and the small groups held together."""
+"""Answers the groups of any query: processors, and small groups that are held together."""

@@ -1,4 +1,4 @@
-"""Answers of which one batch is made for all groups of a turn: what a processor may give instead of a batch."""
+"""Answers as columns, from which one batch is made for all groups of a micro-batch."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
@@ -15,16 +15,16 @@ _NO_NAMES: Mapping[str, pa.Array] = MappingProxyType({})
 
 
 class AnswerColumns:
-    """Answers that are no batch yet. Instants are int64 microseconds, other numbers as they are; no value is null.
+    """Answers that are not a batch yet. Instants are int64 microseconds, other numbers unchanged; no value is null.
 
-    What numpy does not hold is an Arrow array, or places in the values that `named` has for the column. A batch takes
-    some 50 microseconds, whatever is in it.
+    Values that numpy cannot hold are Arrow arrays, or places in the values that `named` has for the column. Making a
+    batch takes about 50 microseconds, whatever its size.
     """
 
     def __init__(
         self, schema: pa.Schema, columns: Sequence[Array | pa.Array], named: Mapping[str, pa.Array] = _NO_NAMES
     ) -> None:
-        """named: of columns by name, the same for all answers of a query."""
+        """named: values of columns by name, the same for all answers of a query."""
         self.schema = schema
         self.columns = columns
         self.named = named
@@ -43,16 +43,16 @@ class AnswerColumns:
 
 
 class RawAnswers:
-    """Answers as a backend gave them. The columns of all groups of a turn are made by one call: one of numpy takes a
-    microsecond, whatever is in it.
+    """Answers as a backend returned them. One call makes the columns of all groups of a micro-batch, because any numpy
+    call takes at least a microsecond.
     """
 
     def __init__(
         self, schema: pa.Schema, columns_of: "ColumnsOf", parts: Sequence[Any], rows: int,
         named: Mapping[str, pa.Array] = _NO_NAMES,
     ) -> None:  # fmt: skip
-        """columns_of: makes the columns, as `AnswerColumns` has them, of the `parts` of several groups, one after the
-        other; one function for all answers of a query. rows: how many these make; named: as of `AnswerColumns`.
+        """columns_of: makes the columns, as in `AnswerColumns`, from the consecutive `parts` of several groups; the
+        same function for all answers of a query. rows: how many these make; named: as in `AnswerColumns`.
         """
         self.schema = schema
         self.columns_of = columns_of
@@ -65,11 +65,11 @@ class RawAnswers:
 
 
 def sizes_and_ranks(offsets: Sequence[Int64]) -> tuple[Int64, Int64]:
-    """How many entries each answer has, and of each entry which of its answer it is, from 1 on: int64[a], int64[n].
+    """int64[a], int64[n]: the number of entries of each answer, and the rank of each entry in its answer, from 1.
 
-    offsets: of each of several groups, one or more, where the entries of its answers begin and end. O(n).
+    offsets: for each of one or more groups, the beginnings and ends of its answers' entries. O(n).
     """
-    begins, ends = (np.concatenate([one[part] for one in offsets]) for part in (slice(None, -1), slice(1, None)))
+    begins, ends = (np.concatenate([own[part] for own in offsets]) for part in (slice(None, -1), slice(1, None)))
     sizes: Int64 = ends - begins
     ranks: Int64 = np.arange(1, int(sizes.sum()) + 1) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return sizes, ranks
@@ -80,7 +80,7 @@ ProcessorAnswers: TypeAlias = pa.RecordBatch | AnswerColumns | RawAnswers
 
 
 def as_batch(pieces: Sequence[ProcessorAnswers]) -> pa.RecordBatch:
-    """Answers, at least one of them and all with the same columns, one after the other."""
+    """Concatenates one or more answers with the same columns."""
     batches: list[pa.RecordBatch] = []
     for made_by, run in groupby(pieces, _made_by):
         together: list[Any] = list(run)
@@ -95,7 +95,7 @@ def as_batch(pieces: Sequence[ProcessorAnswers]) -> pa.RecordBatch:
 
 
 def _made_by(piece: ProcessorAnswers) -> Any:
-    """What makes columns of answers: their own function, or their type."""
+    """The maker of columns of answers: their own function, or their type."""
     if isinstance(piece, RawAnswers):
         return piece.columns_of
     return AnswerColumns if isinstance(piece, AnswerColumns) else pa.RecordBatch

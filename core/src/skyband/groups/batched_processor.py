@@ -1,4 +1,4 @@
-"""A processor that gives its backend all rows and moments of a step at once: cheaper than moment by moment."""
+"""A processor that passes its backend all rows and moments of a step at once, which is cheaper than one by one."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from skyband.windows.schedule import Schedule
 
 
 class BatchedProcessor(DueMomentsProcessor):
-    """Feeds its backend session by session: all rows and moments until the turn ends or the windows run empty."""
+    """Feeds its backend session by session: all rows and moments until the step ends or the windows are empty."""
 
     no_rows: ClassVar[Rows]
-    """Rows with the columns of the query's frame, none of them."""
+    """An empty `Rows` with the columns of the query's frame."""
 
     def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
         super().__init__(every, horizon, rows, schedule)
@@ -26,11 +26,11 @@ class BatchedProcessor(DueMomentsProcessor):
 
     @abstractmethod
     def begin(self) -> None:
-        """Start with nothing in the windows."""
+        """Start with empty windows."""
 
     @abstractmethod
     def feed(self, times: Int64, rows: Rows, due: Int64) -> ProcessorAnswers | None:
-        """Take in rows at `times` and answer the moments `asked`, each over the rows before it."""
+        """Take in rows at `times` and answer the moments `due`, each over the rows before it."""
 
     def take_due(self, times: Int64, rows: Rows, due: Int64) -> None:
         if len(times) or len(due):
@@ -40,20 +40,20 @@ class BatchedProcessor(DueMomentsProcessor):
 
     @property
     def columns_suffice(self) -> bool:
-        """Whether `feed` is `feed_columns`, all that it keeps of its rows being what its backend has of them.
+        """Whether `feed` equals `feed_columns`, so that the backend's columns are all that it needs of its rows.
 
-        The columns of all groups of a turn are then made at once. Of a class that has `feed_together`, whether that
+        The columns of all groups of a micro-batch are then made at once. For a class with `feed_together`, whether that
         does what `feed` does.
         """
         return False
 
     def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
-        """What the backend takes of rows, of one group or of many, at `times`."""
-        raise NotImplementedError(f"{type(self).__name__} says that columns suffice, and makes none")
+        """The backend's columns of rows, of one group or of many, at `times`."""
+        raise NotImplementedError(f"{type(self).__name__} sets columns_suffice, so it must define backend_columns")
 
     def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
-        """As `feed`, of what `backend_columns` made of the rows."""
-        raise NotImplementedError(f"{type(self).__name__} says that columns suffice, and takes none")
+        """As `feed`, with the result of `backend_columns` for the rows."""
+        raise NotImplementedError(f"{type(self).__name__} sets columns_suffice, so it must define feed_columns")
 
     def turn(self, rows: Rows, due: Int64, last: int, following: int) -> ProcessorAnswers | None:
         self._last, self._next = last, following
@@ -63,11 +63,11 @@ class BatchedProcessor(DueMomentsProcessor):
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
-        way = _quickest_way(cls)
+        way = _fastest_way(cls)
         if way == "feed" or not processors[0].columns_suffice:
             return super().turns(processors, rows, spans, turns)
-        for one, (_, last, following) in zip(processors, turns, strict=True):
-            one._last, one._next = last, following
+        for processor, (_, last, following) in zip(processors, turns, strict=True):
+            processor._last, processor._next = last, following
         rows, due = rows if len(rows) else processors[0].no_rows, [turn.due for turn in turns]
         columns = processors[0].backend_columns(rows.times, rows)
         if way == "feed_together":
@@ -83,9 +83,9 @@ class BatchedProcessor(DueMomentsProcessor):
         spans: Int64,
         due: Sequence[Int64],
     ) -> AnswersOfTurns:
-        """As `feed` of each of the processors, with the rows from spans[i, 0] up to spans[i, 1].
+        """As `feed` for each of the processors, with the rows from spans[i, 0] to spans[i, 1], exclusive.
 
-        columns: what `backend_columns` made of all rows.
+        columns: the result of `backend_columns` for all rows.
         """
         return _fed_one_by_one(processors, columns, spans, due)
 
@@ -103,20 +103,20 @@ def _fed_one_by_one(
     processors: Sequence[BatchedProcessor], columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
 ) -> AnswersOfTurns:
     answers = list[ProcessorAnswers | None]()
-    for one, (start, stop), moments in zip(processors, spans.tolist(), due, strict=True):
+    for processor, (start, stop), moments in zip(processors, spans.tolist(), due, strict=True):
         if stop > start or len(moments):
-            answers.append(one.feed_columns([column[start:stop] for column in columns], moments))
+            answers.append(processor.feed_columns([column[start:stop] for column in columns], moments))
         else:
             answers.append(None)
     return AnswersOfTurns.of(answers)
 
 
 _WAYS = ("feed_together", "feed_columns", "feed")
-"""To feed a backend, the quickest first."""
+"""Ways to feed a backend, the fastest first."""
 
 
 @cache
-def _quickest_way(kind: type[BatchedProcessor]) -> str:
-    """The quickest way that a class says, or the closest one below it that says any."""
+def _fastest_way(kind: type[BatchedProcessor]) -> str:
+    """The fastest way that a class defines, or else its closest base class that defines any."""
     says = next(cls for cls in kind.__mro__ if any(each in vars(cls) for each in _WAYS))
     return next(each for each in _WAYS if each in vars(says))

@@ -1,10 +1,10 @@
-"""Which shards a row goes to: to one by hash, or, where rows have to meet in pairs, to the cells of a matrix.
+"""Assigns rows to shards: to one by hash or, where rows must meet in pairs, to the cells of a matrix.
 
 The cells of a matrix are shards. Each input row has a row and a column of the matrix, both by hash: it is kept
-in the cells of its matrix row, for those to come, and meets those kept before it in the cells of its matrix column. A
-row and a column have one cell in common, so every two input rows meet, and in one shard only: no pair is found twice
-and none is missed, whatever the data. On r · c shards an input row is sent to r + c − 1 of them, each keeps 1/r of the
-input and has 1/c of it meet those.
+in the cells of its matrix row, for later rows, and meets earlier rows kept in the cells of its matrix column. A
+row and a column share one cell, so every two input rows meet in exactly one shard: no pair is found twice and none
+is missed, whatever the data. On r · c shards an input row is sent to r + c − 1 of them; each shard keeps 1/r of the
+input, and 1/c of the input meets it there.
 
 Source: the join matrix of Okcan and Riedewald, Processing Theta-Joins using MapReduce, SIGMOD 2011.
 """
@@ -24,18 +24,18 @@ PLACES = pa.binary(32)
 
 @frozen
 class Partitioning:
-    """The rows of a frame as they go to shards; a row may go to several."""
+    """The rows of a frame as assigned to shards; a row may go to several."""
 
     rows: Int64
     """int64[m]: places in the frame."""
     shards: Int64
-    """int64[m]: where each goes."""
+    """int64[m]: the shard of each."""
     parts: Int8 | None = None
-    """int8[m]: what it does there, PROBE, BUILD or BOTH (in one shard only); None where each row goes to one shard."""
+    """int8[m]: what it does there, PROBE, BUILD or BOTH (in one shard only); None if each row goes to one shard."""
 
 
 def by_hash(hashes: UInt64, shards: int) -> Partitioning:
-    """Each row to one shard, rows of equal hash (uint64[n]) to the same. O(n)."""
+    """Each row to one shard, by its hash (uint64[n]). O(n)."""
     return Partitioning(np.arange(len(hashes)), _one_of(hashes >> np.uint64(32), shards))
 
 
@@ -51,18 +51,18 @@ def by_cell(hashes: UInt64, rows: int, columns: int) -> Partitioning:
 
 
 def matrix_rows(shards: int) -> int:
-    """The rows of the matrix that so many shards make: as square as it can be, with no fewer columns than rows.
+    """The number of rows of the matrix that `shards` shards form: as square as possible, with at least as many columns.
 
-    To meet costs more than to be kept, and to be sent, kept and sorted is what does not get less with more columns.
+    Meeting costs more than keeping; and more columns do not reduce the costs of sending, keeping and sorting.
     """
     return max(rows for rows in range(1, math.isqrt(shards) + 1) if shards % rows == 0)
 
 
 def places_of(times: Int64, codes: Int64, ties: UInt64, sides: Int8 | None = None) -> pa.Array:
-    """PLACES[n]: where rows stand in the order of all rows, whatever others a shard has: bytes that compare as they do.
+    """PLACES[n]: the places of rows in the order of all rows, in any shard, as bytes that compare in that order.
 
-    Time, code, side (0 or 1, where rows have one) and tie, then the number among those equal in these, which are in the
-    same shards.
+    Time, code, side (0 or 1, if rows have one) and tie, then the number among rows equal in these, which share their
+    shards.
     """
     again = (times[1:] == times[:-1]) & (codes[1:] == codes[:-1]) & (ties[1:] == ties[:-1])
     if sides is not None:
@@ -71,7 +71,7 @@ def places_of(times: Int64, codes: Int64, ties: UInt64, sides: Int8 | None = Non
     number = place - np.maximum.accumulate(np.where(np.append(False, again), 0, place))
     signs = np.uint64(1 << 63)
     last = [ties, number.view(np.uint64)]
-    if sides is not None:  # a bit before the others, of which there are so many less for the number
+    if sides is not None:  # one bit before the others; the number gets one bit less
         bit = np.uint64(63)
         last = [sides.astype(np.uint64) << bit | ties >> np.uint64(1), ties << bit | last[1]]
     columns = [times.view(np.uint64) ^ signs, codes.view(np.uint64) ^ signs, *last]

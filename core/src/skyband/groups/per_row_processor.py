@@ -1,4 +1,4 @@
-"""A processor that answers each row as it comes, and the column of its time."""
+"""A processor that answers each row as it arrives, and the column of its time."""
 
 from abc import abstractmethod
 
@@ -12,7 +12,7 @@ from skyband.queries.query import Query
 
 
 class PerRowProcessor(GroupProcessor):
-    """A processor that answers each row as it comes, over windows that are counted in tuples and so never run empty."""
+    """Answers each row as it arrives, over windows counted in tuples, which never become empty."""
 
     @property
     def next_at(self) -> int:
@@ -22,7 +22,7 @@ class PerRowProcessor(GroupProcessor):
     def empty(self) -> bool:
         return False
 
-    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:  # noqa: ARG002 - no moment is waited for
+    def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:  # noqa: ARG002 - it waits for no moment
         return self.arrive(rows) if len(rows) else None
 
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
@@ -34,7 +34,7 @@ class PerRowProcessor(GroupProcessor):
 
 
 def time_field(query: Query, schema: pa.Schema) -> pa.Field:
-    """The result's `time` column: each row's own time, to the microsecond, or the integer that it was."""
+    """The result's `time` column: each row's own time, to the microsecond, or its integer."""
     kind = schema.field(query.time).type
     if pa.types.is_integer(kind):
         return pa.field("time", pa.int64())

@@ -1,4 +1,4 @@
-"""Turns of many groups in which no session ends: what is due is looked up for all of them at once."""
+"""Turns of many groups in which no session ends: the moments due are computed for all of them at once."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
@@ -10,41 +10,41 @@ from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.windows.schedule import Regular
 
 _FEW = 8
-"""So few are quicker looked at one by one."""
+"""Fewer groups than this are faster one by one."""
 
 NO_MOMENTS = np.empty(0, np.int64)
 
 
 class PlainTurn(NamedTuple):
-    """What a group's turn brings beside its rows, where its session goes on."""
+    """The parameters of a group's turn, besides its rows, if its session continues."""
 
     due: Int64
     """The moments to answer."""
     last: int
-    """The time of the session's last row, those of this turn among them."""
+    """The time of the session's last row, including those of this turn."""
     following: int
     """The first moment that is not due yet."""
 
 
 class AnswersOfTurns(NamedTuple):
-    """What several groups answer that have their turns together, one group after the other."""
+    """The answers of several groups whose turns are taken together, group by group."""
 
     pieces: Sequence[ProcessorAnswers]
-    """None of them empty. One may be of many groups."""
+    """Non-empty answers; one may contain several groups."""
     counts: Sequence[int]
-    """Of each group how many rows are its."""
+    """The number of rows of each group."""
 
     @classmethod
     def of(cls, answers: Sequence[ProcessorAnswers | None]) -> Self:
-        """Those that each group gave by itself."""
+        """Made from the answers of each group."""
         counts = [0 if own is None else len(own) for own in answers]
         return cls([own for own in answers if own is not None and len(own)], counts)
 
 
 def plain_turns(processors: Sequence[Any], times: Int64, spans: Int64, until: int) -> Sequence[PlainTurn | None]:
-    """Of each GroupProcessor its turn up to a watermark, its rows being times[start:stop] (spans: int64[g, 2]).
+    """The turn of each GroupProcessor up to a watermark, with rows times[start:stop] (spans: int64[g, 2]).
 
-    None where its session begins or ends, or its class does not look turns up together: `advance` looks for itself.
+    None if its session begins or ends, or its class does not plan turns together: `advance` then does it alone.
     """
     if len(processors) < _FEW:
         return [None] * len(processors)
@@ -55,15 +55,15 @@ def plain_turns(processors: Sequence[Any], times: Int64, spans: Int64, until: in
 def regular_turns(
     schedule: Regular, before: Int64, following: Int64, times: Int64, spans: Int64, until: int
 ) -> Sequence[PlainTurn | None]:
-    """As `plain_turns`, of groups that answer at regular moments.
+    """As `plain_turns`, for groups that answer at regular moments.
 
-    before, following: of each group the time of its last row, TIME_MIN for none, and the next moment, TIME_MAX for
-    none. O(g), with calls of numpy for all together.
+    before, following: the time of each group's last row, TIME_MIN for none, and its next moment, TIME_MAX for
+    none. O(g), with numpy calls for all groups together.
     """
     last, some = before.copy(), spans[:, 1] > spans[:, 0]
     last[some] = times[spans[some, 1] - 1]
     begun = (before > TIME_MIN) & (following < TIME_MAX)
-    before[~begun] = last[~begun] = 0  # whatever: so that no sum is beyond 64 bits
+    before[~begun] = last[~begun] = 0  # any value that keeps sums within 64 bits
     plain = begun & (last - before <= schedule.horizon) & (schedule.empty_at(last) > until)
     due: dict[int, tuple[Int64, int]] = {}
     for moment in np.unique(following[plain]).tolist():

@@ -1,4 +1,4 @@
-"""A group processor: one group's stream inside an operator."""
+"""GroupProcessor: the interface of one group's stream inside an operator."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,25 +12,25 @@ from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
 
 _NOT_TOLD = 1 << 18
-"""Bytes that a processor is taken to hold which does not tell."""
+"""The assumed bytes of a processor that does not know its size."""
 
 
 class GroupProcessor(ABC):
-    """One group's stream: takes rows in time order and gives the answers of every moment passed.
+    """One group's stream: takes rows in time order and returns the answers of every moment passed.
 
-    Five things happen to it: rows come and moments pass (`advance`), the input ends (`finish`), its state leaves
-    (`dump_state`) and comes back (`load_state`). All else tells about it, or has a default. Most queries write a
-    `WindowedProcessor`, of `skyband.groups.windowed_processor`: rows come by `update`, a moment passes by `answer`.
+    It has five operations: rows arrive and moments pass (`advance`), the input ends (`finish`), its state is saved
+    (`dump_state`) and loaded (`load_state`). The rest describes it, or has a default. Most queries define a
+    `WindowedProcessor`, in `skyband.groups.windowed_processor`: rows arrive by `update`, a moment passes by `answer`.
     """
 
     @abstractmethod
     def advance(self, rows: Rows, until: int) -> ProcessorAnswers | None:
-        """Take in rows, all before `until`, and answer every moment at most `until` not answered yet."""
+        """Take in rows, all before `until`, and answer every moment up to `until` not answered yet."""
 
     def catch_up(self, rows: Rows, until: int) -> ProcessorAnswers | None:
-        """As `advance`, where a processor before this one gave the answers: what is returned is no matter.
+        """As `advance`, when an earlier processor gave the answers: the return value is ignored.
 
-        It becomes what `advance` would make of it. One whose answers cost more than its rows leaves them out.
+        The state must become the same as by `advance`. A processor whose answers are expensive skips them.
         """
         return self.advance(rows, until)
 
@@ -38,54 +38,54 @@ class GroupProcessor(ABC):
     def plain_turns(
         cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
     ) -> Sequence[PlainTurn | None]:
-        """What `turns` needs to know of the turn of each of these. See `skyband.groups.plain_turns`."""
+        """The parameters that `turns` needs for each of these. See `skyband.groups.plain_turns`."""
         del times, spans, until
         return [None] * len(processors)
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
-        """The `advance` of each of these, whose rows are those from spans[i, 0] to spans[i, 1]; spans: int64[g, 2].
+        """`advance` for each of these, whose rows are those from spans[i, 0] to spans[i, 1]; spans: int64[g, 2].
 
-        Called where `plain_turns` gives a turn for each.
+        Called if `plain_turns` returned a turn for each.
         """
-        raise NotImplementedError(f"{cls.__name__} gives turns, and takes none")
+        raise NotImplementedError(f"{cls.__name__} defines plain_turns, so it must define turns")
 
     @abstractmethod
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
         """Take in the last rows and answer up to the first moment after `latest`, the last time of any group."""
 
     def end(self, latest: int) -> int:
-        """The watermark at which it has given all that `finish(_, latest)` would: rows before it would be late."""
+        """The watermark at which it has answered everything of `finish(_, latest)`: rows before it would be late."""
         return latest + 1
 
     def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
-        """Answer these subqueries only over windows that begin at `since` or later. Called on a fresh processor.
+        """Answer these subqueries only over windows that begin at `since` or later. Called on a new processor.
 
-        They joined the checkpoint then: rows before it may be forgotten, here or in another shard or group. Where
-        windows are counted in rows, `since` is the number of a row of the group.
+        They joined the checkpoint then: earlier rows may be forgotten, here or in another shard or group. For windows
+        counted in rows, `since` is the number of a row of the group.
         """
 
     def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:  # noqa: ARG002
-        """Answer as the rows of the query's second table say, which change `broadcast`. Called on a fresh processor,
-        or on one that goes on from a small group.
+        """Answer as the query's second table says; its rows change `broadcast`. Called on a new processor, or on one
+        that continues a small group.
 
-        group: the key of its group; None where it stands for none. Its `next_at` need not know of the moments that the
-        second table asks for: where `BroadcastState.due` says so it has a turn.
+        group: the key of its group; None for no particular one. `next_at` may ignore moments that the second table asks
+        for: `BroadcastState.due` gives it a turn then.
         """
-        raise PluginError(f"{type(self).__name__} answers to no second table")
+        raise PluginError(f"{type(self).__name__} does not support a second table")
 
     @property
     @abstractmethod
     def next_at(self) -> int:
-        """The next moment that can have an answer without new rows; TIME_MAX where there is none."""
+        """The next moment that can have an answer without new rows; TIME_MAX if there is none."""
 
     @property
     @abstractmethod
     def empty(self) -> bool:
-        """Whether its longest window is empty, so that it can be forgotten and begun anew."""
+        """Whether its longest window is empty, so that it can be dropped and started again."""
 
     def rows_in_session(self, times: Int64) -> int:
-        """How many of these rows, in time order, come before its windows have run empty; for others it begins anew."""
+        """The number of these rows, in time order, before its windows become empty; then it starts over."""
         return len(times)
 
     def merge(self, other: "GroupProcessor") -> None:  # noqa: ARG002
@@ -98,37 +98,37 @@ class GroupProcessor(ABC):
     @property
     @abstractmethod
     def retained(self) -> int:
-        """Items retained by its backends."""
+        """The number of items retained by its backends."""
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes its backends take, spare room and all. Asked after each turn, so not to be counted out.
+        """The approximate bytes of its backends, including slack. Called after each turn, so it must be cheap.
 
-        Groups that take few stay ready for their next rows, up to thousands of them. Others, and those that do not
-        tell, are sooner put to sleep, that is kept as their state.
+        Small groups stay ready for their next rows, up to thousands of them. Large ones, and those of unknown size, are
+        stored as state sooner.
         """
         return _NOT_TOLD
 
     @property
     def latest_next_at(self) -> int:
-        """No group that has come as far as all others has its next moment later, where that can be known."""
+        """The latest possible next moment of a group that is up to date, if known."""
         return TIME_MAX
 
     def take_dropped(self) -> Mapping[str, int]:
-        """Rows it was given that no answer can come from, by reason, since this was last called or it was loaded."""
+        """Rows that can have no effect on answers, by reason, since the last call or since it was loaded."""
         return {}
 
     def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:  # noqa: ARG002
-        """Begin with an emitted state, every moment up to `at` being answered. Called on a fresh processor.
+        """Start from an emitted state, with every moment up to `at` answered. Called on a new processor.
 
-        state: a State with which `Execution.state_problems` finds nothing wrong. arrays: its snapshot's.
+        state: a State without problems by `Execution.state_problems`. arrays: those of its snapshot.
         """
-        raise PluginError(f"{type(self).__name__} cannot begin with a state")
+        raise PluginError(f"{type(self).__name__} cannot start from a state")
 
     @abstractmethod
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """A JSON-able header and flat arrays, from which `load_state` makes an equal processor."""
+        """A JSON header and flat arrays, from which `load_state` makes an equal processor."""
 
     @abstractmethod
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Take over what `dump_state` gave. Called on a fresh processor."""
+        """Load the result of `dump_state` into a new processor."""

@@ -1,4 +1,4 @@
-"""States of backends side by side in the flat arrays of one processor: each under a name of its own."""
+"""Stores several states in one set of flat arrays, each under its own prefix."""
 
 from collections.abc import Mapping
 
@@ -13,25 +13,25 @@ MOST_ROWS = 2**48
 
 
 def with_prefix(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays as `name.…`."""
+    """The arrays, renamed `name.…`."""
     return {f"{name}.{key}": array for key, array in arrays.items()}
 
 
 def without_prefix(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Those that `with_prefix` named so."""
+    """The arrays that `with_prefix` renamed, with their own names."""
     prefix = f"{name}."
     return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
 
 
 def frame_to_array(name: str, frame: pa.RecordBatch) -> dict[str, Array]:
-    """A frame as flat arrays, nothing where it has no rows."""
+    """A frame as flat arrays; empty if it has no rows."""
     if not len(frame):
         return {}
     return {f"{name} rows": np.array([len(frame)]), **record_batch_bytes.to_arrays(frame, name)}
 
 
 def frame_from_array(name: str, arrays: Mapping[str, Array], empty: pa.RecordBatch) -> pa.RecordBatch:
-    """The frame again, of the schema of `empty`, which it is where it had no rows. Raises SnapshotError."""
+    """Inverse of `frame_to_array`; returns `empty`, which has the schema, without rows. Raises SnapshotError."""
     if f"{name} rows" not in arrays:
         return empty
     state = StateReader(arrays)

@@ -1,4 +1,4 @@
-"""One top k from those of shards: the best of all are among the best of each."""
+"""Merges top-k answers of shards: the best of all are among the best of each."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from skyband.arrays import Array, Int64
 
 Order = Sequence[tuple[str, str]]
 ID = "object's id"
-"""A column of ids while answers are merged, called as no column of a source is."""
+"""A column of ids while answers are merged, with a name that no source column has."""
 
 
 def merge_top_k(answers: pa.Table, each: list[str], order: Order) -> pa.Table:
-    """All rows by answer (the columns `each`), then by `order` (columns, ascending or descending), ranked anew."""
+    """All rows by answer (the columns `each`), then by `order` (columns, ascending or descending), ranked again."""
     table = answers.sort_by([*((name, "ascending") for name in each), *order])
     ranks = np.arange(len(table)) - _starts(table, each) + 1
     return table.set_column(table.column_names.index("rank"), "rank", pa.array(ranks))

@@ -1,4 +1,4 @@
-"""Processors that walk the windows of a group's stream, from its first row until its longest window is empty."""
+"""Processors that follow the windows of a group's stream, from its first row until its longest window is empty."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -19,32 +19,32 @@ _FIRST_LOOKED_AT = 1024
 
 
 class ScheduledProcessor(GroupProcessor):
-    """Walks the sessions of its stream, over windows in time, which run empty, or in rows, which do not."""
+    """Follows the sessions of its stream, over windows in time, which become empty, or in rows, which do not."""
 
     def __init__(self, schedule: Schedule, rows: bool) -> None:
         self._schedule = schedule
         self._horizon = schedule.horizon
         self._rows = rows
         self._last: int | None = None
-        """The time of the last row of the session; None where none has begun."""
+        """The time of the session's last row; None before the first session."""
         self._count = 0
-        """Rows seen, where windows are counted in rows."""
+        """The number of rows seen, for windows counted in rows."""
         self.needs_answers = True
-        """Whether somebody looks at its answers. Where nobody does, one may leave them out that its state is not of."""
+        """Whether its answers are used. If not, answers that do not affect its state may be skipped."""
 
     def end(self, latest: int) -> int:
         return latest + 1 if self._rows else int(self._schedule.each_after(latest).max())
 
     @abstractmethod
     def take(self, times: Int64, rows: Rows, until: int) -> None:
-        """Take in rows of one session and write down the answers of its moments at most `until`.
+        """Take in rows of one session and store the answers of its moments up to `until`.
 
-        times: their own times, or their row numbers where windows are counted in rows.
+        times: their own times, or their row numbers for windows counted in rows.
         """
 
     @abstractmethod
     def collect(self) -> ProcessorAnswers | None:
-        """The answers written down since the last call."""
+        """The answers stored since the last call."""
 
     @abstractmethod
     def clear(self) -> None:
@@ -95,20 +95,20 @@ class ScheduledProcessor(GroupProcessor):
         if self._schedule.cannot_end(before, int(times[-1])):
             return len(times)
         start, size = 0, _FIRST_LOOKED_AT
-        while start < len(times):  # no further than twice what is found, as the rest is looked at again
-            here = times[start : start + size]
-            ends = np.flatnonzero(self._schedule.has_ended(np.append(before, here[:-1]), here))
+        while start < len(times):  # at most twice the session: the rest is searched again
+            part = times[start : start + size]
+            ends = np.flatnonzero(self._schedule.has_ended(np.append(before, part[:-1]), part))
             if len(ends):
                 return start + int(ends[0])
-            before, start, size = here[-1], start + size, 2 * size
+            before, start, size = part[-1], start + size, 2 * size
         return len(times)
 
 
 class RegularProcessor(ScheduledProcessor):
-    """A processor that answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
+    """Answers at the multiples of `every`, over windows of at most `horizon`, in time or in rows.
 
-    It answers at T iff [T − horizon, T) holds a row, so a group falls silent when its longest window is empty.
-    schedule: the moments, where they are others.
+    It answers at T iff [T − horizon, T) holds a row, so a group stops answering when its longest window is empty.
+    schedule: other moments, if not the multiples of `every`.
     """
 
     def __init__(self, every: int, horizon: int, rows: bool, schedule: Schedule | None = None) -> None:
@@ -131,23 +131,23 @@ class RegularProcessor(ScheduledProcessor):
         return int(self._schedule.after(time))
 
     def resume_after(self, last: int) -> None:
-        """Stand after a row at `last`, the moments up to then being answered."""
+        """Continue after a row at `last`, with the moments up to then answered."""
         self._next, self._last = self.moment_after(last), last
         self._count = last + 1 if self._rows else 0
 
     def earliest_start(self, at: int) -> int:
-        """Where the windows begin that are answered next after a moment, the longest of them."""
+        """The start of the longest window of the next answer after a moment."""
         return int(min(self._schedule.starts(self.moment_after(at))))
 
     def resume_at(self, at: int, last: int | None) -> None:
-        """Stand at a moment, it and those before it being answered, the last row having come at `last`."""
+        """Continue at a moment, with it and earlier ones answered, and the last row at `last`."""
         if last is not None and self._schedule.empty_at(last) > at:
             self._next, self._last = self.moment_after(at), last
         else:
             self.begin_anew()
 
     def due(self, times: Int64, until: int) -> Int64:
-        """The moments to answer at most `until`, `times` being those of the rows taken in with them."""
+        """The moments to answer up to `until`; `times` are those of the rows taken in with them."""
         if self._next == TIME_MAX:
             self._next = self.moment_after(int(times[0]))
         moments = self._schedule.between(self._next - 1, until) if self._next <= until else np.empty(0, np.int64)
@@ -157,22 +157,22 @@ class RegularProcessor(ScheduledProcessor):
         return self._with_rows(moments, times) if self._schedule.has_gaps else moments
 
     def _with_rows(self, moments: Int64, times: Int64) -> Int64:
-        """Those of the moments at which a window holds a row, `times` being those of the rows taken in with them."""
+        """The moments at which a window holds a row; `times` are those of the rows taken in with them."""
         lasts = np.append(TIME_MIN if self._last is None else self._last, times)
         return moments[self._schedule.holds_rows(moments, lasts[np.searchsorted(times, moments)])]
 
     def resume_after_both(self, other: "RegularProcessor") -> None:
-        """Stand after the later of both last rows, the moments that both have passed being answered."""
+        """Continue after the later of both last rows, with the moments that both have passed answered."""
         marks = [mark for mark in (self._last, other._last) if mark is not None]
         moments = [moment for moment in (self._next, other._next) if moment != TIME_MAX]
         self._last, self._next = max(marks, default=None), max(moments, default=TIME_MAX)
 
     def clock(self) -> dict[str, Any]:
-        """Where the processor stands, for its `dump_state`."""
+        """The position of the processor, for its `dump_state`."""
         return {"next": self._next, "last": self._last, "count": self._count}
 
     def set_clock(self, clock: Mapping[str, Any]) -> None:
-        """Stand where `clock` says. Raises SnapshotError where no group can: the next moment follows the last."""
+        """Set the position. Raises SnapshotError if no group can be there: the next moment follows the last row."""
         following: Any
         last: Any
         count: Any
@@ -194,9 +194,9 @@ class RegularProcessor(ScheduledProcessor):
 
 
 class DueMomentsProcessor(RegularProcessor):
-    """A regular processor that is given the moments due together with its rows.
+    """A regular processor that gets the moments due together with its rows.
 
-    So what many groups are to answer can be looked up for all of them at once (`skyband.groups.plain_turns`).
+    So the moments of many groups can be computed at once (`skyband.groups.plain_turns`).
     """
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
@@ -204,10 +204,10 @@ class DueMomentsProcessor(RegularProcessor):
 
     @abstractmethod
     def take_due(self, times: Int64, rows: Rows, due: Int64) -> None:
-        """As `take`, of these moments."""
+        """As `take`, for these moments."""
 
     def turn(self, rows: Rows, due: Int64, last: int, following: int) -> ProcessorAnswers | None:
-        """As `advance` of a session that goes on. The others are those of a PlainTurn."""
+        """As `advance` for a session that continues. The other arguments are those of a PlainTurn."""
         self.take_due(rows.times, rows, due)
         self._last, self._next = last, following
         return self.collect()
@@ -219,18 +219,18 @@ class DueMomentsProcessor(RegularProcessor):
         schedule = processors[0]._schedule
         if processors[0]._rows or type(schedule) is not Regular or not _walks_plainly(cls):
             return super().plain_turns(processors, times, spans, until)
-        before = np.array([TIME_MIN if one._last is None else one._last for one in processors], np.int64)
-        following = np.array([one._next for one in processors], np.int64)
+        before = np.array([TIME_MIN if own._last is None else own._last for own in processors], np.int64)
+        following = np.array([own._next for own in processors], np.int64)
         return regular_turns(schedule, before, following, times, spans, until)
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         each = zip(processors, spans.tolist(), turns, strict=True)
-        return AnswersOfTurns.of([one.turn(rows.slice(start, stop), *turn) for one, (start, stop), turn in each])
+        return AnswersOfTurns.of([own.turn(rows.slice(start, stop), *turn) for own, (start, stop), turn in each])
 
 
 _LEFT_OUT = ("advance", "_walk", "rows_in_session", "take", "due", "moment_after")
-"""Methods that a plain turn does without."""
+"""Methods that a plain turn skips."""
 
 
 @cache
@@ -239,7 +239,7 @@ def _walks_plainly(kind: type[DueMomentsProcessor]) -> bool:
 
 
 class WindowedProcessor(DueMomentsProcessor):
-    """A regular processor that takes in rows and answers moment by moment, in their order.
+    """A regular processor that takes in rows and answers moment by moment, in order.
 
     Examples
     --------
@@ -295,11 +295,11 @@ class WindowedProcessor(DueMomentsProcessor):
 
     @abstractmethod
     def update(self, times: Int64, rows: Rows) -> None:
-        """Take in rows at `times`: their own times, or their row numbers where windows are counted in rows."""
+        """Take in rows at `times`: their own times, or their row numbers for windows counted in rows."""
 
     @abstractmethod
     def answer(self, at: int) -> None:
-        """Write down the answer at `at`, every row before it taken in."""
+        """Store the answer at `at`, after every row before it was taken in."""
 
     def take_due(self, times: Int64, rows: Rows, due: Int64) -> None:
         start = 0

@@ -1,1 +1,1 @@
-"""Compiled loops that several rooms and plugins call: the k-skyband, hashes, sorted arrays."""
+"""Compiled loops shared by core and plugins: the k-skyband, hashes, sorted arrays."""

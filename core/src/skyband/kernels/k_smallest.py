@@ -1,10 +1,10 @@
-"""The k smallest of a run of hashes, O(1) expected each: what the k-skyband sweep asks at every step.
+"""The k smallest of a run of hashes, in O(1) expected each, for every step of the k-skyband sweep.
 
-Hashes are spread evenly, so their high bits already sort them: a table of buckets in the order of the hashes, a
-chain of entries in each, linked through `chain`, as are the free entries. The largest sits in the last bucket in
-use, which only moves down; when it has come down to the middle of the table, the buckets are made half as wide, so
-that there is about one hash a bucket throughout. The loop that owns a table keeps its few scalars (last bucket,
-first free entry, shift from hash to bucket) in variables of its own, for speed.
+Hashes are evenly distributed, so their high bits already sort them: a table of buckets in the order of the hashes,
+with a chain of entries in each, linked through `chain`, as are the free entries. The largest is in the last used
+bucket, which only moves down; when it reaches the middle of the table, the buckets are halved, so that there is about
+one hash per bucket throughout. The loop that owns a table keeps its few scalars (last bucket, first free entry, shift
+from hash to bucket) in local variables, for speed.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ def holds(heads: Any, chain: Any, hashes: Any, bucket: int, value: np.uint64) ->
 
 @njit(inline="always")
 def drop_largest(heads: Any, chain: Any, hashes: Any, bucket: int, free: int) -> Any:
-    """Free the largest entry of a bucket; returns it, the first free entry now."""
+    """Free the largest entry of a bucket; returns it, now the first free entry."""
     entry = np.int64(heads[bucket])
     before, largest, largest_before = np.int64(NOTHING), entry, np.int64(NOTHING)
     while chain[entry] != NOTHING:
@@ -59,7 +59,7 @@ def drop_largest(heads: Any, chain: Any, hashes: Any, bucket: int, free: int) ->
 
 @njit(inline="always")
 def largest_of(heads: Any, chain: Any, hashes: Any, bucket: int) -> Any:
-    """The largest hash of a bucket that is not empty."""
+    """The largest hash of a non-empty bucket."""
     entry = np.int64(heads[bucket])
     largest = hashes[entry]
     while chain[entry] != NOTHING:
@@ -71,7 +71,7 @@ def largest_of(heads: Any, chain: Any, hashes: Any, bucket: int) -> Any:
 @nested_njit
 def halve_buckets(heads: Any, chain: Any, hashes: Any, last: Any, shift: int) -> Any:
     """Spread buckets 0 to `last`, in the lower half, over twice as many with this shift; returns the last in use."""
-    for bucket in range(last, -1, -1):  # from the top, so that none is overwritten before it is read
+    for bucket in range(last, -1, -1):  # from the top, so that each is read before it is overwritten
         entry = np.int64(heads[bucket])
         heads[bucket] = NOTHING
         heads[2 * bucket] = NOTHING

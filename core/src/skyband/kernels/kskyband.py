@@ -1,4 +1,4 @@
-"""A k-skyband driven from Python, for what is not one compiled loop; the structure itself is in `kskyband_kernels`."""
+"""A k-skyband driven from Python, for callers without a compiled loop; see `kskyband_kernels` for the structure."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,9 @@ from skyband.kernels.kskyband_kernels import ITEM, NOW, PENDING, SIZE, K
 class KSkyband:
     """A k-skyband driven from Python.
 
-    Parameters: k, the most items an answer holds; room, the least number of items buffered between flushes.
-    Reading the items (`topk`, `items`, `len`) flushes first; `lower_bound`, `crop` and `admits` speak of the
-    items as of the last flush.
+    Parameters: k, the most items in an answer; room, the fewest items buffered between flushes.
+    Reading the items (`topk`, `items`, `len`) flushes first; `lower_bound`, `crop` and `admits` refer to the
+    items at the last flush.
 
     >>> band = KSkyband(k=1)
     >>> band.add(scores=[0.5, 0.9, 0.4], expiries=[30, 10, 20], keys=[1, 2, 3])
@@ -31,7 +31,7 @@ class KSkyband:
         ties: npt.ArrayLike = 0,
         keys: npt.ArrayLike = 0,
     ) -> None:
-        """Add items: float64[n] scores (never NaN), int64[n] expiries, ties and keys; scalars stand for all n."""
+        """Add items: float64[n] scores (never NaN), int64[n] expiries, ties and keys; scalars are broadcast."""
         columns = np.broadcast_arrays(np.atleast_1d(scores), expiries, ties, keys)
         batch = np.empty(len(columns[0]), ITEM)
         for name, values in zip(ITEM.names or (), columns, strict=True):
@@ -47,29 +47,29 @@ class KSkyband:
             batch = batch[room:]
 
     def advance(self, now: int) -> None:
-        """Let items that expire before `now` go."""
+        """Drop items that expire before `now`."""
         self.band.counts[NOW] = max(int(self.band.counts[NOW]), now)
 
     def flush(self) -> None:
-        """Merge what was added since the last flush and drop what no longer matters."""
-        counts = self.band.counts  # looked at here, too, as one that is flushed need not compile the kernel
+        """Merge items added since the last flush and drop those that no longer matter."""
+        counts = self.band.counts  # checked here too: a flushed band need not compile the kernel
         if counts[PENDING] or (counts[SIZE] and self.band.ends[0] < counts[NOW]):
             self.band = kskyband_kernels.flush(self.band)
 
     def lower_bound(self, expiry: int) -> float:
-        """The k-th best score at moment `expiry` as of the last flush, −inf if fewer are alive."""
+        """The k-th best score at moment `expiry` at the last flush; −inf if fewer are alive."""
         return float(kskyband_kernels.lower_bound(self.band, expiry))
 
     def crop(self, bound: float) -> int:
-        """The smallest expiry with which an item of score at most `bound` may still matter."""
+        """The smallest expiry for which an item with score at most `bound` may still matter."""
         return int(kskyband_kernels.crop(self.band, bound))
 
     def admits(self, score: float, expiry: int, tie: int = 0, key: int = 0) -> bool:
-        """False iff k items of the last flush are seen to dominate this one."""
+        """False if and only if k items of the last flush are known to dominate this one."""
         return bool(kskyband_kernels.admits(self.band, score, expiry, tie, key))
 
     def topk(self, k: int | None = None, since: int = TIME_MIN) -> Array:
-        """The best `k` (default K, and at most that) items alive at `since` (at least `now`), as ITEM[r]."""
+        """The best `k` (by default and at most K) items alive at `since` (at least `now`), as ITEM[r]."""
         self.flush()
         limit = int(self.band.counts[K])
         best: Array = kskyband_kernels.topk(self.band, limit if k is None else min(k, limit), since)
@@ -93,5 +93,5 @@ class KSkyband:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, slack included."""
+        """Bytes of the arrays, including slack."""
         return sum(array.nbytes for array in self.band)

@@ -1,31 +1,31 @@
-"""The k-skyband in (score, expiry): the one structure from which every shared ranker answers.
+"""The k-skyband in (score, expiry): the structure from which every shared ranker answers.
 
-An item *dominates* another iff it ranks before it and expires no earlier; on equal expiry ranking before is
-enough. An item that k others dominate can never again be among the best k alive, so only the rest, the
-*k-skyband*, is kept. Insertions are buffered and the skyband is cleaned up once a buffer.
+An item *dominates* another iff it ranks before it and expires no earlier; on equal expiry, ranking before is
+enough. An item dominated by k others can never again be among the best k alive, so only the others, the
+*k-skyband*, are kept. Insertions are buffered, and the skyband is cleaned up once per buffer.
 
 Two total orders, both held as arrays:
-    B (`items`)  score descending, tie ascending, key ascending, then the earlier added: the order of answers.
+    B (`items`)  score descending, tie ascending, key ascending, then earlier insertion first: the order of answers.
     E (`order`)  expiry ascending, and on equal expiry the exact reverse of B. `order` holds positions in B,
-                 `ends` the expiries beside them.
+                 `ends` the corresponding expiries.
 Invariants after `flush`:
-    1. E is the exact reverse of B on equal expiry; without this the cleanup keeps too much.
+    1. E is the exact reverse of B on equal expiry; otherwise the cleanup would keep too much.
     2. `items` is the k-skyband of everything ever added: minimal, each kept item has fewer than k dominators.
     3. The k-th best item alive at moment e is B[k − 1 + r], r = items with expiry before e (`lower_bound`).
-Between flushes 3 speaks of the items as of the last flush. Later items only raise it, and expired items that
-are still there do not change it for any e >= now, so a stale bound stays a valid one and expiry may be lazy.
+Between flushes, 3 refers to the items at the last flush. Later items only raise it, and expired items that
+are still present do not change it for any e >= now, so a stale bound stays valid and expiry may be lazy.
 
 Complexity, for n kept items and b buffered ones: `add` O(1), `flush` O(n + b log b), `lower_bound`, `crop` and
-`admits` O(log n), `topk` O(k + items passed over). The skyband of N random items has about k (1 + ln(N / k)).
+`admits` O(log n), `topk` O(k + items passed over). The skyband of N random items has about k (1 + ln(N / k)) items.
 
-From compiled loops use the functions over a `Band`, a tuple of flat arrays. `flush` may return a band with new,
-larger arrays; the others write in place:
+From compiled loops, use the functions over a `Band`, a tuple of flat arrays. `flush` may return a band with new,
+larger arrays; the other functions write in place:
 
     if kskyband_kernels.is_full(band):
         band = kskyband_kernels.flush(band)
     kskyband_kernels.add(band, score, expiry, tie, key)
 
-From Python use `KSkyband` of skyband.kernels.kskyband.
+From Python, use `KSkyband` of skyband.kernels.kskyband.
 
 Source: SWOOP (arXiv 1711.02476), section 6: minimal stock, lemmas 3 and 6.1, the cleanup of algorithm 5. The
 views of MTopS, chapter 5, and the subsketches of k-SKB, section 4, are the same set.
@@ -45,7 +45,7 @@ ITEM = np.dtype([("score", np.float64), ("expiry", np.int64), ("tie", np.int64),
 K, SIZE, PENDING, NOW, ROOM = range(5)
 
 _FEW = 64
-"""Items that a new band has room to keep."""
+"""The initial capacity of a new band."""
 
 
 class Band(NamedTuple):
@@ -66,7 +66,7 @@ class Band(NamedTuple):
 
 
 def new(k: int, room: int = 64) -> Band:
-    """An empty band that keeps what may be among the best `k`; it buffers at least `room` items."""
+    """An empty band for the best `k`, which buffers at least `room` items."""
     counts, kept = np.array([k, 0, 0, TIME_MIN, room], np.int64), min(room, _FEW)
     return Band(counts, np.zeros(kept, ITEM), np.zeros(kept, np.int64), np.zeros(kept, np.int64), np.zeros(room, ITEM))
 
@@ -79,7 +79,7 @@ def is_full(band):  # type: ignore[no-untyped-def]
 
 @shared_njit
 def add(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
-    """Buffer one item; the band must not be full. It counts from the next flush on. `score` must not be NaN."""
+    """Buffer one item; the band must not be full. It counts from the next flush. `score` must not be NaN."""
     counts = band.counts
     slot = band.buffer[counts[PENDING]]
     slot.score = score
@@ -91,13 +91,13 @@ def add(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
 
 @shared_njit
 def advance(band, now):  # type: ignore[no-untyped-def]
-    """Let items that expire before `now` go at the next flush; never goes back."""
+    """Make items that expire before `now` drop at the next flush; `now` never goes back."""
     band.counts[NOW] = max(band.counts[NOW], now)
 
 
 @nested_njit
 def ended(band, expiry):  # type: ignore[no-untyped-def]
-    """How many kept items expire before `expiry`: the rank in E of the first that does not."""
+    """The number of kept items that expire before `expiry`: the rank in E of the first that does not."""
     low, high, ends = 0, band.counts[SIZE], band.ends
     while low < high:
         middle = (low + high) >> 1
@@ -110,23 +110,23 @@ def ended(band, expiry):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def lower_bound(band, expiry):  # type: ignore[no-untyped-def]
-    """The k-th best score at moment `expiry`, −inf if fewer are alive; an item below it is dominated by k others."""
+    """The k-th best score at moment `expiry`, −inf if fewer are alive; k others dominate an item below it."""
     position = band.counts[K] - 1 + ended(band, expiry)
     return band.items[position].score if position < band.counts[SIZE] else -np.inf
 
 
 @nested_njit
 def crop_rank(band, bound):  # type: ignore[no-untyped-def]
-    """The rank in E from which on an item of score `bound` may still matter.
+    """The rank in E from which an item of score `bound` may still matter.
 
-    Below it every expiry has a lower bound above `bound`. An equal bound matters: the item may win the tie.
+    At earlier ranks every expiry has a lower bound above `bound`. An equal bound matters: the item may win the tie.
     """
     return crop_rank_of(band.items, band.counts[SIZE], band.counts[K], bound)
 
 
 @njit(cache=True, inline="always")
 def crop_rank_of(items, size, k, bound):  # type: ignore[no-untyped-def]
-    """`crop_rank` of a band's arrays, for hot loops: a call with the band counts references to all its arrays."""
+    """`crop_rank` of a band's arrays, for hot loops: passing the band would count references to all its arrays."""
     low, high = 0, size
     while low < high:
         middle = (low + high) >> 1
@@ -139,20 +139,20 @@ def crop_rank_of(items, size, k, bound):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def crop(band, bound):  # type: ignore[no-untyped-def]
-    """The smallest expiry with which an item of score at most `bound` may still matter."""
+    """The smallest expiry for which an item with score at most `bound` may still matter."""
     rank = crop_rank(band, bound)
     return band.ends[rank - 1] + 1 if rank > 0 else TIME_MIN
 
 
 @shared_njit
 def admits(band, score, expiry, tie, key):  # type: ignore[no-untyped-def]
-    """False iff k kept items are seen to dominate this one, ties included; what it refuses need not be added."""
+    """False iff k kept items are known to dominate this one, ties included; a rejected item need not be added."""
     return precedes(band, band.counts[K] - 1 + ended(band, expiry), score, tie, key)
 
 
 @nested_njit
 def precedes(band, position, score, tie, key):  # type: ignore[no-untyped-def]
-    """Whether an item added now would come before the kept item at `position` of B, or there is none."""
+    """Whether an item added now would precede the kept item at `position` of B, or there is none there."""
     if position >= band.counts[SIZE]:
         return True
     worst = band.items[position]
@@ -177,13 +177,13 @@ def topk(band, k, since):  # type: ignore[no-untyped-def]
 
 @shared_njit
 def flush(band):  # type: ignore[no-untyped-def]
-    """Merge the buffer into B and E, drop the expired, clean up; returns the band to go on with."""
+    """Merge the buffer into B and E, drop expired items, clean up; returns the band to continue with."""
     return flush_ranked(band, ranking(band.buffer, band.counts[PENDING]))
 
 
 @nested_njit
 def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
-    """`flush`, where the caller has the order B of the buffer already: int64[at least PENDING] indices into it."""
+    """`flush` for a caller that already has order B of the buffer: int64[at least PENDING] indices into it."""
     counts, n = band.counts, band.counts[SIZE]
     total = n + counts[PENDING]
     if total > len(band.items):
@@ -202,7 +202,7 @@ def flush_ranked(band, ranked):  # type: ignore[no-untyped-def]
 
 @nested_njit
 def flush_in_place(band, ranked):  # type: ignore[no-untyped-def]
-    """`flush_ranked`, where the band has room for all that is buffered; its buffer may then be too small."""
+    """`flush_ranked` for a band with room for all buffered items; its buffer may then be too small."""
     counts, items, order, ends = band.counts, band.items, band.order, band.ends
     n, b = counts[SIZE], counts[PENDING]
     if b == 0 and (n == 0 or ends[0] >= counts[NOW]):
@@ -211,7 +211,7 @@ def flush_in_place(band, ranked):  # type: ignore[no-untyped-def]
     placed = _merge_ranking(items, n, band.buffer, ranked[:b], order)
     _merge_expiry(band.buffer, ranked[:b], placed, order, ends, n)
     kept = total
-    if counts[K] < total or ends[0] < counts[NOW]:  # else nothing has expired, or k dominators
+    if counts[K] < total or ends[0] < counts[NOW]:  # otherwise nothing has expired or has k dominators
         kept = _cleanup(items, order, ends, total, counts[K], counts[NOW])
     counts[SIZE] = kept
     counts[PENDING] = 0
@@ -219,16 +219,16 @@ def flush_in_place(band, ranked):  # type: ignore[no-untyped-def]
 
 @nested_njit
 def grown(array, length, capacity):  # type: ignore[no-untyped-def]
-    """The first `length` entries in an array of `capacity`."""
+    """The first `length` entries, in an array of `capacity`."""
     larger = np.empty(capacity, array.dtype)
-    for i in range(length):  # a loop, as assigning a slice compiles ten times as long
+    for i in range(length):  # a loop: assigning a slice takes ten times as long to compile
         larger[i] = array[i]
     return larger
 
 
 @nested_njit
 def ranks_before(a, b):  # type: ignore[no-untyped-def]
-    """Whether item `a` comes before item `b` in order B."""
+    """Whether item `a` precedes item `b` in order B."""
     if a.score != b.score:
         return a.score > b.score
     if a.tie != b.tie:
@@ -282,7 +282,7 @@ def _merge_ranking(items, n, buffer, ranked, order):  # type: ignore[no-untyped-
     placed = np.empty(b, np.int64)
     i, j = n - 1, b - 1
     for out in range(n + b - 1, -1, -1):
-        # An old item stays before a new one that is equal in every part: it was added earlier.
+        # An old item stays before an equal new one: it was added earlier.
         if j < 0 or (i >= 0 and ranks_before(buffer[ranked[j]], items[i])):
             if i != out:
                 items[out] = items[i]
@@ -315,7 +315,7 @@ def _merge_expiry(buffer, ranked, placed, order, ends, n):  # type: ignore[no-un
 
 @nested_njit
 def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
-    """Indices into `ranked` that put the buffered items in order E; linear where they came in order of expiry."""
+    """Indices into `ranked` that put the buffered items in order E; linear if they arrived in order of expiry."""
     b = len(ranked)
     group = np.empty(b, np.int64)
     groups = 0
@@ -339,7 +339,7 @@ def _expiry_order(buffer, ranked):  # type: ignore[no-untyped-def]
 
 @nested_njit
 def _sorted_by_expiry(buffer, ranked):  # type: ignore[no-untyped-def]
-    """`_expiry_order` of items in any order, by the sort that is compiled already."""
+    """`_expiry_order` for items in any order, by the sort that is already compiled."""
     b = len(ranked)
     turned = np.empty(b, buffer.dtype)
     for j in range(b):
@@ -355,10 +355,10 @@ def _sorted_by_expiry(buffer, ranked):  # type: ignore[no-untyped-def]
 
 @nested_njit
 def _cleanup(items, order, ends, total, k, now):  # type: ignore[no-untyped-def]
-    """Drop what has expired or has k dominators from B and E; returns how many are left.
+    """Drop items that have expired or have k dominators from B and E; returns the number kept.
 
-    E[i], i items kept before it, has k dominators iff it comes after the (k + i)-th remaining item of B: all of
-    those but i expire no earlier. `limit` walks B along with i, so that the pass is linear.
+    E[i], with i items kept before it, has k dominators iff it comes after the (k + i)-th remaining item of B: all of
+    those except i expire no earlier. `limit` advances in B along with i, so that the pass is linear.
     """
     gone = np.zeros(total, np.bool_)
     first = 0

@@ -1,15 +1,15 @@
-"""The smallest and the largest of a column in one compiled pass: numpy's `min` and `max` read it twice."""
+"""The minimum and maximum of a column in one compiled pass; numpy's `min` and `max` read it twice."""
 
 from typing import Any
 
 from numba import njit
 
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba renew what it keeps on disk
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - makes numba renew its cache
 from skyband.arrays import Int64, read_only
 
 
 def minmax(values: Int64) -> tuple[int, int]:
-    """The smallest and the largest of at least one value. O(n)."""
+    """The minimum and maximum of one or more values. O(n)."""
     low, high = _minmax(read_only(values))
     return int(low), int(high)
 

@@ -1,11 +1,11 @@
-"""MurmurHash3_x64_128 in compiled loops, low 64 bits. Apart from `hashing`, which loads it when it hashes."""
+"""MurmurHash3_x64_128 in compiled loops, low 64 bits. A separate module, so that `hashing` loads it on first use."""
 
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba renew what it keeps on disk
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - makes numba renew its cache
 
 _C1 = np.uint64(0x87C37B91114253D5)
 _C2 = np.uint64(0x4CF5AD432745937F)
@@ -19,7 +19,7 @@ _33 = np.uint64(33)
 _64 = np.uint64(64)
 _N1 = np.uint64(0x52DCE729)
 _N2 = np.uint64(0x38495AB5)
-_WORD = np.int64(8)  # as a literal it would have `_read` compiled twice
+_WORD = np.int64(8)  # a literal would make numba compile `_read` twice
 
 
 def _compiled(**options: Any) -> Any:
@@ -73,7 +73,7 @@ def _murmur(data, start, length, seed):  # type: ignore[no-untyped-def]
 
 @_compiled()
 def hash_slices(offsets, data, seed):  # type: ignore[no-untyped-def]
-    """uint64[n] of the byte strings data[offsets[i]:offsets[i + 1]], of a seed (uint64)."""
+    """uint64[n]: hashes of the byte strings data[offsets[i]:offsets[i + 1]], with a seed (uint64)."""
     hashes = np.empty(len(offsets) - 1, np.uint64)
     for i in range(len(hashes)):
         hashes[i] = _murmur(data, offsets[i], offsets[i + 1] - offsets[i], seed)
@@ -82,7 +82,7 @@ def hash_slices(offsets, data, seed):  # type: ignore[no-untyped-def]
 
 @_compiled()
 def hash_fixed(data, width, seed):  # type: ignore[no-untyped-def]
-    """uint64[n] of consecutive byte strings of one width."""
+    """uint64[n]: hashes of consecutive byte strings of one width."""
     hashes = np.empty(len(data) // width, np.uint64)
     for i in range(len(hashes)):
         hashes[i] = _murmur(data, i * width, width, seed)
@@ -91,7 +91,7 @@ def hash_fixed(data, width, seed):  # type: ignore[no-untyped-def]
 
 @_compiled()
 def hash_words(words, seed):  # type: ignore[no-untyped-def]
-    """uint64[n] of 8-byte strings given as little-endian uint64: `hash_fixed` of width 8 without its byte loop."""
+    """uint64[n]: hashes of 8-byte strings as little-endian uint64: `hash_fixed` of width 8 without its byte loop."""
     hashes = np.empty(len(words), np.uint64)
     length = np.uint64(8)
     for i in range(len(words)):

@@ -1,11 +1,11 @@
-"""Compiled functions that other compiled functions call: a kernel made of them takes two fifths less to compile.
+"""Decorators for compiled functions called by other compiled functions: they cut compile time by two fifths.
 
-numba makes of every function one that Python can call: with wrappers, machine code and a file on disk of its own. Of a
-kernel of sixty functions only the one that Python calls needs them. The others are handed to those that call them, and
-optimized there. What they call of numba, such as `np.empty`, is nested like them.
+numba makes every function callable from Python, with wrappers, machine code and a cache file. Of a kernel's sixty
+functions only the entry point needs them. The others are passed to their callers and optimized there, as are
+functions of numba, such as `np.empty`.
 
-That is done by skyband-jit. Where it is not installed, or numba is newer than it was tested with, all three are
-`numba.njit`: kernels take longer to compile, and answer the same.
+skyband-jit does this. Where it is not installed, or numba is newer than the version it was tested with, all three are
+`numba.njit`: kernels take longer to compile, with the same results.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from numba.core import config
 from skyband.kernels.numba_compiler_patches import keeps_with_care
 
 _SOONER: Any = import_module("skyband_jit").compiler() if find_spec("skyband_jit") else None
-"""What compiles them so; None: `numba.njit` alone. It imports nothing of core, and is found by name on a worker,
-where looking for an entry point would take longer than the call."""
+"""The faster compiler; None: `numba.njit` alone. It imports nothing of core, and is looked up by name, because on a
+worker a lookup of entry points would take longer than the call."""
 
 
 def kernel_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """`numba.njit(cache=True)` for a function that only Python calls: compiled like what it calls, but for its wrapper.
+    """`numba.njit(cache=True)` for a function that only Python calls, compiled like its callees except for its wrapper.
 
     Takes numba's options, as `nested_njit` does.
     """
@@ -34,14 +34,14 @@ def kernel_njit(function: Callable[..., Any] | None = None, **options: Any) -> A
 
 
 def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool = False, **options: Any) -> Any:
-    """`numba.njit` for a function that is called by compiled functions only; called by Python it raises TypeError.
+    """`numba.njit` for a function that only compiled functions call; called from Python it raises TypeError.
 
-    Takes numba's options (`error_model`, `nogil` and so on). `cache` has no use: the kernel that Python calls is cached
-    with all that it calls. Use `kernel_njit` for that one. Of a constant that it is called with it sees the type
-    only, so `numba.literally` has none either.
+    Takes numba's options (`error_model`, `nogil` and so on). `cache` has no effect: the calling kernel is cached with
+    everything it calls; use `kernel_njit` for that one. It sees only the type of a constant argument, so
+    `numba.literally` has no effect either.
 
-    With `vectorized` it is optimized by itself as well, which takes longer: a loop over arrays that a processor does
-    four or eight at a time is not always seen as one any more within the function that calls it.
+    With `vectorized` it is also optimized alone, which takes longer: within its caller, a loop over arrays may not
+    be recognized as one that the processor can do four or eight elements at a time.
     """
     if function is None:
         return lambda function: nested_njit(function, vectorized=vectorized, **options)
@@ -51,7 +51,7 @@ def nested_njit(function: Callable[..., Any] | None = None, *, vectorized: bool 
 
 
 def shared_njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """`numba.njit(cache=True)` for a function that Python calls, and kernels too: these take it in as a nested one.
+    """`numba.njit(cache=True)` for a function that both Python and kernels call; kernels inline it as a nested one.
 
     Takes numba's options, as `nested_njit` does.
     """

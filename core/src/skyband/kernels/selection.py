@@ -1,4 +1,4 @@
-"""Compiled selection and search: the best k of many without sorting them, and where values stand among sorted ones."""
+"""Compiled selection and search: the best k of many without sorting, and the places of values among sorted ones."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from skyband.kernels.nested import kernel_njit, nested_njit
 
 @nested_njit
 def select(scores: Any, ties: Any, k: int) -> None:
-    """Put the k best first, the least of them at k − 1: quickselect."""
+    """Put the k best first, with the worst of them at k − 1: quickselect."""
     low, high = 0, len(scores) - 1
     while low < high:
         middle = (low + high) >> 1
@@ -35,9 +35,9 @@ def select(scores: Any, ties: Any, k: int) -> None:
 
 @kernel_njit
 def search_ascending(members: Any, values: Any) -> Any:
-    """int64[m]: of each value how many members (ascending) are less, as `numpy.searchsorted` gives it.
+    """int64[m]: the number of members (ascending) below each value, as in `numpy.searchsorted`.
 
-    Each search goes on from the last one, as keys of groups mostly ascend: O(m log(n / m)), else O(m log n).
+    Each search continues from the last one, because groups' keys usually ascend: O(m log(n / m)), else O(m log n).
     """
     places, low = np.empty(len(values), np.int64), 0
     for number, value in enumerate(values):

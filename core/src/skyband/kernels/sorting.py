@@ -1,5 +1,5 @@
 # mypy: disable-error-code="no-untyped-def"
-"""A sort of few or many whole numbers for compiled code, quick to compile."""
+"""Sorting of integers for compiled code, fast to compile."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ _RUN = 16
 
 @nested_njit
 def sort(values, size):
-    """Sort the first `size` values in place: by insertion where they are few, else by a heap.
+    """Sort the first `size` values in place: a few by insertion, more by a heap.
 
-    numpy's own sort would take as long to compile as a quarter of all there is here.
+    numpy's own sort would add a quarter of the compile time of all of core's kernels.
     """
     if size <= _FEW:
         for i in range(1, size):
@@ -33,7 +33,7 @@ def sort(values, size):
 
 @nested_njit
 def _sink(values, place, stop):
-    """Move a value down the heap of `values[:stop]`, the largest first, to where it belongs."""
+    """Move a value down the heap of `values[:stop]`, largest first, to its place."""
     moving = values[place]
     while 2 * place + 1 < stop:
         child = 2 * place + 1
@@ -48,7 +48,7 @@ def _sink(values, place, stop):
 
 @nested_njit
 def sort_places(values, places):
-    """The places, int64[n], in order of their values, those of equal ones as they stood; the array is written to.
+    """The places, int64[n], in order of their values, stable; the array is overwritten.
 
     By insertion in runs, which are then merged two by two. O(n log n).
     """
@@ -64,14 +64,14 @@ def sort_places(values, places):
     while run < size:
         for begin in range(0, size, 2 * run):
             middle, end = min(begin + run, size), min(begin + 2 * run, size)
-            one, two = begin, middle
+            left_at, right_at = begin, middle
             for slot in range(begin, end):
-                if two == end or (one < middle and values[order[one]] <= values[order[two]]):
-                    other[slot] = order[one]
-                    one += 1
+                if right_at == end or (left_at < middle and values[order[left_at]] <= values[order[right_at]]):
+                    other[slot] = order[left_at]
+                    left_at += 1
                 else:
-                    other[slot] = order[two]
-                    two += 1
+                    other[slot] = order[right_at]
+                    right_at += 1
         order, other = other, order
         run *= 2
     return order

@@ -1,1 +1,1 @@
-"""One query running, whatever the engine: its groups, their processors, and its state."""
+"""The operator runs one query on any engine: its groups, their processors, and its state."""

@@ -1,10 +1,10 @@
-"""What changed from one answer to the next: the log that a query with `answers = "changes"` gives.
+"""Changes from one answer to the next: the log of a query with `answers = "changes"`.
 
-An answer is what one group is told at one moment of one of the query's windows. Each is compared with that of the
-moment before, whose rows are kept: an object that is new has entered, one whose columns differ is updated, one that is
-gone has left. An answer of which nothing is left is told of once more by itself, as emptied. So the log is a function
-of the answers and their moments, whatever steps they come in, and applied to an empty table it gives, at every moment,
-the answer of that moment.
+An answer belongs to one group, moment and window of the query. Each is compared with the stored answer of the moment
+before: a new object has entered, one with different columns is updated, a missing one has left. An answer that becomes
+empty is reported once more, as emptied. So the log is a function of the answers and their moments, for any division
+into steps. Applied to an empty table, it gives the answer of every moment.
+
 """
 
 from collections.abc import Mapping
@@ -26,42 +26,42 @@ from skyband.groups.execution import Execution
 from skyband.queries.output_modes import CHANGE
 
 _WORDS = pa.array(["left", "emptied", "entered", "updated"])
-"""Those of the column `change`; the first two remove, and come first of an answer's rows."""
+"""Values of the column `change`; the first two remove rows, and come first within an answer."""
 _EMPTIED = 1
 _NAME = "last answers"
 
 
 class _Moments(NamedTuple):
-    """The moments at which rows stand, in order of (answer, at), int64[m] each but the masks."""
+    """The moments of rows, in order of (answer, at), int64[m] each except the masks."""
 
     of_row: Int64
     """int64[n]: the moment of each row."""
     answer: Int64
-    """Which answer it is of, by a number."""
+    """The number of its answer."""
     at: Int64
     following: Int64
-    """The moment after it at which there is such an answer; -1 where there is none yet."""
+    """The moment after it with such an answer; -1 if there is none yet."""
     due: Int64
-    """When the next answer was or will be due."""
+    """The time when the next answer was or will be due."""
     empties: Array
-    """bool[m]: nothing was answered when it was due."""
+    """bool[m]: whether the answer due next was empty."""
 
 
 @define(eq=False)
 class AnswerChanges:
-    """The last answers of one shard, and the changes that further ones make. None kept: a batch without rows."""
+    """The last answers of one shard, and the changes that later ones make. Starts with an empty batch."""
 
     execution: Execution[Any]
     schema: pa.Schema
-    """Of the shard's answers, without the changes."""
+    """The schema of the shard's answers, without the changes."""
     broadcast: BroadcastState | None = None
-    """What says which answers are due, where a second table does."""
+    """The second table that determines which answers are due, if any."""
     rows: pa.RecordBatch = field(init=False)
     """The rows of the last answers, without dictionaries."""
     _row_ids: tuple[UInt64, UInt64] | None = field(default=None, init=False)
-    """What `_ids` gives for these rows, where it is known."""
+    """The result of `_ids` for these rows, if known."""
     _restored_at: int = field(default=TIME_MIN, init=False)
-    """The watermark when these rows came out of a state, where parts of the query may have left it."""
+    """The watermark at which these rows were restored, when the query may have lost parts."""
 
     @rows.default
     def _none(self) -> pa.RecordBatch:
@@ -72,14 +72,14 @@ class AnswerChanges:
         return len(self.rows)
 
     def take(self, answers: pa.RecordBatch, answered: int | Int64, latest: int | None = None) -> pa.RecordBatch:
-        """The changes that these answers make, with those of answers that are empty by now.
+        """The changes that these answers make, with those of answers that are now empty.
 
-        answered: all answers up to there were given, in this call or before; of each of the query's parts, int64[q],
-        where they have moments of their own. latest: the last time of an input that has ended; answers that a second
-        table asks for were given up to the first moment of each that is later. Returns the answers' columns with
-        `change` after `at`, in order of (moment, answer). O(n log n) of the rows kept and given.
+        answered: the moment up to which all answers were given, in this call or before; int64[q], one for each part of
+        the query, if they have their own moments. latest: the last time of an input that has ended; answers of a second
+        table were then given up to the first later moment of each. Returns the answers' columns with `change` after
+        `at`, in order of (moment, answer). O(n log n) for the stored and new rows.
 
-        Raises InputError where two rows of an answer have one key.
+        Raises InputError if two rows of an answer have one key.
         """
         every = concatenated([self.rows, answers]) if len(self) else concatenated([answers])
         if not len(every):
@@ -94,14 +94,14 @@ class AnswerChanges:
         return log
 
     def _all_ids(self, rows: pa.RecordBatch) -> tuple[UInt64, UInt64]:
-        """`_ids` of the rows kept and those after them."""
+        """`_ids` of the stored rows and those after them."""
         if self._row_ids is None:
             return self._ids(rows)
         answer_ids, row_ids = self._ids(rows.slice(len(self)))
         return np.concatenate([self._row_ids[0], answer_ids]), np.concatenate([self._row_ids[1], row_ids])
 
     def _ids(self, rows: pa.RecordBatch) -> tuple[UInt64, UInt64]:
-        """uint64[n] twice: which answer each row is of, over all moments; and which row of it."""
+        """uint64[n] twice: the answer of each row, over all moments; and the row within it."""
         query = self.execution.query
         apart = [*rows.columns[: len(query.by)], *map(rows.column, query.separate_answers)]
         answer_ids = hash_columns(apart) if apart else np.zeros(len(rows), np.uint64)
@@ -112,7 +112,7 @@ class AnswerChanges:
     def _moments(self, rows: pa.RecordBatch, answer_ids: UInt64, answered: int | Int64, latest: int | None) -> _Moments:
         every_at = rows.column("at").cast(pa.int64()).to_numpy()
         another = (answer_ids[1:] != answer_ids[:-1]) | (every_at[1:] != every_at[:-1])
-        begins = np.flatnonzero(np.append(True, another))  # rows of an answer stand together, which leaves few to sort
+        begins = np.flatnonzero(np.append(True, another))  # rows of an answer are consecutive, so few are sorted
         ids, at = answer_ids[begins], every_at[begins]
         order = np.lexsort((at, ids))
         ids, times = ids[order], at[order]
@@ -132,8 +132,8 @@ class AnswerChanges:
     def _due(
         self, rows: pa.RecordBatch, places: Int64, at: Int64, answered: int | Int64, latest: int | None
     ) -> tuple[Int64, Int64]:
-        """int64[m] twice, of answers at these moments, each with a row at one of these places: when the answer after
-        it is due, and up to when such answers were given.
+        """int64[m] twice, for answers at these moments, each with a row at one of these places: when the next answer is
+        due, and up to when such answers were given.
         """
         query, limit = self.execution.query, np.full(len(at), np.max(answered))
         if self.broadcast is not None:
@@ -152,7 +152,7 @@ class AnswerChanges:
         return due, np.where(of_none, limit, ends[own])
 
     def _paired(self, rows: pa.RecordBatch, row_ids: UInt64, moments: _Moments) -> tuple[Int64, Int64]:
-        """int64[p] twice: rows that stand again in the answer that follows, and their places there."""
+        """int64[p] twice: rows that also appear in the next answer, and their places there."""
         order = _grouped(row_ids, moments.of_row)
         first, second = order[:-1], order[1:]
         ids, of_row = row_ids[order], moments.of_row[order]
@@ -166,7 +166,7 @@ class AnswerChanges:
     def _refuse(self, rows: pa.RecordBatch, place: int) -> None:
         names = self.execution.query.key_columns
         values = ", ".join(f"{name} = {rows.column(name)[place].as_py()!r}" for name in names)
-        remedy = f"name columns that tell them apart, as in key = {[*names, 'rank']}"
+        remedy = f"add a column that distinguishes them, as in key = {[*names, 'rank']}"
         raise InputError("key", f"two rows of the answer at {rows.column('at')[place]} have {values}: {remedy}")
 
     def _changes(self, rows: pa.RecordBatch, moments: _Moments, before: Int64, after: Int64) -> pa.RecordBatch:
@@ -177,7 +177,7 @@ class AnswerChanges:
         ended = moments.empties[moments.of_row]
         gone &= ended | (moments.following[moments.of_row] >= 0)
         if self._one_row:
-            gone &= ~ended  # its leaving empties the answer, which is told once
+            gone &= ~ended  # its removal empties the answer, which is reported once
         empties = np.flatnonzero(moments.empties)
         a_row = np.empty(len(moments.at), np.int64)
         a_row[moments.of_row] = np.arange(count)
@@ -193,12 +193,12 @@ class AnswerChanges:
 
     @property
     def _one_row(self) -> bool:
-        """Whether an answer cannot have more than one row."""
+        """Whether an answer can have at most one row."""
         query = self.execution.query
         return {*query.key_columns} <= {*query.separate_answers}
 
     def _differ(self, rows: pa.RecordBatch, before: Int64, after: Int64) -> Array:
-        """bool[p]: which of these rows differ in a column that counts as a change."""
+        """bool[p]: the rows that differ in a column that counts as a change."""
         query = self.execution.query
         fixed = {*self.schema.names[: len(query.by)], "at", *query.separate_answers, *query.key_columns}
         differ = np.zeros(len(before), bool)
@@ -224,26 +224,26 @@ class AnswerChanges:
         return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
     def absorb(self, other: "AnswerChanges", select: Any) -> None:
-        """Take over another shard's, of the groups (uint64[n] -> bool[n]) to select."""
+        """Take over another shard's rows of the groups selected by `select`, uint64[n] -> bool[n]."""
         if len(other):
             self.rows = concatenated([self.rows, other.rows.filter(pa.array(select(other.groups)))])
             self._row_ids, self._restored_at = None, max(self._restored_at, other._restored_at)
 
     @property
     def groups(self) -> UInt64:
-        """uint64[n]: the group of each row that is kept."""
+        """uint64[n]: the group of each stored row."""
         return _groups_of(self.rows, len(self.execution.query.by))
 
     def dump_state(self) -> dict[str, Array]:
-        """Arrays for `load_state`, in one order whatever steps the answers came in; none where nothing is kept."""
+        """Arrays for `load_state`, in canonical order; empty if nothing is stored."""
         answer_ids, _ = self._row_ids or self._ids(self.rows)
-        by_answer = np.argsort(answer_ids, kind="stable")  # rows of an answer stand together, in its order
+        by_answer = np.argsort(answer_ids, kind="stable")  # rows of an answer are consecutive, in its order
         return state_arrays.frame_to_array(_NAME, self.rows.take(pa.array(by_answer)))
 
     def load_state(self, arrays: Mapping[str, Array], watermark: int | None) -> None:
-        """Take over a `dump_state`. Raises SnapshotError where it is damaged."""
-        mine = {key: values for key, values in arrays.items() if key.startswith(f"{_NAME} ")}
-        self.rows, self._row_ids = state_arrays.frame_from_array(_NAME, mine, self.rows), None
+        """Load the result of `dump_state`. Raises SnapshotError if it is damaged."""
+        own_arrays = {key: values for key, values in arrays.items() if key.startswith(f"{_NAME} ")}
+        self.rows, self._row_ids = state_arrays.frame_from_array(_NAME, own_arrays, self.rows), None
         self._restored_at = TIME_MIN if watermark is None else watermark
         if len(self) and watermark is not None:
             at = pa.RecordBatch.from_arrays([self.rows.column("at").cast(pa.int64())], ["at"])
@@ -252,7 +252,7 @@ class AnswerChanges:
         self._check_ids(*self._row_ids)
 
     def _check_ids(self, answer_ids: UInt64, row_ids: UInt64) -> None:
-        """Raise SnapshotError where an answer kept has two rows of one key, or two moments."""
+        """Raise SnapshotError if a stored answer has two rows of one key, or two moments."""
         if len(np.unique(row_ids)) < len(row_ids):
             raise SnapshotError(f"contradicts itself: two rows of one of its {_NAME} have one key")
         order, at = np.argsort(answer_ids, kind="stable"), self.rows.column("at").cast(pa.int64()).to_numpy()
@@ -262,12 +262,12 @@ class AnswerChanges:
 
 
 def _groups_of(rows: pa.RecordBatch, by: int) -> UInt64:
-    """uint64[n]: the group of each row, whose first columns name it."""
+    """uint64[n]: the group of each row, from its first columns."""
     return hash_columns(rows.columns[:by]) if by else np.zeros(len(rows), np.uint64)
 
 
 def _grouped(ids: UInt64, then: Int64) -> Int64:
-    """int64[n]: an order by ids, and of those alike, of which there are mostly two at most, by the second."""
+    """int64[n]: an order by ids, and for equal ids, usually at most two, by `then`."""
     order = np.argsort(ids)
     sorted_ids, sorted_then = ids[order], then[order]
     alike = sorted_ids[1:] == sorted_ids[:-1]
@@ -279,7 +279,7 @@ def _grouped(ids: UInt64, then: Int64) -> Int64:
 
 
 def _in_order(*keys: Int64) -> Int64:
-    """int64[n]: an order by several keys, of which no two rows have all alike; one number where they fit into it."""
+    """int64[n]: an order by several keys that no two rows share; combined into one number if that fits 64 bits."""
     merged, room = np.zeros(len(keys[0]), np.int64), 1
     for number, key in enumerate(keys):
         ranks = np.unique(key, return_inverse=True)[1] if number == 0 else key
@@ -292,10 +292,10 @@ def _in_order(*keys: Int64) -> Int64:
 
 
 def _unlike(first: pa.Array, second: pa.Array) -> Array:
-    """bool[n]: which values differ; a null is like a null, NaN like NaN, and a list like one of like values."""
+    """bool[n]: whether values differ; nulls are equal to nulls, NaN to NaN, and lists by their values."""
     if hasattr(first.type, "value_type"):
         return _unlike_lists(first, second)
-    if pa.types.is_float16(first.type):  # Arrow compares no half floats
+    if pa.types.is_float16(first.type):  # Arrow cannot compare half floats
         first, second = first.cast(pa.float32()), second.cast(pa.float32())
     unlike = pc.fill_null(pc.not_equal(first, second), False).to_numpy(zero_copy_only=False)
     if first.null_count or second.null_count:
@@ -307,7 +307,7 @@ def _unlike(first: pa.Array, second: pa.Array) -> Array:
 
 
 def _unlike_lists(first: pa.Array, second: pa.Array) -> Array:
-    """As `_unlike`, of lists, which Arrow does not compare: those as long as each other by their values."""
+    """As `_unlike` for lists, which Arrow cannot compare: lists of equal length by their values."""
     sizes, others = (pc.list_value_length(column).fill_null(0).to_numpy() for column in (first, second))
     unlike = (_is_null(first) != _is_null(second)) | (sizes != others)
     compared = ~unlike & ~_is_null(first)

@@ -1,6 +1,6 @@
-"""Which answers leave an operator, and as what: all, those that the end of an input has, or the changes that they make.
+"""Decides which answers leave an operator, and in which form: all, those at the end of an input, or changes.
 
-It decides over what the operator's state keeps: answers withheld, and the last ones, of which changes are told.
+It uses the operator's state: withheld answers, and the last answers, from which changes are computed.
 """
 
 import pyarrow as pa
@@ -13,15 +13,15 @@ from skyband.operator.operator_state import OperatorState
 
 @define(eq=False)
 class AnswerRelease:
-    """Given the answers of each turn, in order."""
+    """Receives the answers of each step, in order."""
 
     bound: BoundQuery
     state: OperatorState
     finished: bool = field(default=False, init=False)
-    """The last step was the end of the input for now, and touched what is withheld."""
+    """Whether the last step was a temporary end of the input, and changed what is withheld."""
 
     def step(self, answers: pa.RecordBatch, before: int | None, finishing: bool) -> pa.RecordBatch:
-        """What of a step's answers, and of those withheld, leaves; before: the watermark before the step."""
+        """The part of a step's answers, and of withheld ones, that leaves; before: the watermark before the step."""
         withheld, newest = self.state.withheld, self.state.clock.progress.newest
         count, self.finished = len(withheld), False
         if finishing and newest is not None:
@@ -33,18 +33,18 @@ class AnswerRelease:
         return self.up_to(self.state.watermark, withheld.given_with(answers))
 
     def finish(self, answers: pa.RecordBatch, latest: int) -> pa.RecordBatch:
-        """What leaves where an input ends for good, `latest` its last time."""
+        """The answers that leave when an input ends for good, with `latest` as its last time."""
         withheld = self.state.withheld
         answers = withheld.at_the_end(answers, latest) if len(withheld) else answers
         return self._at_the_end(answers, latest, self.state.watermark)
 
     def goes_on(self, before: int | None) -> bool:
-        """Whether a stream that was finished up to a watermark had a row since that was not late, or was idle."""
+        """Whether a stream finished up to a watermark has since had a row that is not late, or was idle."""
         newest = self.state.clock.progress.newest
         return before is None or (newest is not None and newest >= before) or self.state.watermark != before
 
     def up_to(self, watermark: int | None, answers: pa.RecordBatch) -> pa.RecordBatch:
-        """These answers as the query gives them, with which all up to a watermark were given; None: up to none."""
+        """These answers in the query's form, with all up to a watermark given; None: not even up to one."""
         changes = self.state.changes
         if changes is None:
             return answers
@@ -53,7 +53,7 @@ class AnswerRelease:
         return changes.take(answers, TIME_MIN if watermark is None else watermark)
 
     def _at_the_end(self, answers: pa.RecordBatch, latest: int, before: int | None) -> pa.RecordBatch:
-        """The same at the end of an input with this latest time; before: the watermark without that end."""
+        """As `up_to`, at the end of an input with this latest time; before: the watermark without that end."""
         changes = self.state.changes
         if changes is None:
             return answers
@@ -64,10 +64,10 @@ class AnswerRelease:
         return changes.take(answers, self._answered_at_the_end(latest), ended)
 
     def _answered_at_the_end(self, latest: int) -> int | Int64:
-        """Up to which moment all answers are given once an input with this latest time has ended.
+        """The moment up to which all answers are given once an input with this latest time has ended.
 
-        Where time had gone on further, what is later was told then. Rules have ends of their own, and a stream that is
-        finished withholds answers later than those.
+        If time went further, later answers were given then. Rules have their own ends, and a finished stream withholds
+        answers after those.
         """
         if latest <= TIME_MIN or self.state.broadcast is not None:
             return max(latest, TIME_MIN)

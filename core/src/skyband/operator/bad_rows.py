@@ -1,4 +1,4 @@
-"""Rows that a query cannot take, put aside so that the others are answered as if these had not come."""
+"""Rows that a query cannot use, put aside so that the others are answered as if these did not exist."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
@@ -14,25 +14,25 @@ from skyband.queries.query import Query
 T = TypeVar("T")
 
 Unreadable: TypeAlias = Sequence[tuple[InputError, str | None]]
-"""Rows or files that cannot be read: of each what is wrong, its `argument` the place; of a row also its text."""
+"""Rows or files that cannot be read: an error whose `argument` is the place, and the text of a row."""
 RefuseUnreadable: TypeAlias = Callable[[Unreadable], None]
 
 REASON, FIELD, VALUE = "_reason", "_field", "_value"
-"""What bad rows have beside the columns they came with, all text: what is wrong, with which column or key of the
-query, and what stands there."""
+"""Columns of bad rows besides their own, all text: what is wrong, the column or key of the query, and its
+value."""
 LATE = "came after the watermark"
-"""The reason of late rows, which are written as bad ones are."""
+"""The reason of late rows, which are written like bad ones."""
 
 
 def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
-    """Of bad rows: the columns that the query reads, and what is wrong."""
+    """The schema of bad rows: the columns that the query reads, and what is wrong."""
     reasons = [pa.field(name, pa.string()) for name in (REASON, FIELD, VALUE)]
     return pa.schema([*(schema.field(name).with_nullable(True) for name in query.columns), *reasons])
 
 
 def unreadable_rows(query: Query, schema: pa.Schema, refused: Unreadable) -> pa.RecordBatch:
-    """Rows, or whole files, of which nothing could be read: null in each column, the place as field, a row itself as
-    value."""
+    """Rows, or whole files, of which nothing could be read: null in each column, the place as field, and a row's text
+    as value."""
     of_bad = bad_rows_schema(query, schema)
     nothing = [pa.nulls(len(refused), field.type) for field in list(of_bad)[:-3]]
     why = (
@@ -45,7 +45,7 @@ def unreadable_rows(query: Query, schema: pa.Schema, refused: Unreadable) -> pa.
 
 
 def late_rows(query: Query, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Rows that came late, as they came, with their time as what is wrong."""
+    """Late rows, unchanged, with their time as what is wrong."""
     rows = _with_columns(rows, LATE, query.time)
     return pa.RecordBatch.from_arrays(rows.columns, schema=bad_rows_schema(query, rows.schema))
 
@@ -53,9 +53,9 @@ def late_rows(query: Query, rows: pa.RecordBatch) -> pa.RecordBatch:
 def without_bad_rows(
     query: Query, batch: pa.RecordBatch, encode: Callable[[Query, pa.RecordBatch], T]
 ) -> tuple[T, pa.RecordBatch | None]:
-    """What `encode` makes of the rows that it does not refuse, and the others with what is wrong; None where none is.
+    """The result of `encode` for the rows that it accepts, and the others with what is wrong; None if all are accepted.
 
-    It is called once more for each thing that is wrong, of all rows in which that is (`InputError.rows`).
+    It is called again for each kind of fault, without all rows that have it (`InputError.rows`).
     """
     places, pieces = np.arange(len(batch)), []
     rest = batch
@@ -78,7 +78,7 @@ def without_bad_rows(
 
 
 def _refused(error: InputError, length: int) -> Array | None:
-    """bool[n]: the rows that an error is about; None where it is not about rows."""
+    """bool[n]: the rows that an error is about; None if it is not about rows."""
     places = [error.row] if error.rows is None and error.row is not None else error.rows
     if places is None:
         return None
@@ -87,7 +87,7 @@ def _refused(error: InputError, length: int) -> Array | None:
 
 
 def _with_reason(query: Query, rows: pa.RecordBatch, error: InputError) -> pa.RecordBatch:
-    # Of a key with several columns the first: an error of another names that itself.
+    # For a key with several columns, the first: errors about others name their column.
     of_key = (column.column for column in query.inputs() if column.key == error.argument)
     return _with_columns(rows, error.reason, next(of_key, error.argument))
 

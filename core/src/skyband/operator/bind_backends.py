@@ -1,4 +1,4 @@
-"""From a query and what the user chose to the backends of its roles, every problem found at once."""
+"""Binds a query to the backends of its roles, by the user's choices, and reports all problems at once."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,9 +15,9 @@ from skyband.registry import Binding, choose
 
 
 def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[str, Binding]:
-    """The backends for a query over a source with this schema; None where it is not known yet.
+    """The backends for a query over a source with this schema; None if the schema is not known yet.
 
-    Raises ConfigError with every problem at once, those of a backend under `backends.ROLE`.
+    Raises ConfigError with every problem at once; those of a backend are under `backends.ROLE`.
     """
     if not isinstance(backends, Mapping | None):
         message = f'must be a mapping of roles to backends, such as {{"sketch": "exact"}} (got {literal(backends)})'
@@ -66,11 +66,11 @@ def _unable(query: Query, binding: Binding, name: str, value: Any) -> str:
 
 
 def _unknown_parameters(binding: Binding, values: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What a query gives that its backend does not know: only some backends can answer such a query."""
+    """Parameters from the query that its backend lacks: only some backends support such a query."""
     try:
         cls = binding.backend_class
     except PluginError:
-        return []  # told when it is made
+        return []  # reported when it is created
     if not attrs.has(cls):
         return []
     names = {*(parameter.name for parameter in parameters_of(cls)), *getattr(cls, "renamed", {})}
@@ -78,7 +78,7 @@ def _unknown_parameters(binding: Binding, values: Mapping[str, Any]) -> list[tup
 
 
 def column_problems(query: Query, schema: pa.Schema) -> list[Problem]:
-    """What a query cannot answer over a source with this schema, whatever its backends."""
+    """Problems of a query over a source with this schema, for any backends."""
     twice = [name for name in query.columns if schema.names.count(name) > 1]
     if twice:
         return [Problem("source", f"has several columns {name!r}: rename all but one") for name in twice]

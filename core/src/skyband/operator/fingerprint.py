@@ -1,4 +1,4 @@
-"""What a checkpoint is bound to: the query, its columns' types and its backends, and what of them may change."""
+"""The fingerprint that ties a checkpoint to a query, its column types and backends, and what of it may change."""
 
 import json
 import re
@@ -16,11 +16,11 @@ from skyband.queries.query import FREE, Query
 from skyband.registry import Binding
 
 _LENGTH = re.compile(r"(?:Duration|CalendarLength)\([^()]*?text='([^']*)'[^()]*\)")
-"""A length of time, rows or the calendar, as Python shows it within a tuple."""
+"""A length of time, rows or the calendar, as Python's repr shows it within a tuple."""
 
 
 def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema) -> dict[str, str]:
-    """What must stay the same for a checkpoint to go on: keys of the query, types of its columns, backends."""
+    """What must stay the same for a checkpoint to be resumed: keys of the query, types of its columns, backends."""
     keys = {
         f"query.{entry.name}": str(getattr(query, entry.name))
         for entry in attrs.fields(type(query))
@@ -38,7 +38,7 @@ def fingerprint(query: Query, bindings: Mapping[str, Binding], schema: pa.Schema
 
 
 def defaults_of(query: Query) -> dict[str, str]:
-    """What `fingerprint` has for keys of the query at their defaults: what a Skyband meant that did not know them."""
+    """The fingerprint of the query's keys at their defaults, for states from a Skyband that did not know these keys."""
     defaults = {}
     for entry in attrs.fields(type(query)):
         default: Any = entry.default
@@ -49,12 +49,12 @@ def defaults_of(query: Query) -> dict[str, str]:
 
 
 def check_same(recorded: Any, expected: Mapping[str, str], defaults: Mapping[str, str]) -> None:
-    """Raise SnapshotError unless the state `held` was made by what is `wanted` now, saying what changed.
+    """Raise SnapshotError unless the `recorded` state fits what is `expected` now, saying what changed.
 
-    Keys that an older Skyband did not know it had left at their `defaults`.
+    Keys that an older Skyband did not know are at their `defaults`.
     """
     if not isinstance(recorded, dict):
-        raise SnapshotError("the checkpoint holds no operator of Skyband; give this job a checkpoint of its own")
+        raise SnapshotError("the checkpoint was not made by Skyband; give this job its own checkpoint")
     changed = differences(recorded, expected, defaults)
     if changed:
         message = "; ".join(changed.values())
@@ -65,7 +65,7 @@ def check_same(recorded: Any, expected: Mapping[str, str], defaults: Mapping[str
 def differences(
     recorded: Mapping[str, Any], expected: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """What is other in `wanted` than in what made a state, each by its name as a sentence."""
+    """The differences between `recorded` and `expected`, by name, each as a sentence."""
     before = {**{name: defaults[name] for name in expected if name in defaults}, **recorded}
     return {
         name: f"{name} was {_readable(before.get(name))}, is {_readable(expected.get(name))}"
@@ -75,19 +75,19 @@ def differences(
 
 
 def _readable(value: Any) -> str:
-    """Lengths within a list as they were written."""
+    """Lengths within a list, as the user wrote them."""
     return _LENGTH.sub(r"'\1'", str(value))
 
 
 def check_parameters(binding: Binding, recorded: Mapping[str, str], own: Mapping[str, Any]) -> None:
-    """Raise SnapshotError unless a backend has the parameters its state was made with, or takes more than those."""
+    """Raise SnapshotError unless a backend has the parameters its state was made with, or accepts more."""
     key = binding.info.key
     try:
         build(binding.backend_class, {**{name: json.loads(value) for name, value in recorded.items()}, **own})
     except ConfigError as error:
         raise SnapshotError(f"of {key} does not fit the installed version: {error}") from error
-    here = binding.create(**own).parameters()
+    current = binding.create(**own).parameters()
     for name, value in recorded.items():
-        if snapshot.text(here[name]) != value:
-            message = f"{name} was {value} by default, is {snapshot.text(here[name])}: set it to what it was"
+        if snapshot.text(current[name]) != value:
+            message = f"{name} was {value} by default, is {snapshot.text(current[name])}: set it to the old value"
             raise SnapshotError(f"of {key} does not fit the installed version: {message}")

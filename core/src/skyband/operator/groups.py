@@ -1,4 +1,4 @@
-"""The groups of an operator: their keys and values, and how each gets its rows, small ones all together."""
+"""The groups of an operator: their keys and values, and how each gets its rows, small groups all together."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -25,25 +25,25 @@ from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.state_validation import StateReader
 
-_NOBODY = np.empty(0, np.uint64)
+_NO_KEYS = np.empty(0, np.uint64)
 
 
 @frozen
-class Bound:
-    """How far a turn goes: to a watermark, or to the end of an input whose last time is `latest`."""
+class Until:
+    """The end of a micro-batch: a watermark, or the end of an input whose last time is `latest`."""
 
     watermark: int | None
     latest: int | None = None
     silent: bool = False
-    """Its answers were given before: they need not be worked out."""
+    """Whether its answers were given before, and need not be computed."""
 
     @property
     def moment(self) -> int:
-        """No moment due later has its turn."""
+        """The last moment that may be answered."""
         return TIME_MAX if self.watermark is None else self.watermark
 
     def run(self, processor: GroupProcessor, rows: Rows) -> ProcessorAnswers | None:
-        """What a processor answers."""
+        """The answers of a processor."""
         if self.latest is not None:
             return processor.finish(rows, self.latest)
         return processor.catch_up(rows, self.moment) if self.silent else processor.advance(rows, self.moment)
@@ -51,14 +51,14 @@ class Bound:
     def plain_turns(
         self, processors: Sequence[GroupProcessor], times: Int64, spans: Int64
     ) -> Sequence[PlainTurn | None]:
-        """Of each of these its turn, where it is a plain one. See `skyband.groups.plain_turns`."""
+        """The turns of these processors that are plain, None for others. See `skyband.groups.plain_turns`."""
         if self.watermark is None or self.silent:
             return [None] * len(processors)
         return plain_turns(processors, times, spans, self.watermark)
 
 
 class Groups:
-    """All groups of an operator. A turn costs what its rows and answers do, not what all groups would."""
+    """All groups of an operator. A micro-batch costs time for its rows and answers, not for all groups."""
 
     def __init__(
         self, by: pa.Schema, make: Callable[[int], GroupProcessor], small_groups: SmallGroups | None,
@@ -73,10 +73,10 @@ class Groups:
         self._broadcast = broadcast
         if small_groups is not None and broadcast is not None:
             small_groups.listen(broadcast)
-        self._until = Bound(TIME_MIN)
-        self._with_other_parts = _NOBODY
-        """Those whose processors were loaded from a state of a query with other parts: they have a turn, after which
-        one whose rows no part looks at any more is let go. It would be due at no moment."""
+        self._until = Until(TIME_MIN)
+        self._with_other_parts = _NO_KEYS
+        """Groups loaded from a state of a query with other parts. Each gets one turn, so that a processor whose rows no
+        part needs is dropped: it would never be due."""
         self._dropped: Counter[str] = Counter()
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class Groups:
         return self._processors.retained + (0 if self._small_groups is None else self._small_groups.retained)
 
     def largest(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
-        """The groups with the largest states, the largest first: values, items retained and bytes."""
+        """The groups with the largest states, largest first: values, items retained and bytes."""
         keys, retained, sizes = self._processors.sizes()
         if self._small_groups is not None:
             small = self._small_groups.sizes()
@@ -101,21 +101,21 @@ class Groups:
         return largest
 
     def start_from(self, since: Mapping[str, int]) -> None:
-        """As `GroupProcessor.start_from`, of the small groups."""
+        """As `GroupProcessor.start_from`, for the small groups."""
         if since and self._small_groups is not None:
             self._small_groups.start_from(since)
 
     def take_dropped(self) -> Mapping[str, int]:
-        """Rows that processors left out, by reason, since this was last called."""
+        """Rows that processors dropped, by reason, since the last call."""
         dropped, self._dropped = self._dropped, Counter()
         if self._small_groups is not None:
             dropped.update(self._small_groups.take_dropped())
         return dropped
 
-    def run(self, ready: GroupedRows | None, until: Bound) -> pa.RecordBatch | None:
-        """The answers to rows and at the moments due, after their groups' values."""
+    def run(self, ready: GroupedRows | None, until: Until) -> pa.RecordBatch | None:
+        """The answers to rows and at the moments due, with the values of their groups."""
         self._until = until
-        keys, spans, rows = _NOBODY, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
+        keys, spans, rows = _NO_KEYS, np.empty((0, 2), np.int64), Rows(np.empty(0, np.int64), {})
         if ready is not None:
             keys, spans, rows = ready.keys, ready.spans, ready.rows
             self._enroll(ready)
@@ -128,16 +128,16 @@ class Groups:
         return self._finished(turn)
 
     def _due(self, until: int) -> UInt64:
-        """The groups with a moment to answer at most `until`, ascending, by themselves or as a second table asks."""
-        due, self._with_other_parts = distinct(self._processors.due(until), self._with_other_parts), _NOBODY
+        """The groups with a moment to answer up to `until`, ascending, their own or from a second table."""
+        due, self._with_other_parts = distinct(self._processors.due(until), self._with_other_parts), _NO_KEYS
         if self._broadcast is None or self._broadcast.next_at > until:
             return due
         return distinct(due, self._broadcast.due(self._processors.keys, until))
 
     def _feed_processors(self, turn: "_MicroBatch", keys: UInt64, spans: Int64, rows: Rows) -> None:
-        """Rows to the processors of their groups, and a turn to those with a moment due.
+        """Pass rows to the processors of their groups, and give a turn to those with a moment due.
 
-        Rows of groups without a processor go to the small groups, as do those that find their windows run empty.
+        Rows of groups without a processor go to the small groups, as do rows after a session of a processor ends.
         """
         small, until = self._small_groups, turn.until
         has_processor = np.ones(len(keys), bool) if small is None else self._processors.has(keys)
@@ -158,17 +158,17 @@ class Groups:
             small.add(np.repeat(keys, spans[:, 1] - spans[:, 0])[remaining], rows.pick(remaining))
 
     def _feed(self, turn: "_MicroBatch", key: int, processor: GroupProcessor, rows: Rows) -> int:
-        """Give a processor those of its rows that come before its session ends, or all without small groups: count."""
+        """Give a processor its rows up to the end of its session, or all without small groups; returns their number."""
         count = len(rows) if self._small_groups is None else processor.rows_in_session(rows.times)
         whole = count == len(rows)
-        ends = turn.until if whole else Bound(int(rows.times[count]), silent=turn.until.silent)
+        ends = turn.until if whole else Until(int(rows.times[count]), silent=turn.until.silent)
         turn.advance(key, processor, rows.slice(0, count), ends)
         if processor.empty and whole:
             turn.emptied.append(np.array([key], np.uint64))
         return count
 
     def _take(self, turn: "_MicroBatch", answers: SmallGroupAnswers) -> None:
-        """Answers of the small groups, and the groups that leave them."""
+        """Write answers of the small groups, and start processors for groups that are promoted."""
         turn.write(answers.answers, answers.owners)
         turn.emptied.append(answers.emptied)
         for key, processor, rows in answers.promoted:
@@ -180,14 +180,14 @@ class Groups:
         self._processors.rest()
 
     def _finished(self, turn: "_MicroBatch") -> pa.RecordBatch | None:
-        """A turn's answers with the groups they are of; those that are empty now are forgotten."""
+        """The answers with their groups; groups that are now empty are forgotten."""
         self._dropped.update(turn.dropped)
         answers = self._named(turn.answers, turn.owners) if turn.answers else None
-        self._names.forget(distinct(_NOBODY, *turn.emptied))
+        self._names.forget(distinct(_NO_KEYS, *turn.emptied))
         return answers
 
     def _enroll(self, ready: GroupedRows) -> None:
-        """Learn the values that groups not known yet are named by, from the first row of each."""
+        """Learn the values that name new groups, from the first row of each."""
         new = ~self._names.knows(ready.keys)
         if not new.any():
             return
@@ -195,7 +195,7 @@ class Groups:
         self._names.learn(ready.keys[new], [column.cast(kind) for column, kind in named])
 
     def _values_of(self, keys: UInt64) -> pa.RecordBatch:
-        """The grouping columns of these groups, of which there is one at least."""
+        """The grouping columns of these groups, at least one."""
         return pa.RecordBatch.from_arrays(self._names.lookup(keys), schema=self._plain)
 
     def _named(self, answers: list[ProcessorAnswers], owners: UInt64) -> pa.RecordBatch:
@@ -205,27 +205,27 @@ class Groups:
         return pa.RecordBatch.from_arrays([*values, *together.columns], schema=pa.schema([*self._by, *together.schema]))
 
     def begin(self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor]) -> None:
-        """Begin with these groups, each with the values that name it and its processor. Called where there is none."""
-        there = np.array([not processor.empty for processor in processors], bool)
-        self._names.learn(keys[there], [column.filter(pa.array(there)) for column in values.columns])
+        """Start with these groups, each with its values and processor. Called only if there are none yet."""
+        present = np.array([not processor.empty for processor in processors], bool)
+        self._names.learn(keys[present], [column.filter(pa.array(present)) for column in values.columns])
         for key, processor in zip(keys.tolist(), processors, strict=True):
             if not processor.empty:
                 self._processors.begin(key, processor)
         self._processors.rest()
 
     def absorb(self, other: "Groups", selected: Array) -> None:
-        """Take over another's groups (`selected`: bool, one for each), none of which is here. Both are as loaded."""
-        theirs, columns = other._names.whole()
-        keys = theirs[selected]
+        """Take over another's groups (`selected`: bool for each), none of which is here. Both were just loaded."""
+        others, columns = other._names.whole()
+        keys = others[selected]
         self._names.learn(keys, [column.filter(pa.array(selected)) for column in columns])
         self._processors.absorb(other._processors, keys)
-        theirs = other._with_other_parts
-        self._with_other_parts = distinct(self._with_other_parts, theirs[among(theirs, np.sort(keys))])
+        others = other._with_other_parts
+        self._with_other_parts = distinct(self._with_other_parts, others[among(others, np.sort(keys))])
         if self._small_groups is not None and other._small_groups is not None:
             self._small_groups.absorb(other._small_groups, keys)
 
     def merge(self, other: "Groups") -> None:
-        """Take over the state of another shard of a query without `by`."""
+        """Merge the state of another shard of a query without `by`."""
         keys, columns = other._names.whole()
         self._names.learn(keys[~self._names.knows(keys)], columns)
         self._processors.merge(other._processors)
@@ -243,14 +243,14 @@ class Groups:
         return keys
 
     def dump_state(self) -> dict[str, Array]:
-        """All groups as flat arrays, in one form however they came. They stay as they are."""
+        """All groups as flat arrays, in canonical form, unchanged by this call."""
         canonical = self._canonical()
         return self._arrays() if canonical is None else canonical._arrays()
 
     def _canonical(self) -> "Groups | None":
-        """Groups whose small ones have taken in the rows that wait, and are small no longer where that makes them so.
+        """A copy in canonical form: small groups have taken in waiting rows, and are promoted where that is due.
 
-        None where these are. Neither shows in an answer: every moment due has been answered.
+        None if these already are. Answers do not depend on it: every moment due has been answered.
         """
         if self._small_groups is None:
             return None
@@ -276,7 +276,7 @@ class Groups:
         return {"key": self.keys, **values, **small_groups, **processors}
 
     def load_state(self, arrays: Mapping[str, Array], changed: bool, watermark: int | None) -> None:
-        """Take over a `dump_state`, made at a watermark. changed: it is of a query with other parts."""
+        """Load the result of `dump_state`, made at a watermark. changed: from a query with other parts."""
         values = state_arrays.frame_from_array("values", arrays, self.values)
         state = StateReader(arrays)
         keys = state.ascending("key", dtype=np.uint64, strictly=True)
@@ -288,30 +288,30 @@ class Groups:
             until, passed = self._small_groups.until, TIME_MIN if watermark is None else watermark
             state.require(until <= passed, "small_groups", f"are answered up to {until}, after the watermark {passed}")
         self._processors.load_state(state_arrays.without_prefix("processors", arrays), changed)
-        self._with_other_parts = self._processors.keys if changed else _NOBODY
-        small_groups = _NOBODY if self._small_groups is None else self._small_groups.keys
-        everyone = distinct(self._processors.keys, small_groups)
-        apart = len(everyone) == len(self._processors) + len(small_groups)
-        state.require(apart and bool(among(everyone, keys).all()), "key", "must name each group, which is held once")
+        self._with_other_parts = self._processors.keys if changed else _NO_KEYS
+        small_groups = _NO_KEYS if self._small_groups is None else self._small_groups.keys
+        all_keys = distinct(self._processors.keys, small_groups)
+        apart = len(all_keys) == len(self._processors) + len(small_groups)
+        state.require(apart and bool(among(all_keys, keys).all()), "key", "must name each group, which is held once")
         self._names.replace(keys, values.columns)
-        self._names.forget(keys[~among(keys, everyone)])  # processors of changed parts may have nothing to answer
+        self._names.forget(keys[~among(keys, all_keys)])  # processors of changed parts may have nothing to answer
 
     def _check(self) -> None:
-        """Raise AssertionError where a group is held twice or not at all, or what holds it contradicts itself."""
-        small = _NOBODY
+        """Raise AssertionError if a group is held twice or not at all, or its holder contradicts itself."""
+        small = _NO_KEYS
         if self._small_groups is not None:
             self._small_groups._check()
             small = self._small_groups.keys
         self._processors._check()
-        everyone = distinct(self._processors.keys, small)
-        assert len(everyone) == len(self._processors) + len(small), "a group is small and has a processor"
-        assert np.array_equal(everyone, self.keys), "the groups must be those that are held"
+        all_keys = distinct(self._processors.keys, small)
+        assert len(all_keys) == len(self._processors) + len(small), "a group is small and has a processor"
+        assert np.array_equal(all_keys, self.keys), "the groups must be those that are held"
 
 
 class _MicroBatch:
-    """One turn of the groups that have rows or moments due: what it gives."""
+    """The result of one micro-batch for the groups with rows or moments due."""
 
-    def __init__(self, until: Bound) -> None:
+    def __init__(self, until: Until) -> None:
         self.until = until
         self.answers: list[ProcessorAnswers] = []
         self._owners: list[UInt64] = []
@@ -320,15 +320,15 @@ class _MicroBatch:
         self.emptied: list[UInt64] = []
         self.dropped: Counter[str] = Counter()
 
-    def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Bound) -> None:
-        """Give a processor rows and write down what it answers."""
+    def advance(self, key: int, processor: GroupProcessor, rows: Rows, until: Until) -> None:
+        """Give a processor rows and record its answers."""
         self.write_one(key, processor, until.run(processor, rows))
 
     def advance_plain(
         self, keys: Sequence[int], processors: Sequence[GroupProcessor], rows: Rows, spans: Int64,
         turns: Sequence[PlainTurn | None],
     ) -> None:  # fmt: skip
-        """Give those processors their rows whose turn is a plain one, and write down what they answer."""
+        """Give rows to the processors whose turn is plain, and record their answers."""
         places = [place for place, turn in enumerate(turns) if turn]
         if not places:
             return
@@ -340,7 +340,7 @@ class _MicroBatch:
         self._take_dropped(plain)
 
     def write_one(self, key: int, processor: GroupProcessor, answers: ProcessorAnswers | None) -> None:
-        """Write down what a processor has answered, and left out."""
+        """Record a processor's answers and dropped rows."""
         self._take_dropped([processor])
         if answers is not None and len(answers):
             self.answers.append(answers)
@@ -354,7 +354,7 @@ class _MicroBatch:
                     self.dropped[reason] += count
 
     def write(self, answers: ProcessorAnswers | None, owners: UInt64) -> None:
-        """Write answers of many groups down, with the group of each row."""
+        """Record answers of many groups, with the group of each row."""
         if answers is not None and len(answers):
             self._settle()
             self.answers.append(answers)
@@ -362,18 +362,18 @@ class _MicroBatch:
 
     @property
     def owners(self) -> UInt64:
-        """Of each row of the answers its group."""
+        """uint64[n]: the group of each row of the answers."""
         self._settle()
-        return np.concatenate([_NOBODY, *self._owners])
+        return np.concatenate([_NO_KEYS, *self._owners])
 
     def _settle(self) -> None:
-        """Tell of processors whose each row is, of all of them at once."""
+        """Expand the owners of answers from processors, all at once."""
         self._owners.append(np.repeat(np.array(self._keys, np.uint64), self._counts))
         self._keys, self._counts = [], []
 
 
 def _outside(starts: Int64, counts: Int64, rows: int) -> Array:
-    """bool[rows]: those in none of these spans, which do not overlap."""
+    """bool[rows]: the rows outside of these spans, which do not overlap."""
     edges = np.zeros(rows + 1, np.int64)
     np.add.at(edges, starts, 1)
     np.subtract.at(edges, starts + counts, 1)

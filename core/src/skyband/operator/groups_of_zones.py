@@ -1,6 +1,6 @@
-"""The groups of an operator whose calendar windows have a zone for each group: those of one zone are answered together.
+"""Groups with a time zone each for their calendar windows: the groups of a zone are answered together.
 
-Each zone has the moments of its own clock, while all stand at one watermark.
+Each zone has its own moments, but all share one watermark.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from skyband.columns.grouped_rows import GroupedRows
 from skyband.groups import state_arrays
 from skyband.kernels.sorted_arrays import distinct
 from skyband.operator.bound_query import BoundQuery
-from skyband.operator.groups import Bound, Groups
+from skyband.operator.groups import Groups, Until
 from skyband.queries.zones_of_groups import in_zone, is_zone
 from skyband.state_validation import StateReader
 
@@ -24,10 +24,10 @@ _NO_ZONES = pa.RecordBatch.from_pydict({"zone": pa.array([], pa.string())})
 
 
 class GroupsOfZones:
-    """As `Groups`, one of which it has for each zone. A turn costs a little for each zone, moments due or not."""
+    """As `Groups`, with one of those for each zone. A micro-batch costs a little for each zone, due or not."""
 
     def __init__(self, bound: BoundQuery, column: str) -> None:
-        """column: that of the grouping columns which names the zone."""
+        """column: the grouping column that names the zone."""
         self._bound, self._column = bound, column
         self._by = pa.schema(bound.query.group_fields(bound.schema))
         self._place = self._by.get_field_index(column)
@@ -39,7 +39,7 @@ class GroupsOfZones:
 
     @property
     def retained(self) -> int:
-        """Items retained in all groups."""
+        """The number of items retained in all groups."""
         return sum(groups.retained for groups in self._of.values())
 
     @property
@@ -48,34 +48,34 @@ class GroupsOfZones:
         return distinct(np.empty(0, np.uint64), *(groups.keys for groups in self._of.values()))
 
     def largest(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
-        """As `Groups.largest`, of all zones."""
+        """As `Groups.largest`, for all zones."""
         every = [group for groups in self._of.values() for group in groups.largest(most)]
         return sorted(every, key=lambda group: -group[2])[:most]
 
     def start_from(self, since: Mapping[str, int]) -> None:
-        """As `GroupProcessor.start_from`, of the small groups of zones to come as well."""
+        """As `GroupProcessor.start_from`, also for small groups of later zones."""
         self._since = since
         for groups in self._of.values():
             groups.start_from(since)
 
     def take_dropped(self) -> Mapping[str, int]:
-        """Rows that processors left out, by reason, since this was last called."""
+        """Rows that processors dropped, by reason, since the last call."""
         dropped: Counter[str] = Counter()
         for groups in self._of.values():
             dropped.update(groups.take_dropped())
         return dropped
 
-    def run(self, ready: GroupedRows | None, until: Bound) -> pa.RecordBatch | None:
-        """As `Groups.run`: the answers zone by zone, in the order of their names."""
+    def run(self, ready: GroupedRows | None, until: Until) -> pa.RecordBatch | None:
+        """As `Groups.run`: the answers zone by zone, ordered by name."""
         rows_of = {} if ready is None else self._by_zone(ready)
         for zone in rows_of.keys() - self._of.keys():
             self._begin(zone)
         answers = [groups.run(rows_of.get(zone), until) for zone, groups in sorted(self._of.items())]
         self._of = {zone: groups for zone, groups in self._of.items() if len(groups)}
-        there = [batch for batch in answers if batch is not None]
-        if len(there) < 2:
-            return there[0] if there else None
-        return pa.Table.from_batches(there).unify_dictionaries().combine_chunks().to_batches()[0]
+        batches = [batch for batch in answers if batch is not None]
+        if len(batches) < 2:
+            return batches[0] if batches else None
+        return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks().to_batches()[0]
 
     def _by_zone(self, ready: GroupedRows) -> dict[str, GroupedRows]:
         zones = ready.names(len(self._by), np.ones(len(ready.keys), bool))[self._place].dictionary_encode()
@@ -94,25 +94,26 @@ class GroupsOfZones:
         return BoundQuery(in_zone(bound.query, zone), bound.bindings, bound.schema, bound.shared)
 
     def absorb(self, other: "GroupsOfZones", selected: Array) -> None:
-        """Take over another's groups (`selected`: bool, one for each of its `keys`), none of which is here."""
+        """Take over another's groups (`selected`: bool for each of its `keys`), none of which is here."""
         keys = other.keys
         for zone, groups in other._of.items():
             own = selected[np.searchsorted(keys, groups.keys)]
             if own.any():
-                here = self._of[zone] if zone in self._of else self._begin(zone)
-                here.absorb(groups, own)
+                own_groups = self._of[zone] if zone in self._of else self._begin(zone)
+                own_groups.absorb(groups, own)
 
     def _check(self) -> None:
-        """As `Groups._check`, of all zones; no group is in two."""
+        """As `Groups._check`, for all zones; no group is in two."""
         for groups in self._of.values():
             groups._check()
         assert len(self.keys) == len(self), "a group is in two zones"
 
     def dump_state(self) -> dict[str, Array]:
         """All groups as flat arrays, zone by zone."""
-        there = {zone: groups for zone, groups in sorted(self._of.items()) if len(groups)}
-        arrays = state_arrays.frame_to_array(_ZONES, pa.RecordBatch.from_pydict({"zone": pa.array(there, pa.string())}))
-        for number, groups in enumerate(there.values()):
+        occupied = {zone: groups for zone, groups in sorted(self._of.items()) if len(groups)}
+        zones = pa.array(occupied, pa.string())
+        arrays = state_arrays.frame_to_array(_ZONES, pa.RecordBatch.from_pydict({"zone": zones}))
+        for number, groups in enumerate(occupied.values()):
             arrays |= state_arrays.with_prefix(f"zone {number}", groups.dump_state())
         return arrays
 

@@ -1,4 +1,4 @@
-"""Groups inactive: those that wait for a row or a moment, each a few bytes in shared arrays, however many they are."""
+"""States of inactive groups, which wait for a row or a moment: a few bytes per group in shared arrays."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
@@ -15,10 +15,10 @@ _COLUMNS = ("key", "next", "retained", "start", "size")
 
 
 class PackedStates:
-    """States by group. Rows of columns sorted by group, each with its place in one heap of bytes.
+    """States by group: columns sorted by group, each with its place in one heap of bytes.
 
-    `put` and `take` cost O(inactive) in a handful of array copies for all their groups together; a heap half of which
-    nobody owns any more is packed.
+    `put` and `take` cost O(inactive) in a few array copies for all their groups together; a heap that is half unused
+    is packed.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class PackedStates:
 
     @property
     def retained(self) -> int:
-        """Items retained by the backends of all groups."""
+        """The number of items retained by the backends of all groups."""
         return int(self._retained.sum())
 
     @property
@@ -41,15 +41,15 @@ class PackedStates:
         return self._key
 
     def due(self, until: int) -> UInt64:
-        """The groups with a moment to answer at most `until`, ascending."""
+        """The groups with a moment to answer up to `until`, ascending."""
         return self._key[(self._next <= until) & (self._next != TIME_MAX)]
 
     def has(self, keys: UInt64) -> Array:
-        """bool[n]: which of these groups are inactive."""
+        """bool[n]: whether these groups are inactive."""
         return among(keys, self._key)
 
     def take(self, keys: UInt64) -> list[bytes]:
-        """Wake these groups, all of which are inactive."""
+        """Remove the states of these groups, all of which are inactive, and return them."""
         places = self._places(keys)
         starts, stops = self._start[places], self._start[places] + self._size[places]
         states = [self._heap[start:stop].tobytes() for start, stop in zip(starts, stops, strict=True)]
@@ -59,7 +59,7 @@ class PackedStates:
         return states
 
     def put(self, groups: Sequence[tuple[int, int, int, bytes]]) -> None:
-        """Put groups to sleep that are not inactive: key, next moment, retained and state of each."""
+        """Add groups that are not inactive yet: key, next moment, retained and state of each."""
         if not groups:
             return
         keys, nexts, retained, states = zip(*sorted(groups, key=itemgetter(0)), strict=True)
@@ -73,7 +73,7 @@ class PackedStates:
             setattr(self, f"_{name}", np.insert(getattr(self, f"_{name}"), where, values))
 
     def absorb(self, other: "PackedStates", keys: UInt64) -> None:
-        """Take over what another holds of these groups, none of which is here. The other stays as it is."""
+        """Take over another's states of these groups, none of which is here. The other is unchanged."""
         places = np.flatnonzero(among(other._key, keys))
         columns = (getattr(other, f"_{name}")[places].tolist() for name in _COLUMNS)
         view = other._heap.data
@@ -85,13 +85,13 @@ class PackedStates:
         )
 
     def dump_state(self) -> dict[str, Array]:
-        """All groups as flat arrays, in one form however they came to sleep."""
+        """All groups as flat arrays, in canonical form."""
         self._pack()
         columns = {name: getattr(self, f"_{name}") for name in ("key", "next", "retained", "size")}
         return {**columns, "heap": self._heap[: self._used]}
 
     def load_state(self, state: Mapping[str, Array]) -> None:
-        """Take over a `dump_state`, without a look at the groups one by one. Raises SnapshotError where it has gaps."""
+        """Load the result of `dump_state`, without reading each group. Raises SnapshotError if it has gaps."""
         reader = StateReader(state)
         self._heap = reader.column("heap", np.uint8)
         self._key = reader.ascending("key", dtype=np.uint64, strictly=True)
@@ -102,12 +102,12 @@ class PackedStates:
         self._used = len(self._heap)
 
     def check_next(self, latest: int) -> None:
-        """Raise SnapshotError where the next moment of a group is after the latest that there can be."""
+        """Raise SnapshotError if a group's next moment is after the latest possible one."""
         if (self._next[self._next != TIME_MAX] > latest).any():
-            raise SnapshotError("contradicts itself: a group has come further than the watermark")
+            raise SnapshotError("contradicts itself: a group is ahead of the watermark")
 
     def _check(self) -> None:
-        """Raise AssertionError where two states overlap, or lie outside of the heap."""
+        """Raise AssertionError if two states overlap, or are outside of the heap."""
         assert (self._key[1:] > self._key[:-1]).all(), "groups must be ascending, each once"
         assert all(len(getattr(self, f"_{name}")) == len(self._key) for name in _COLUMNS), "a row is cut"
         order = np.argsort(self._start)
@@ -125,7 +125,7 @@ class PackedStates:
             self._pack()
 
     def _append(self, added: bytes) -> None:
-        if not self._used:  # as a whole snapshot has it: nothing is copied
+        if not self._used:  # the heap is empty: nothing to copy
             self._heap, self._used = np.frombuffer(added, np.uint8), len(added)
             return
         used = self._used + len(added)
@@ -137,7 +137,7 @@ class PackedStates:
         self._used = used
 
     def _pack(self) -> None:
-        """Lay the states side by side, in the order of their groups."""
+        """Lay out the states without gaps, in the order of their groups."""
         starts = np.cumsum(self._size) - self._size
         if self._used == int(self._size.sum()) and (starts == self._start).all():
             return

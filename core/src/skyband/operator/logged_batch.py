@@ -1,4 +1,4 @@
-"""A turn of an operator as bytes: what a checkpoint's log holds between two states."""
+"""A micro-batch of an operator as bytes, for a checkpoint's log between two states."""
 
 from collections.abc import Sequence
 
@@ -14,31 +14,31 @@ from skyband.errors import SnapshotError
 
 @frozen
 class LoggedBatch:
-    """One turn of an operator: the frames it was given, and where time stood after it."""
+    """One micro-batch of an operator: its frames, and the time after it."""
 
     frames: Sequence[pa.RecordBatch]
     watermark: int | None
     clock: Sequence[int]
     finished: bool = False
-    """It was taken as the end of the input, and some of its answers were withheld."""
+    """Whether it was treated as the end of the input, so that some of its answers were withheld."""
 
     def encode(self, frames: Sequence[bytes]) -> bytes:
-        """As bytes, for `decode`; the frames as they came."""
+        """The bytes for `decode`; the frames are already bytes."""
         arrays = {f"{number:06}": np.frombuffer(frame, np.uint8) for number, frame in enumerate(frames)}
         finished = {"finished": True} if self.finished else {}
         return snapshot.encode({"watermark": self.watermark, "clock": list(self.clock), **finished}, arrays)
 
     @classmethod
     def decode(cls, blob: bytes) -> "LoggedBatch":
-        """Raises SnapshotError where the bytes are damaged."""
+        """Raises SnapshotError if the bytes are damaged."""
         log = snapshot.decode(blob)
         frames = [keyed_frames.from_bytes(log.arrays[name]) for name in sorted(log.arrays)]
         watermark, clock = log.header.get("watermark"), log.header.get("clock")
         if not isinstance(clock, list) or not all(map(is_time, [*clock, 0 if watermark is None else watermark])):
-            raise SnapshotError(f"holds no turn: its watermark is {watermark!r}, its clock {clock!r:.200}")
+            raise SnapshotError(f"holds no valid micro-batch: its watermark is {watermark!r}, its clock {clock!r:.200}")
         return cls(frames, watermark, clock, log.header.get("finished") is True)
 
 
 def is_time(value: object) -> bool:
-    """Whether it is a number that a time can be."""
+    """Whether it is a valid time."""
     return type(value) is int and TIME_MIN <= value <= TIME_MAX

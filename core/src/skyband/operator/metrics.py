@@ -1,4 +1,4 @@
-"""What an operator counts, from one look at it to the next, and the check that no row is lost in between."""
+"""What an operator counts between two calls, and the check that no row is lost."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ class Metrics:
     """What an operator has done since its metrics were last taken, and what it holds now."""
 
     rows_in: int
-    """Rows of the source, whatever became of them."""
+    """Rows of the source, whatever happened to them."""
     rows_late: int
     late_by: int
-    """Microseconds (or rows) that `delay` would have had to be for all of them, as far as they came now; 0 of none."""
+    """Microseconds (or rows) that `delay` would have needed for the late rows of this time; 0 without any."""
     dropped: Mapping[str, int]
-    """Rows that no answer can come from, or no whole one, by reason: one of the query's `drop_reasons`."""
+    """Rows that give no answer, or no whole one, by reason: one of the query's `drop_reasons`."""
     retained: int
     groups: int
     seconds: float
@@ -32,25 +32,25 @@ class Counters:
     rows_late: int = 0
     late_by: int = 0
     released: int = 0
-    """Rows that groups were given."""
+    """Rows passed to groups."""
     dropped: Counter[str] = field(factory=Counter)
     seconds: float = 0.0
 
     def metrics(self, retained: int, groups: int) -> Metrics:
-        """What was counted, beside what is held."""
+        """The metrics of these counts, and of what is held."""
         dropped = {reason: count for reason, count in self.dropped.items() if count}
         return Metrics(self.rows_in, self.rows_late, self.late_by, dropped, retained, groups, self.seconds)
 
 
 def check_sum(rows: int, accounted: int, where: str) -> None:
-    """Raise EngineError unless so many rows came in as are accounted for; where: what had them, as a sentence has it.
+    """Raise EngineError unless all rows are accounted for; where: who had them, for the message.
 
-    No row can bring that about, however bad it is: the program is at fault, and answers would be wrong without a word.
-    So a run ends by it, before anything of the micro-batch is kept.
+    No row can cause this, however bad it is: it is a bug in the program, which would give wrong answers silently. So it
+    ends the run before anything of the micro-batch is committed.
     """
     if rows == accounted:
         return
     difference = f"{rows - accounted:,} are lost" if accounted < rows else f"{accounted - rows:,} are counted twice"
     message = f"of {rows:,} rows that came in, {difference}: {where}"
-    remedy = "a fault of Skyband or of a plugin, by which answers would be wrong: report it; what ended before is kept"
+    remedy = "a bug in Skyband or a plugin, which would make answers wrong: report it; earlier micro-batches are kept"
     raise EngineError(f"{message}; {remedy}")

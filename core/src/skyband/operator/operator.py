@@ -1,8 +1,8 @@
-"""The operator: a query bound to backends, running. Takes frames, gives answers, can be snapshotted.
+"""The operator: a query bound to backends, running. It takes frames, returns answers, and can be snapshotted.
 
-Every engine hosts this one class, which is why they agree. Rows wait until the watermark passes them and then
-go to their group's processor in one canonical order, so neither batches nor partitions nor the order of arrival within
-`delay` can be seen in an answer.
+Every engine runs this one class, so that all engines agree. Rows wait until the watermark passes them and then go
+to their group's processor in one canonical order, so answers do not depend on batches, partitions or the order of
+arrival within `delay`.
 """
 
 import time as clock
@@ -25,7 +25,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.instants import instant
 from skyband.operator.answer_release import AnswerRelease
 from skyband.operator.bound_query import BoundQuery
-from skyband.operator.groups import Bound, Groups
+from skyband.operator.groups import Groups, Until
 from skyband.operator.groups_of_zones import GroupsOfZones
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.metrics import Counters, Metrics, check_sum
@@ -45,8 +45,8 @@ from skyband.windows.schedule import TooManyMomentsError
 class Operator:
     """One shard of a query: all its groups, the rows that wait for the watermark, and the watermark.
 
-    Here are its turns: rows come in, the watermark moves, groups answer. What it has from its rows is an
-    `OperatorState`, what no row changes a `BoundQuery`.
+    It defines the micro-batch: rows come in, the watermark moves, groups answer. The results of its rows are in an
+    `OperatorState`; what rows never change is in a `BoundQuery`.
     """
 
     query: Query
@@ -54,18 +54,18 @@ class Operator:
     schema: pa.Schema
     """Schema of the source."""
     shared: bool = False
-    """Whether it is one of several shards without groups, whose answers are merged into one."""
+    """Whether it is one of several shards without groups, whose answers are merged."""
     shard: Shard | None = None
-    """Which shard it is, where its state is kept for another to go on with; None takes that of a state it restores."""
+    """The shard it is, for a state that another operator resumes; None takes the shard of a restored state."""
 
     _bound: BoundQuery = field(init=False)
     _state: OperatorState = field(init=False)
     _release: AnswerRelease = field(init=False)
     _counters: Counters = field(factory=Counters, init=False)
     _waited: int = field(default=0, init=False)
-    """Rows that waited when metrics were last taken, or when it became another operator."""
+    """Rows waiting when metrics were last taken, or when the state was restored or merged."""
     _whole: bool = field(default=True, init=False)
-    """No turn was cut short, by Ctrl-C or an error."""
+    """Whether no call was cut short, by Ctrl-C or an error."""
 
     @_bound.default
     def _bound_of_fields(self) -> BoundQuery:
@@ -81,21 +81,21 @@ class Operator:
 
     @property
     def watermark(self) -> int | None:
-        """Microseconds since the epoch; None before the first row."""
+        """The watermark in microseconds since the epoch; None before the first row."""
         return self._state.watermark
 
     @property
     def execution(self) -> Execution[Any]:
-        """How its query is answered."""
+        """The execution of its query."""
         return self._bound.execution
 
     @property
     def result_schema(self) -> pa.Schema:
-        """Schema of what is given: the answers, or the changes in them."""
+        """The schema of its output: answers, or changes of them."""
         return self._bound.result_schema
 
     def add(self, frame: pa.RecordBatch) -> None:
-        """Take in a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
+        """Add a frame (made by `encode`). Rows before the watermark are late: counted and dropped."""
         self._check_whole()
         counters = self._counters
         counters.rows_in += keyed_frames.own_count(frame)
@@ -108,7 +108,7 @@ class Operator:
         self._state.waiting.add(frame)
 
     def late_rows(self, frame: pa.RecordBatch) -> Array | None:
-        """bool[n]: the rows of a frame that `add` would count as late; None where there is none."""
+        """bool[n]: the rows of a frame that `add` would count as late; None if there are none."""
         late = self._is_late(frame)
         counted = None if late is None else late & keyed_frames.own(frame)
         return counted if counted is not None and counted.any() else None
@@ -120,39 +120,37 @@ class Operator:
         return late if late.any() else None
 
     def broadcast(self, rows: pa.Table) -> RefusedRows:
-        """Take in rows of the query's second table, which came together; returns those refused, which are not counted.
+        """Add rows of the query's second table, as one batch; returns rejected rows, which are not counted.
 
-        What they say holds for moments later than the watermark. Raises InputError where the query has no such table,
-        or the rows not its columns.
+        The rows apply to moments later than the watermark. Raises InputError if the query has no such table, or the
+        rows lack its columns.
         """
         self._check_whole()
         if self._state.broadcast is None:
-            raise InputError(
-                self.query.broadcast or "rules", f"{self.query.kind}, as it was asked, takes no second table"
-            )
+            raise InputError(self.query.broadcast or "rules", f"this {self.query.kind} takes no second table")
         self._state.pass_broadcast()
         with attributed(self.query):
             return self._state.broadcast.take(rows, self.watermark)
 
     def broadcast_whole(self, table: WholeTable) -> RefusedRows:
-        """As `broadcast`, of a whole table: rows that it had when it was last given are no news."""
+        """As `broadcast`, for a whole table: rows that it had last time are skipped."""
         refused = self.broadcast(table.without(self._state.whole_table))
         self._state.whole_table = table.keys
         return refused
 
     def has_whole(self, table: WholeTable) -> bool:
-        """Whether this was the whole table that was given last."""
+        """Whether this is the whole table that was added last."""
         return np.array_equal(self._state.whole_table, table.keys)
 
     def count_dropped(self, counts: Mapping[str, int]) -> None:
-        """Count rows that did not come to be in a frame, by reason."""
+        """Count rows that never reached a frame, by reason."""
         self._counters.rows_in += sum(counts.values())
         self._counters.dropped.update(counts)
 
     def step(self, progress: EventTimeProgress, ticking: Ticking | None = None) -> pa.RecordBatch:
-        """The rows added since the last step, in all shards, came as far as `progress`: answer what it lets pass.
+        """Answer the moments completed by the rows added since the last step, which reached `progress` in all shards.
 
-        Ticks move it too, where there are any: while rows stay away, or to the end of the input.
+        Ticks, if any, move time too: while no rows arrive, or to the end of the input.
         """
         self.drop_ahead(progress)
         self._state.clock.add(progress)
@@ -161,16 +159,16 @@ class Operator:
         finishing = False
         if ticking is not None and newest is not None:
             marks += self._idled(ticking, newest)
-            # Rows that come with a tick tell that the input was not complete then, and others may follow them.
+            # Rows that arrive with a tick show that the input was not complete; more may follow.
             finishing = ticking.finish and progress.newest is None and progress.tick > TIME_MIN
             marks += [self._end(newest)] if finishing else []
         answers = self._advance(max(marks)) if marks else self._bound.no_answers()
         return self._release.step(answers, before, finishing)
 
     def drop_ahead(self, progress: EventTimeProgress) -> int | None:
-        """Drop rows added since the last step that are `ahead` of all others, and what `progress` tells of them.
+        """Drop rows added since the last step that are `ahead` of all others, also from `progress`.
 
-        Returns the latest time of the others; None where the query drops none, or there are no rows.
+        Returns the latest time of the others; None if the query drops none, or there are no rows.
         """
         if self.query.ahead is None or not progress.spans:
             return None
@@ -180,24 +178,24 @@ class Operator:
         return limit
 
     def drop_after(self, limit: int) -> None:
-        """Drop waiting rows later than this, and count those that are this shard's own."""
+        """Drop waiting rows later than this, and count those that belong to this shard."""
         self._counters.dropped[AHEAD] += self._state.waiting.drop_after(limit)
 
     def _idled(self, ticking: Ticking, newest: int) -> list[int]:
-        """Where silence puts the watermark, `newest` being the latest time of any row so far; nowhere while it lasts
-        less than `idle_after`."""
+        """The watermarks that idle time allows, with `newest` the latest time of any row; none before `idle_after` has
+        passed."""
         idle_time = self._state.clock.idle_time(ticking.started)
         if ticking.idle_after is None or idle_time < ticking.idle_after:
             return []
         if pa.types.is_integer(self.schema.field(self.query.time).type):
-            return [newest + 1]  # numbers do not go on with the clock, but no row waits any longer
+            return [newest + 1]  # numbers do not advance with the clock, but no row waits any longer
         return [self._state.clock.allowing_delay(newest + idle_time)]
 
     def _end(self, newest: int) -> int:
-        """Where the watermark is once all is given that the end of an input with this latest time gives.
+        """The watermark once everything is answered that the end of an input with this latest time answers.
 
-        All shards of a finished stream stand there, whichever zones their groups have. What zones are asked at further
-        moments up to it is withheld.
+        All shards of a finished stream are there, whichever zones their groups have. Answers of zones at later moments
+        up to it are withheld.
         """
         if self.query.zone_column is not None:
             return int(self.execution.query.schedule.end_in_any_zone(np.array([newest]))[0])
@@ -205,27 +203,27 @@ class Operator:
         return self.fresh_processor().end(newest) if end is None else end
 
     def advance(self, watermark: int) -> pa.RecordBatch:
-        """No row before `watermark` will come any more: answer every moment up to it. It never goes back."""
+        """No more rows before `watermark` will arrive: answer every moment up to it. It never goes back."""
         return self._release.up_to(watermark, self._advance(watermark))
 
     def _advance(self, watermark: int) -> pa.RecordBatch:
         if self.watermark is None or watermark > self.watermark:
             self._state.watermark = watermark
-        return self._run(Bound(self.watermark))
+        return self._run(Until(self.watermark))
 
     def finish(self, latest: int) -> pa.RecordBatch:
-        """The input has ended, `latest` its last time in any group or shard: answer up to the moment after that."""
-        return self._release.finish(self._run(Bound(None, latest)), latest)
+        """The input has ended, `latest` being its last time in any group or shard: answer up to the moment after it."""
+        return self._release.finish(self._run(Until(None, latest)), latest)
 
     def take_metrics(self) -> Metrics:
-        """What was done since this was last called. Raises EngineError where a row is lost, or is there twice."""
+        """Metrics since the last call. Raises EngineError if a row is lost, or counted twice."""
         self._check_rows()
         self._counters.dropped.update(self._groups.take_dropped())
         counters, self._counters = self._counters, Counters()
         return counters.metrics(self._groups.retained, len(self._groups))
 
     def _check_rows(self) -> None:
-        """Rows in, and those that waited, are late, left out, with the groups, or wait."""
+        """Check that rows in, plus those that waited, equal rows late, dropped, passed to groups, or waiting."""
         counters, before = self._counters, self._waited
         self._waited = self._state.waiting.own
         accounted = counters.rows_late + sum(counters.dropped.values()) + counters.released + self._waited
@@ -242,23 +240,23 @@ class Operator:
 
     @property
     def waiting(self) -> int:
-        """Rows that wait for the watermark."""
+        """The number of rows that wait for the watermark."""
         return len(self._state.waiting)
 
     @property
     def progress(self) -> EventTimeProgress:
-        """How far all rows so far have come."""
+        """The times reached by all rows so far."""
         return self._state.clock.progress
 
     def largest_groups(self, most: int) -> list[tuple[dict[str, Any], int, int]]:
-        """The groups with the largest states, each by its values: items retained and bytes. Small ones are not told."""
+        """The groups with the largest states, by their values: items retained and bytes. Small groups are left out."""
         return self._groups.largest(most)
 
-    def _run(self, until: Bound) -> pa.RecordBatch:
-        """Give each group that has rows before `until`, or a moment to answer, its turn."""
+    def _run(self, until: Until) -> pa.RecordBatch:
+        """Give a turn to each group that has rows before `until`, or a moment to answer."""
         started = clock.perf_counter()
         self._check_whole()
-        self._whole = False  # until it comes to its end
+        self._whole = False  # until the end
         with attributed(self.query, self.bindings):
             ready = self._state.waiting.release(until.watermark)
             self._counters.released += sum(map(keyed_frames.own_count, ready))
@@ -275,37 +273,37 @@ class Operator:
         return answers
 
     def _check_whole(self) -> None:
-        """Raise BrokenError where a turn was cut short: its rows are in some groups and not in others."""
+        """Raise BrokenError if a call was cut short: its rows are in some groups but not in others."""
         if not self._whole:
             raise BrokenError(f"the operator of {self.query.kind} was called after a call was cut short: {REMEDY}")
 
     def fresh_processor(self) -> GroupProcessor:
-        """That of a group without rows."""
+        """A new group's processor."""
         return self._state.fresh_processor()
 
     def logged_batch(self, pieces: Sequence[bytes]) -> bytes:
-        """The turn just done, in which it was given these frames, for another to `replay` with."""
+        """The last micro-batch, with the frames it was given, for another operator to `replay`."""
         return self.last_turn().encode(pieces)
 
     def last_turn(self) -> LoggedBatch:
-        """Where the turn just done left time, without its frames."""
+        """The time after the last micro-batch, without its frames."""
         return LoggedBatch((), self.watermark, self._state.clock.to_list(), self._release.finished)
 
     def replay(self, turns: Sequence[LoggedBatch]) -> None:
-        """Become what one that took these turns after this one's last became. Their answers were given by that one."""
+        """Become what an operator with this one's state became by these micro-batches, whose answers were given."""
         rows, goes_on = StateRowChecks(self.query, self.schema, self.shard), False
         for turn in turns:
-            here = len(self._state.clock.to_list())
-            if len(turn.clock) != here:
-                raise SnapshotError(f"holds a turn of {len(turn.clock)} times, this query has {here}")
+            length = len(self._state.clock.to_list())
+            if len(turn.clock) != length:
+                raise SnapshotError(f"holds a micro-batch of {len(turn.clock)} times, but this query has {length}")
             if turn.finished:
-                self._catch_up_as_given(goes_on)  # answers of before are not among those that it withheld
+                self._catch_up_as_given(goes_on)  # it did not withhold earlier answers
             for frame in turn.frames:
-                self.add(rows.checked(frame))  # drops what was late then
+                self.add(rows.checked(frame))  # drops rows that were late then
             mark = self.watermark
-            before, after = (TIME_MIN if one is None else one for one in (mark, turn.watermark))
+            before, after = (TIME_MIN if time is None else time for time in (mark, turn.watermark))
             if after < before:
-                raise SnapshotError(f"contradicts itself: a turn's watermark goes back from {before} to {after}")
+                raise SnapshotError(f"contradicts itself: a micro-batch's watermark goes back from {before} to {after}")
             self._state.watermark = turn.watermark
             self._state.clock.load_state(turn.clock)
             if self.query.ahead is not None and self.progress.newest is not None:
@@ -317,39 +315,39 @@ class Operator:
         self.take_metrics()
 
     def _catch_up_as_given(self, goes_on: bool) -> None:
-        """What the turns so far answered was given, up to the watermark where they went on after a finished one."""
+        """Mark answers so far as given, up to the watermark if the stream continued after a finished micro-batch."""
         answers = self._catch_up(silent=self._state.changes is None)
         self._release.up_to(self.watermark if goes_on else None, answers)
 
     def _catch_up(self, silent: bool = False) -> pa.RecordBatch:
-        """silent: nobody looks at its answers."""
+        """silent: the answers are not needed."""
         if self.watermark is None:
             return self._bound.no_answers()
-        with refused_as_damage():  # what the query's own checks let pass
-            return self._run(Bound(self.watermark, silent=silent))
+        with refused_as_damage():  # for what the query's own checks accept
+            return self._run(Until(self.watermark, silent=silent))
 
     def begin_with(
         self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
     ) -> None:
-        """On a fresh one: begin with these groups, at a moment up to which all is answered; `latest`: of any row."""
+        """On a new one: start with these groups, at a moment up to which all is answered; `latest`: of any row."""
         self._state.begin_with(keys, values, processors, at, latest)
 
     def align_with(self, other: "Operator") -> None:
-        """On a fresh one: come as far in time as another shard, to `absorb` or `merge` its groups."""
+        """On a fresh one: take the time of another shard, before `absorb` or `merge` of its groups."""
         self._state.align_with(other._state)
 
     def absorb(self, other: "Operator", select: Callable[[UInt64], Array]) -> None:
-        """Take over the groups to select (uint64[n] -> bool[n]) of a shard that was just restored, with their rows."""
+        """Take over groups, selected by uint64[n] -> bool[n], and their rows from a shard that was just restored."""
         self._state.absorb(other._state, select)
         self._waited = self._state.waiting.own
 
     def merge(self, other: "Operator") -> None:
-        """Take over the state and rows of a shard without groups that was just restored. See `Query.unmerged`."""
+        """Merge the state and rows of a just restored shard without groups. See `Execution.unmerged`."""
         self._state.merge(other._state)
         self._waited = self._state.waiting.own
 
     def unite_withheld(self) -> None:
-        """What was withheld by each of the shards that were merged, and are all here, is of one answer."""
+        """Unite answers that merged shards, all here, withheld for one moment."""
         self._state.withheld.unite()
 
     def snapshot(self) -> bytes:
@@ -358,10 +356,10 @@ class Operator:
         return self._state.dump(self.shard)
 
     def restore(self, blob: bytes, joined: int | None = None) -> bool:
-        """Become the operator a snapshot was taken of. Raises SnapshotError where it is of another query or backend.
+        """Become the operator of a snapshot. Raises SnapshotError if it has another query or backend.
 
-        Parts of the query that the snapshot's did not have join at the watermark `joined`, or the snapshot's; returns
-        whether it has other parts.
+        Parts of the query that the snapshot lacks join at the watermark `joined`, or the snapshot's; returns whether
+        the query has other parts.
         """
         try:
             state = snapshot.decode(blob)
@@ -373,7 +371,7 @@ class Operator:
             raise
         except Exception as error:  # a header of another shape
             raise SnapshotError(f"the state cannot be read: {type(error).__name__}: {error}") from error
-        # Nothing is taken over before all of it fits.
+        # Nothing changes before all of it fits.
         self.shard, self._state, self._whole = shard, fresh, True
         self._release = AnswerRelease(self._bound, fresh)
         self._counters, self._waited = Counters(), fresh.waiting.own

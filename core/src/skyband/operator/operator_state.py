@@ -1,6 +1,6 @@
-"""What an operator has from its rows: written into a snapshot, restored, and handed from shard to shard.
+"""The state of an operator: written to snapshots, restored, and passed between shards.
 
-The turns that change it are in `operator`.
+The operations that change it are in `operator`.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,28 +37,28 @@ from skyband.watermark import Clock, EventTimeProgress
 _BROADCAST, _WHOLE, _ASKED = "broadcast", "whole table", "asked"
 
 LAYOUT = 2
-"""Of an operator's snapshot."""
+"""The layout version of an operator's snapshot."""
 
 
 @define(eq=False)
 class OperatorState:
-    """The groups, the rows that wait, how far time has come, and answers withheld. A new one is that of no rows."""
+    """The groups, waiting rows, time reached, and withheld answers. A new one is the state without rows."""
 
     bound: BoundQuery
     watermark: int | None = field(default=None, init=False)
-    """Microseconds since the epoch; None before the first row."""
+    """The watermark in microseconds since the epoch; None before the first row."""
     clock: Clock = field(init=False)
     joined_at: dict[str, int | None] = field(init=False)
-    """The query's parts, each with the watermark at which it joined the checkpoint; None where it began with it."""
+    """The query's parts, each with the watermark at which it joined the checkpoint; None if it began with it."""
     broadcast: BroadcastState | None = field(init=False)
-    """What the rows of the query's second table have said; None where it has none."""
+    """The state of the query's second table; None if it has none."""
     whole_table: UInt64 = field(factory=lambda: np.empty(0, np.uint64), init=False)
-    """uint64[n], ascending: the hashes of its rows where it is no stream, as it was given last."""
+    """uint64[n], ascending: hashes of the second table's rows as last given, if it is not a stream."""
     groups: Groups | GroupsOfZones = field(init=False)
     waiting: WaitingRows = field(factory=WaitingRows, init=False)
     withheld: WithheldAnswers = field(init=False)
     changes: AnswerChanges | None = field(init=False)
-    """What tells of changes where the query gives those; None where it gives whole answers."""
+    """The tracker of changes, if the query reports those; None if it returns whole answers."""
 
     @clock.default
     def _at_the_start(self) -> Clock:
@@ -96,11 +96,11 @@ class OperatorState:
 
     @property
     def _joined(self) -> dict[str, int]:
-        """The parts that joined the checkpoint, each with the watermark then."""
+        """The parts that joined the checkpoint, each with the watermark at that time."""
         return {part: watermark for part, watermark in self.joined_at.items() if watermark is not None}
 
     def fresh_processor(self, group: int | None = None) -> GroupProcessor:
-        """That of a group without rows, by its key; None: of any."""
+        """A new processor of a group, by its key; None: of any group."""
         processor = self.bound.processor(self._joined)
         if self.broadcast is not None:
             processor.listen(self.broadcast, group)
@@ -108,11 +108,11 @@ class OperatorState:
 
     @property
     def _asked(self) -> list[str]:
-        """What the query's `evolvable` keys ask for, as its answers name it."""
+        """The values of the query's `evolvable` keys, as its answers name them."""
         values = [getattr(self.bound.query, key) for key in self.bound.query.evolvable]
         return [str(each) for value in values for each in (value if isinstance(value, tuple) else [value])]
 
-    # Into a snapshot and back. A state is of one query, its backends and their parameters: `check_fits` comes first.
+    # Snapshots. A state belongs to one query, its backends and their parameters: call `check_fits` first.
 
     def dump(self, shard: Shard | None) -> bytes:
         """The state as bytes, for `load`: a versioned header plus plain arrays."""
@@ -147,15 +147,15 @@ class OperatorState:
         return snapshot.encode(header, arrays)
 
     def load(self, state: Snapshot, shard: Shard | None, joined: int | None) -> bool:
-        """On a new one: take over a state that fits. Parts that it did not have join at `joined`, or its watermark.
+        """On a new one: load a state that fits. Parts that it lacks join at `joined`, or its watermark.
 
-        Returns whether the query has other parts. Raises SnapshotError where the state is damaged, and is then of no
-        use any more.
+        Returns whether the query has other parts. Raises SnapshotError if the state is damaged; this object must then
+        be discarded.
         """
         query = self.bound.query
         self.watermark, joined_at = state.header["watermark"], state.header["joined_at"]
         if not all(time is None or is_time(time) for time in (self.watermark, *joined_at.values())):
-            raise SnapshotError(f"contradicts itself: no time is {self.watermark!r}, or one of {joined_at!r:.200}")
+            raise SnapshotError(f"contradicts itself: {self.watermark!r} or one of {joined_at!r:.200} is not a time")
         clock = StateReader(state.arrays).column("clock", np.int64, len(self.clock.to_list()))
         self.clock.load_state(clock.tolist())
         if joined is not None and self.changes is not None:
@@ -184,30 +184,30 @@ class OperatorState:
         return changed
 
     def _check_asked_before(self, asked: Any) -> None:
-        """Raise SnapshotError where turns after the state answered what is not asked now: their changes were told."""
-        here = self._asked
-        stay = {*asked} <= {*here} if self.bound.query.subqueries else asked == here
+        """Raise SnapshotError if later micro-batches reported changes of answers that are not asked for now."""
+        current = self._asked
+        stay = {*asked} <= {*current} if self.bound.query.subqueries else asked == current
         if not stay:
             keys = ", ".join(self.bound.query.evolvable)
             raise SnapshotError(
-                f'the checkpoint was made by a job with other {keys}: of answers = "changes" what left would not be '
-                "told; change it back, make a savepoint, and begin the changed job from that"
+                f'the checkpoint was made by a job with other {keys}: with answers = "changes" removed answers would '
+                "not be reported; change it back, make a savepoint, and start the changed job from that"
             )
 
-    # From shard to shard, where a stream begins anew with other shards.
+    # Transfers between shards, when a stream starts with another number of shards.
 
     def begin_with(
         self, keys: UInt64, values: pa.RecordBatch, processors: Sequence[GroupProcessor], at: int, latest: int
     ) -> None:
-        """On a new one: begin with these groups, at a moment up to which all is answered; `latest`: of any row."""
+        """On a new one: start with these groups, at a moment up to which all is answered; `latest`: time of any row."""
         self.clock.add(EventTimeProgress([latest] * self.bound.query.source_count, latest))
         self.watermark = at
         self.pass_broadcast()
-        assert isinstance(self.groups, Groups)  # states of groups with zones of their own are refused
+        assert isinstance(self.groups, Groups)  # states of groups with their own zones are rejected
         self.groups.begin(keys, values, processors)
 
     def align_with(self, other: "OperatorState") -> None:
-        """On a new one: come as far in time as another shard's, to `absorb` or `merge` its groups."""
+        """On a new one: take the time of another shard, before `absorb` or `merge` of its groups."""
         self.watermark, self.joined_at = other.watermark, dict(other.joined_at)
         self.clock.load_state(other.clock.to_list())
         if self.broadcast is not None and other.broadcast is not None:
@@ -217,7 +217,7 @@ class OperatorState:
         self.groups.start_from(self._joined)
 
     def absorb(self, other: "OperatorState", select: Callable[[UInt64], Array]) -> None:
-        """Take over the groups to select (uint64[n] -> bool[n]) of another shard's, with their rows."""
+        """Take over the selected groups (uint64[n] -> bool[n]) of another shard, with their rows."""
         self._check_beside(other)
         self.groups.absorb(other.groups, select(other.groups.keys))  # type: ignore[arg-type]  # of one query
         self.waiting.absorb(other.waiting, select)
@@ -230,39 +230,39 @@ class OperatorState:
             self.broadcast.pass_to(self.watermark)
         newest = self.clock.progress.newest
         if self.broadcast is not None and self.changes is not None and newest is not None:
-            self.broadcast.report_from(newest)  # of a stream that is finished the watermark is later
+            self.broadcast.report_from(newest)  # the watermark of a finished stream is later
 
     def merge(self, other: "OperatorState") -> None:
-        """Take over all of another shard's, where there are no groups."""
+        """Merge all of another shard's state, without groups."""
         self._check_beside(other)
         assert isinstance(self.groups, Groups)
-        assert isinstance(other.groups, Groups)  # a zone of each group goes with `by`
+        assert isinstance(other.groups, Groups)  # a zone per group needs `by`
         self.groups.merge(other.groups)
         self.waiting.merge(other.waiting)
         self.withheld.merge(other.withheld)
 
     def _check_beside(self, other: "OperatorState") -> None:
-        mine, theirs = ((one.watermark, one.clock.to_list(), one.joined_at) for one in (self, other))
-        if mine != theirs:
-            raise SnapshotError(f"contradicts itself: its shards stand at {mine} and {theirs}")
-        rows_of = [{} if one.broadcast is None else one.broadcast.dump_state() for one in (self, other)]
+        times = [(state.watermark, state.clock.to_list(), state.joined_at) for state in (self, other)]
+        if times[0] != times[1]:
+            raise SnapshotError(f"contradicts itself: its shards are at {times[0]} and {times[1]}")
+        rows_of = [{} if state.broadcast is None else state.broadcast.dump_state() for state in (self, other)]
         if any(rows_of) and snapshot.encode({}, rows_of[0]) != snapshot.encode({}, rows_of[1]):
-            raise SnapshotError("contradicts itself: its shards were given other rows of the second table")
+            raise SnapshotError("contradicts itself: its shards have different rows of the second table")
 
 
 def check_fits(bound: BoundQuery, state: Snapshot) -> None:
-    """Raise SnapshotError unless a snapshot is of this query, of these backends with these parameters."""
+    """Raise SnapshotError unless a snapshot has this query, these backends and these parameters."""
     if "operator" in state.header and state.header.get("layout") != LAYOUT:
-        by, here = state.header.get("skyband"), __version__
-        raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {here}: give this job a new one")
+        by, current = state.header.get("skyband"), __version__
+        raise SnapshotError(f"the checkpoint was made by skyband {by}, this is {current}: give this job a new one")
     check_same(state.header.get("operator"), bound.fingerprint(), defaults_of(bound.query))
     for role, parameters in state.header["backends"].items():
         check_parameters(bound.bindings[role], parameters, bound.query.backend_parameters(role))
 
 
 def shard_of(state: Snapshot, here: Shard | None) -> Shard | None:
-    """Which shard a snapshot is of; that of here, where it does not say. Raises SnapshotError at two."""
+    """The shard of a snapshot; `here` if it has none. Raises SnapshotError if the two differ."""
     shard = Shard.from_header(state.header.get("shard"))
     if None not in (shard, here) and shard != here:
-        raise SnapshotError(f"the state is of {shard}, not of {here}: they were taken for one another")
+        raise SnapshotError(f"the state is of {shard}, not of {here}: the shards were mixed up")
     return here if shard is None else shard

@@ -1,4 +1,4 @@
-"""The processors of an operator: those used last stay objects, all others are bytes until they are needed."""
+"""The processors of an operator: recently used ones are objects, all others are bytes until needed."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -14,35 +14,35 @@ from skyband.kernels.sorted_arrays import among, distinct
 from skyband.operator.inactive_group_states import PackedStates
 
 MOST_ACTIVE = 20_000
-"""Processors kept as objects. Inactive, one is a few hundred bytes."""
+"""The most processors kept as objects. An inactive one is a few hundred bytes."""
 
 FEW_ACTIVE, MOST_BYTES = 1000, 1 << 28
-"""More than so few are kept only while they take no more than so many bytes."""
+"""More than FEW_ACTIVE are kept only while they take at most MOST_BYTES."""
 
 OF_PYTHON = 10_000
-"""Bytes that one takes besides its backends."""
+"""Bytes of a processor besides its backends."""
 
 _AT_ONCE = 4096
-"""Groups whose bytes are taken out, and put back, together: each time costs a copy of a few numbers of all groups."""
+"""Groups whose bytes are taken out, and put back, together: each time copies a few numbers of all groups."""
 
 _A_TURN = 256
-"""Groups that have a turn together, and so are active together however many bytes they take."""
+"""Groups that have a turn together, and so are active together, however many bytes they take."""
 
 
 class ProcessorCache:
-    """Every group that has a processor. An inactive one costs nothing until it has a row or an answer."""
+    """All groups with a processor. An inactive one costs nothing until it has a row or an answer."""
 
     def __init__(self, make: Callable[[int], GroupProcessor]) -> None:
-        """make: a fresh processor of a group, by its key."""
+        """make: creates a new processor for a group's key."""
         self._make = make
         self._active: OrderedDict[int, GroupProcessor] = OrderedDict()
-        """Those used last are at the end."""
+        """Active processors, the most recently used last."""
         self._next: dict[int, int] = {}
         self._nbytes: dict[int, int] = {}
         self._retained: dict[int, int] = {}
-        """What active ones said after their last turn; `retained` and bytes as soon as they are asked for."""
+        """Values of active processors after their last turn; `retained` and bytes only once requested."""
         self._not_asked: set[int] = set()
-        """Active ones whose bytes were not asked for since their last turn."""
+        """Active processors whose bytes were not requested since their last turn."""
         self._known_bytes = 0
         self._inactive = PackedStates()
 
@@ -51,39 +51,39 @@ class ProcessorCache:
 
     @property
     def retained(self) -> int:
-        """Items retained by all their backends."""
+        """The number of items retained by all their backends."""
         for key in self._active.keys() - self._retained.keys():
             self._retained[key] = self._active[key].retained
         return self._inactive.retained + sum(self._retained.values())
 
     @property
     def keys(self) -> UInt64:
-        """The groups that have one, ascending."""
+        """The groups with a processor, ascending."""
         return distinct(self._inactive.keys, np.fromiter(self._active, np.uint64, len(self._active)))
 
     def has(self, keys: UInt64) -> Array:
-        """bool[n]: which of these groups have a processor."""
+        """bool[n]: whether these groups have a processor."""
         return self._inactive.has(keys) | among(keys, np.sort(np.fromiter(self._active, np.uint64, len(self._active))))
 
     def due(self, until: int) -> UInt64:
-        """The groups with a moment to answer at most `until`, ascending."""
+        """The groups with a moment to answer up to `until`, ascending."""
         active = [key for key, moment in self._next.items() if moment <= until and moment != TIME_MAX]
         return distinct(self._inactive.due(until), np.array(active, np.uint64))
 
     def begin(self, key: int, processor: GroupProcessor) -> None:
-        """Give a group that has none this processor."""
+        """Give this processor to a group that has none."""
         self._active[key] = processor
         self._had_a_turn(key, processor)
 
     def each(self, keys: UInt64) -> Iterator[tuple[int, GroupProcessor]]:
-        """The processors of these groups, fresh where there are none. See `some`."""
+        """The processors of these groups, new where there are none. See `some`."""
         for group_keys, processors in self.some(keys):
             yield from zip(group_keys, processors, strict=True)
 
     def some(self, keys: UInt64) -> Iterator[tuple[list[int], list[GroupProcessor]]]:
-        """The processors of these groups, fresh where there are none, some at a time for a turn of all of them.
+        """The processors of these groups, new where there are none, in batches for a turn together.
 
-        Those that are empty afterwards are let go.
+        Those that are empty afterwards are dropped.
         """
         turn = set(keys.tolist())
         for key in [key for key in self._active if key in turn]:
@@ -113,9 +113,9 @@ class ProcessorCache:
                 self._had_a_turn(key, processor)
 
     def _resting_after(self, keys: list[int], fresh: list[int], turn: set[int]) -> "list[_Resting]":
-        """Those that are put to sleep after a turn of these groups; turn: all that have one now.
+        """The processors to make inactive after a turn of these groups; turn: all groups that have one now.
 
-        Where more have a turn than may be active, those that were active stay so: else none would be at its turn.
+        If more groups have a turn than may be active, those already active stay: otherwise none would be at its turn.
         """
         resting = []
         latest = [key for key in (*keys, *fresh) if key in self._active]
@@ -131,7 +131,7 @@ class ProcessorCache:
         return resting
 
     def rest(self) -> None:
-        """Put to sleep the groups that were used longest ago, where too many are active."""
+        """Make the least recently used groups inactive if too many are active."""
         resting = []
         while self._too_many():
             key = next(iter(self._active))
@@ -143,7 +143,7 @@ class ProcessorCache:
         return many > MOST_ACTIVE or (many > FEW_ACTIVE and self._all_bytes() > MOST_BYTES)
 
     def _all_bytes(self) -> int:
-        """Bytes of those that are active. To ask one takes microseconds, which a turn of few does without."""
+        """Bytes of active processors. Each request takes microseconds, which a turn of few groups avoids."""
         for key in self._not_asked:
             nbytes = self._active[key].nbytes + OF_PYTHON
             self._known_bytes += nbytes - self._nbytes.get(key, 0)
@@ -157,7 +157,7 @@ class ProcessorCache:
         self._retained.pop(key, None)
 
     def _leave(self, key: int) -> GroupProcessor:
-        """A processor that is active no longer."""
+        """Remove a processor from the active ones."""
         self._known_bytes -= self._nbytes.pop(key, 0)
         self._not_asked.discard(key)
         self._next.pop(key, None)
@@ -165,22 +165,22 @@ class ProcessorCache:
         return self._active.pop(key)
 
     def absorb(self, other: "ProcessorCache", keys: UInt64) -> None:
-        """Take over those of another that are of these groups, none of which has one here."""
+        """Take over another's processors of these groups, none of which has one here."""
         self._inactive.absorb(other._packed(), keys)
 
     def merge(self, other: "ProcessorCache") -> None:
-        """Make one of the processors of each group here and there. Another shard had the other rows of the group."""
+        """Merge the processors of groups in both. Another shard had the other rows of each group."""
         both = other.keys[self.has(other.keys)]
         self.absorb(other, other.keys[~among(other.keys, both)])
-        for (_, mine), (_, theirs) in zip(self.each(both), other.each(both), strict=True):
-            mine.merge(theirs)
+        for (_, processor), (_, other_part) in zip(self.each(both), other.each(both), strict=True):
+            processor.merge(other_part)
 
     def dump_state(self) -> dict[str, Array]:
-        """All processors as flat arrays, in one form whichever are active. They stay as they are."""
+        """All processors as flat arrays, in the same form whichever are active; unchanged by this call."""
         return self._packed().dump_state()
 
     def copy(self) -> "ProcessorCache":
-        """Another of the same processors, to which others can be given."""
+        """A copy with the same processors, independent of this one."""
         twin = copy(self)
         twin._active, twin._inactive = self._active.copy(), copy(self._inactive)
         twin._next, twin._nbytes, twin._retained = dict(self._next), dict(self._nbytes), dict(self._retained)
@@ -188,19 +188,19 @@ class ProcessorCache:
         return twin
 
     def _packed(self) -> PackedStates:
-        everyone = copy(self._inactive)
-        everyone.put([_at_rest(key, processor) for key, processor in self._active.items()])
-        return everyone
+        packed = copy(self._inactive)
+        packed.put([_at_rest(key, processor) for key, processor in self._active.items()])
+        return packed
 
     def sizes(self) -> tuple[UInt64, Int64, Int64]:
-        """All groups that have a processor, ascending: items retained and bytes of state of each."""
+        """All groups with a processor, ascending: items retained and bytes of state."""
         state = self.dump_state()
         return state["key"], state["retained"], state["size"]
 
     def load_state(self, state: Mapping[str, Array], changed: bool) -> None:
-        """Take over a `dump_state`, inactive. changed: the query's parts have, so that other moments may be due.
+        """Load the result of `dump_state`, inactive. changed: the query's parts have changed, so moments may differ.
 
-        One group is activated at once: it tells whether their states fit what is installed here.
+        One group is activated immediately, to show whether their states fit the installed version.
         """
         for key in list(self._active):
             self._leave(key)
@@ -210,7 +210,7 @@ class ProcessorCache:
             processor.take_dropped()
 
     def _check(self) -> None:
-        """Raise AssertionError where a processor is active and inactive, or what was told of one is not there."""
+        """Raise AssertionError if a processor is both active and inactive, or its values are missing."""
         active = self._active.keys()
         assert active == self._next.keys(), "each active processor has told when it is due"
         assert active == self._nbytes.keys() | self._not_asked, "each active processor has told its bytes, or will"

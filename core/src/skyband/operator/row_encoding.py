@@ -1,4 +1,4 @@
-"""From a source's rows to frames, the same of every query: times, groups and, as the query says, its columns."""
+"""Encodes rows of a source as frames, alike for every query: times, groups and the columns that the query defines."""
 
 from collections.abc import Mapping
 
@@ -27,19 +27,19 @@ from skyband.watermark import EventTimeProgress
 
 @frozen
 class Encoded:
-    """A batch made ready for the operator, the rows it had to leave out by reason, and how far time came in it."""
+    """A batch encoded for the operator, its dropped rows by reason, and the times it reached."""
 
     frame: pa.RecordBatch
     dropped: Mapping[str, int]
     progress: EventTimeProgress
     bad: pa.RecordBatch | None = None
-    """The rows counted as bad, as they came, with what is wrong with each: see `skyband.operator.bad_rows`."""
+    """The rows counted as bad, unchanged, with what is wrong with each: see `skyband.operator.bad_rows`."""
     _source: pa.RecordBatch | None = None
     _places: Int64 | None = None
-    """Of each row of the frame, where it stands in the source's batch; None where all stand as they did."""
+    """The place of each row of the frame in the source's batch; None if all are in place."""
 
     def as_they_came(self) -> pa.RecordBatch:
-        """The rows of the frame, each as the source gave it."""
+        """The rows of the frame, as the source gave them."""
         assert self._source is not None
         return self._source if self._places is None else self._source.take(pa.array(self._places))
 
@@ -47,9 +47,9 @@ class Encoded:
 def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     """A source batch as a frame: time (int64), group (uint64), the query's columns, then `by.0`, `by.1`, ….
 
-    Rows the query must leave out, and those without a time or source, are not in it, and counted by reason.
-    Stateless, so it runs where the rows are. Raises InputError where a row cannot be taken, such as one whose time is
-    out of range, unless the query's `bad_rows` says to count it.
+    Rows that the query drops, and those without a time or source, are not in it, but counted by reason. Stateless, so
+    it runs where the rows are. Raises InputError if a row cannot be used, such as one with a time out of range, unless
+    the query's `bad_rows` says to count it.
     """
     if query.bad_rows == FAIL:
         encoded = _encode(query, batch)
@@ -57,19 +57,19 @@ def encode(query: Query, batch: pa.RecordBatch) -> Encoded:
         encoded, bad = without_bad_rows(query, batch, _encode)
         encoded = encoded if bad is None else evolve(encoded, dropped={**encoded.dropped, BAD: len(bad)}, bad=bad)
     accounted = own_count(encoded.frame) + sum(encoded.dropped.values())
-    check_sum(len(batch), accounted, f"{query.kind} made a frame of them")
+    check_sum(len(batch), accounted, f"{query.kind} encoded them")
     return encoded
 
 
 def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     with attributed(query):
         columns, masks = query.encode_columns(batch)
-    when, whence = batch.column(query.time), None if query.source is None else batch.column(query.source)
+    when, source_column = batch.column(query.time), None if query.source is None else batch.column(query.source)
     times = microseconds(query.time, when)
     check_years(query, times)
     if query.zone_column is not None:
         check_zones(query.zone_column, batch.column(query.zone_column))
-    sources = np.zeros(len(batch), np.int64) if whence is None else _numbered(query, whence)
+    sources = np.zeros(len(batch), np.int64) if source_column is None else _numbered(query, source_column)
     grouping = [batch.column(name) for name in query.group_columns]
     groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
     frame = pa.RecordBatch.from_pydict(
@@ -80,7 +80,7 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
             **{by_column(number): _compact(column) for number, column in enumerate(grouping)},
         }
     )
-    unusable = [(NULL_TIME, when), *([] if whence is None else [(NULL_SOURCE, whence)])]
+    unusable = [(NULL_TIME, when), *([] if source_column is None else [(NULL_SOURCE, source_column)])]
     missing = {why: is_null(column) for why, column in unusable if column.null_count}
     excluded = np.zeros(len(batch), bool)
     dropped, places = {}, None
@@ -99,7 +99,7 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
 
 
 def _in_all_sets(by: GroupingSets, frame: pa.RecordBatch) -> pa.RecordBatch:
-    """Each row in its group of each set, all rows in those of the first set before any in those of the next. O(n)."""
+    """Each row in its group of each set; rows in groups of the first set come before those of the next. O(n)."""
     count, columns = len(frame), source_columns(by)
     copies = np.tile(np.arange(count), len(by.sets))
     grouping = []
@@ -117,14 +117,14 @@ def _in_all_sets(by: GroupingSets, frame: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def hashed_columns(query: Query) -> tuple[str, ...]:
-    """The columns that are hashed: as dictionaries their values are so once, and not once a row."""
+    """The columns that are hashed: in dictionaries, each distinct value is hashed only once."""
     named = [getattr(query, key) for key in query._hashed_keys]
     columns = [name for names in named if names is not None for name in ((names,) if isinstance(names, str) else names)]
     return (*query.group_columns, *columns)
 
 
 def check_years(query: Query, times: Int64) -> None:
-    """Raise InputError where the calendar of the query's zone is not known, or a window "ever" does not reach."""
+    """Raise InputError for years without a known calendar of the query's zone, or beyond a window "ever"."""
     lengths = query.lengths.values()
     zoned = query.zone_column is not None or any(zone_of(length) != UTC for length in lengths)
     if not len(times) or not (zoned or any(map(is_ever, lengths))):
@@ -134,7 +134,7 @@ def check_years(query: Query, times: Int64) -> None:
         limits = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}"
     else:
         earliest, end = -ALWAYS, ALWAYS
-        limits = 'a window "ever" begins 36,500 years before 1970, and ends as long after it'
+        limits = 'a window "ever" begins 36,500 years before 1970, and ends 36,500 years after'
     outside = (times < earliest) | (times >= end)
     if outside.any():
         row = int(outside.argmax())
@@ -149,23 +149,23 @@ def _progress(query: Query, times: Int64, sources: Int64) -> EventTimeProgress:
     if len(times):
         progress.earliest = int(times.min())
         for source in range(count):
-            theirs = times if count == 1 else times[sources == source]
-            if len(theirs):
-                progress.latest[source] = int(theirs.max())
-            if len(theirs) and query.ahead is not None:
-                progress.spans += _spans(np.unique(theirs), query.ahead.length, source)
+            own_times = times if count == 1 else times[sources == source]
+            if len(own_times):
+                progress.latest[source] = int(own_times.max())
+            if len(own_times) and query.ahead is not None:
+                progress.spans += _spans(np.unique(own_times), query.ahead.length, source)
     return progress
 
 
 def _spans(times: Int64, ahead: int, source: int) -> list[tuple[int, int, int]]:
-    """From when to when times, ascending, come without a gap longer than `ahead`."""
+    """The runs of times, ascending, without a gap longer than `ahead`."""
     gaps = np.flatnonzero(times[1:] - times[:-1] > ahead)
     starts, ends = times[np.append(0, gaps + 1)], times[np.append(gaps, len(times) - 1)]
     return [(start, end, source) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
 def _numbered(query: Query, column: pa.Array) -> Int64:
-    """int64[n]: each row's source by its place in `sources`; 0 where it is null."""
+    """int64[n]: each row's source by its place in `sources`; 0 for null."""
     column = decoded(column)
     places = pc.index_in(column, value_set=pa.array(query.sources).cast(column.type))
     unknown = is_null(places) & ~is_null(column)
@@ -180,7 +180,7 @@ def _numbered(query: Query, column: pa.Array) -> Int64:
 
 
 def _compact(column: pa.Array) -> pa.Array:
-    """With text as a dictionary of the values that are there, in the order in which they come."""
+    """The column, with text as a dictionary of its distinct values in order of first use."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pc.dictionary_encode(column)

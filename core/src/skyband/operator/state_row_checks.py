@@ -1,4 +1,4 @@
-"""Rows out of a state, of those that wait or of a log: looked at as if anyone had written them."""
+"""Checks waiting or logged rows from a state, which is not trusted."""
 
 from functools import cached_property
 
@@ -20,22 +20,22 @@ from skyband.roles.sharding import BOTH, PROBE
 
 @define(slots=False)
 class StateRowChecks:
-    """What the frames of a query are like, as one of its shards gets them."""
+    """Checks that frames are like those of a query, as one of its shards gets them."""
 
     query: Query
     schema: pa.Schema
-    """Of the source."""
+    """The schema of the source."""
     shard: Shard | None
 
     def checked(self, frame: pa.RecordBatch) -> pa.RecordBatch:
-        """The frame without dictionaries. Raises SnapshotError where a row is like none that `encode` makes. O(bytes).
+        """The frame without dictionaries. Raises SnapshotError for a row that `encode` cannot have made. O(bytes).
 
-        What only the query knows is the query's to look at: `Query.check_frame`.
+        `Query.check_frame` checks what only the query knows.
         """
         columns = _plain_types(frame.schema)
         part = columns.pop(keyed_frames.PART, pa.int8())
         if part != pa.int8() or columns != self._types or len(set(frame.schema.names)) < len(frame.schema):
-            raise SnapshotError(f"holds rows with the columns {columns}, the query's are {self._types}")
+            raise SnapshotError(f"holds rows with the columns {columns}, but the query has {self._types}")
         frame = keyed_frames.concatenated([frame])
         most = TIME_MAX - 1 if pa.types.is_integer(self.schema.field(self.query.time).type) else MOST
         times = check_numbers(frame, keyed_frames.TIME, at_least=-most, at_most=most)
@@ -53,7 +53,7 @@ class StateRowChecks:
 
     @cached_property
     def _types(self) -> dict[str, pa.DataType]:
-        """The columns of the query's frames, each with its type without a dictionary."""
+        """The columns of the query's frames, with their types without dictionaries."""
         return _plain_types(encode(self.query, no_rows(self.schema)).frame.schema)
 
 

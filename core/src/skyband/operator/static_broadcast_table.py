@@ -1,4 +1,4 @@
-"""A query's second table as a whole, where it is no stream: of a stream each run has it, and takes in what is new."""
+"""A query's second table as a whole, not a stream: each run gets all of it, and takes in the new rows."""
 
 import json
 from hashlib import blake2b
@@ -14,7 +14,7 @@ from skyband.columns.arrow_normalization import no_rows
 
 @frozen
 class WholeTable:
-    """The rows of such a table as bytes, and of each a hash that tells it from others."""
+    """The rows of such a table as bytes, and a hash of each."""
 
     rows: bytes
     hashes: bytes

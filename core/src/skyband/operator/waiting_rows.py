@@ -1,4 +1,4 @@
-"""Rows that wait for the watermark: an operator's groups get them once it has passed, in one canonical order."""
+"""Rows that wait for the watermark: an operator's groups get them after it passes, in one canonical order."""
 
 from collections.abc import Callable
 
@@ -12,12 +12,12 @@ from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.errors import SnapshotError
 
 _MOST_FRAMES = 64
-"""Frames that wait: of more, each turn would take longer to look at them."""
+"""The most waiting frames: with more, each micro-batch would take longer to scan them."""
 
 
 @define(eq=False)
 class WaitingRows:
-    """Frames in the order in which they came, none of them without rows."""
+    """Frames in order of arrival, none of them empty."""
 
     _frames: list[pa.RecordBatch] = field(factory=list, init=False)
 
@@ -26,16 +26,16 @@ class WaitingRows:
 
     @property
     def own(self) -> int:
-        """How many of them are this shard's own."""
+        """The number of rows that belong to this shard."""
         return sum(map(keyed_frames.own_count, self._frames))
 
     def add(self, frame: pa.RecordBatch) -> None:
-        """Take in a frame, which may be empty."""
+        """Add a frame, which may be empty."""
         if len(frame):
             self._frames.append(frame)
 
     def drop_after(self, limit: int) -> int:
-        """Drop rows later than this; returns how many of them are this shard's own."""
+        """Drop rows later than this; returns how many of them belong to this shard."""
         dropped = 0
         for number, frame in enumerate(self._frames):
             beyond = frame.column(keyed_frames.TIME).to_numpy() > limit
@@ -46,7 +46,7 @@ class WaitingRows:
         return dropped
 
     def release(self, until: int | None) -> list[pa.RecordBatch]:
-        """The rows before `until`, all where that is None, as they came: they wait no longer. O(n)."""
+        """Remove and return the rows before `until`, or all if it is None, in order of arrival. O(n)."""
         frames, self._frames, ready = self._frames, [], list[pa.RecordBatch]()
         for frame in frames:
             before, later = (frame, None) if until is None else _cut(frame, until)
@@ -57,7 +57,7 @@ class WaitingRows:
         return ready
 
     def absorb(self, other: "WaitingRows", select: Callable[[UInt64], Array]) -> None:
-        """Take over another shard's rows of the groups (uint64[n] -> bool[n]) to select."""
+        """Take over another shard's rows of the selected groups (uint64[n] -> bool[n])."""
         for frame in other._frames:
             self.add(frame.filter(pa.array(select(frame.column(keyed_frames.GROUP).to_numpy()))))
 
@@ -66,28 +66,28 @@ class WaitingRows:
         self._frames += other._frames
 
     def dump_state(self) -> Array | None:
-        """uint8[n]: the rows as bytes; None where there are none."""
+        """uint8[n]: the rows as bytes; None if there are none."""
         if not self._frames:
             return None
         return np.frombuffer(keyed_frames.to_bytes(keyed_frames.concatenated(self._frames)), np.uint8)
 
     def load_state(self, rows: pa.RecordBatch, watermark: int | None) -> None:
-        """Take over checked rows of a state. Raises SnapshotError where some should not wait any more."""
+        """Load checked rows of a state. Raises SnapshotError if some should not be waiting."""
         times = rows.column(keyed_frames.TIME).to_numpy()
         if watermark is not None and len(times) and times.min() < watermark:
-            raise SnapshotError("contradicts itself: rows before its watermark wait for that")
+            raise SnapshotError("contradicts itself: rows before its watermark are still waiting")
         self.add(rows)
 
 
 def _cut(frame: pa.RecordBatch, until: int) -> tuple[pa.RecordBatch | None, pa.RecordBatch | None]:
-    """The rows before a time, and the others; None where there are none."""
+    """The rows before a time, and the others; None for none."""
     early = frame.column(keyed_frames.TIME).to_numpy() < until
     if early.all() or not early.any():
         return (frame, None) if early.all() else (None, frame)
     before, later = keyed_frames.parted(frame, early)
-    return before, keyed_frames.with_columns(later, _of_its_own)
+    return before, keyed_frames.with_columns(later, _compacted)
 
 
-def _of_its_own(column: pa.Array) -> pa.Array:
-    """A column whose dictionary has no words of rows that have gone: it would grow for ever."""
+def _compacted(column: pa.Array) -> pa.Array:
+    """A column whose dictionary has only used words: it would otherwise grow forever."""
     return compact(column) if is_dictionary_of_text(column.type) else column

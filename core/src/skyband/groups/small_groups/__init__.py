@@ -1,1 +1,1 @@
-"""The small groups of a query, held in shared columns and answered together: their host, table, store and passes."""
+"""Small groups of a query, held in shared columns and answered together: their host, table, store and passes."""

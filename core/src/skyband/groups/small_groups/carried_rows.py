@@ -1,4 +1,4 @@
-"""The rows behind answers of many groups that number their own: a turn costs what its groups hold."""
+"""Rows behind the answers of many groups that number their own rows; a micro-batch costs what its groups hold."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _MOST = 2**62
 
 
 class CarriedRowsOfGroups:
-    """Lays by the rows of groups that have no turn; those that have one are in a RankedRowsOfGroups meanwhile."""
+    """Stores the rows of inactive groups; those of active ones are in a RankedRowsOfGroups meanwhile."""
 
     def __init__(self, rows: RankedRowsOfGroups) -> None:
         self._rows = rows
@@ -24,14 +24,14 @@ class CarriedRowsOfGroups:
         self._entries = SmallGroupEntries({name: numbers.get(name, self._schema.field(name).type) for name in names})
 
     def load(self, keys: UInt64) -> None:
-        """Have the rows of these groups (ascending) at hand, and no others."""
+        """Load the rows of these groups (ascending), and no others."""
         size, columns = self._entries.parts(keys)
         columns["group"] = np.repeat(keys, size)
         stored = [pa.array(columns[field.name], field.type) for field in self._schema]
         self._rows.hold(pa.RecordBatch.from_arrays(stored, schema=self._schema))
 
     def store(self, keys: UInt64, before: Int64) -> None:
-        """Lay by the rows of these groups, those fetched, that are not before these numbers; none stays at hand."""
+        """Store the loaded rows of these groups that are not before these numbers; unloads all."""
         rows = self._rows.held(keys, before)
         size = np.bincount(np.searchsorted(keys, rows.column("group").to_numpy()), minlength=len(keys))
         columns = {name: rows.column(name) for name in self._entries.columns}
@@ -44,14 +44,14 @@ class CarriedRowsOfGroups:
         self._entries.absorb(other._entries, keys)
 
     def dump_state(self) -> dict[str, Array]:
-        """Flat arrays in one form, however the rows came."""
+        """Flat arrays in canonical form."""
         return self._entries.dump_state()
 
     def load_state(self, arrays: Mapping[str, Array], groups: UInt64, seen: Int64) -> None:
-        """Take over a `dump_state`, of groups (ascending) that have seen so many rows. Raises SnapshotError."""
+        """Load the result of `dump_state`, for groups (ascending) with `seen` rows each. Raises SnapshotError."""
         state, owners = self._entries.load_state(arrays, _MOST)
         own = self._entries.key
-        state.require(bool(among(own, groups).all()), "group", "must be of groups that are there")
+        state.require(bool(among(own, groups).all()), "group", "must be groups of this state")
         times = state.column("time", np.int64, len(owners), at_least=0)
         rising = (times[1:] > times[:-1]) | (owners[1:] != owners[:-1])
         state.require(bool(rising.all()), "time", "must be in order within a group")

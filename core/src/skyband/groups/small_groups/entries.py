@@ -1,4 +1,4 @@
-"""Entries of many small groups in shared columns, where a micro-batch touches only the groups that have rows in it."""
+"""Entries of many small groups in shared columns; a micro-batch touches only the groups with rows in it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,39 +16,39 @@ _LEAST = 1 << 12
 
 
 class SmallGroupEntries:
-    """Groups in the order of their keys, each with a stretch of the columns of `kept`, which lie in no order.
+    """Groups ordered by key, each with a stretch of the columns of `kept`, in any order.
 
-    A group that changes is written anew at the end; columns half of which nobody owns any more are packed. So `put`
-    costs O(its entries), amortised, and a copy of three numbers of all groups where new ones come; columns of lists are
-    copied whole. A group may have `numbers` of its own, int64 each: it stays, without entries, until it is let go.
+    A changed group is written again at the end; columns that are half unused are packed. So `put` costs O(its entries),
+    amortised, and a copy of three numbers of all groups if new ones are added; columns of lists are copied whole. A
+    group may have `numbers`, int64 each: it then stays, without entries, until it is removed.
     """
 
     def __init__(self, kept: Mapping[str, Kind], numbers: Sequence[str] = ()) -> None:
         self.key: UInt64 = np.empty(0, np.uint64)
         self._size = np.empty(0, np.int64)
         self._placed: Int64 | None = None
-        """Where the entries of each group begin; None where they lie in the order of the groups."""
+        """The first entry of each group; None if entries are in the order of the groups."""
         self.numbers: dict[str, Int64] = {name: np.empty(0, np.int64) for name in numbers}
-        """Those of each group."""
+        """The numbers of each group."""
         self._kinds = kept
         self.columns: dict[str, Column] = {name: column_ops.empty(kind) for name, kind in kept.items()}
         self._used = 0
         self.entries = 0
-        """Those of all groups."""
+        """The number of entries of all groups."""
 
     def lookup(self, keys: UInt64) -> tuple[Int64, Int64]:
-        """Where the entries of these groups (ascending) begin, and how many each has: 0 of one that is not here."""
+        """The first entry and the number of entries of these groups (ascending); 0 for a group that is not here."""
         if not len(self.key):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
-        places, here = self._places(keys)
-        return np.where(here, self._first[places], 0), np.where(here, self._size[places], 0)
+        places, is_here = self._places(keys)
+        return np.where(is_here, self._first[places], 0), np.where(is_here, self._size[places], 0)
 
     def number(self, name: str, keys: UInt64) -> Int64:
-        """int64[n]: a number of each of these groups, 0 of one that is not here."""
+        """int64[n]: a number of each of these groups; 0 for a group that is not here."""
         if not len(self.key):
             return np.zeros(len(keys), np.int64)
-        places, here = self._places(keys)
-        return np.where(here, self.numbers[name][places], 0)
+        places, is_here = self._places(keys)
+        return np.where(is_here, self.numbers[name][places], 0)
 
     def put(
         self,
@@ -57,21 +57,21 @@ class SmallGroupEntries:
         columns: Mapping[str, Column],
         numbers: Mapping[str, Int64] | None = None,
     ) -> None:
-        """Let these groups (ascending) have these entries, one group's after the other's, and these of their numbers.
+        """Set the entries of these groups (ascending), group by group, and these of their numbers.
 
-        Of a group that is new other numbers are 0. Where groups have no numbers, one of no entries is let go.
+        Other numbers of a new group are 0. If groups have no numbers, a group without entries is removed.
         """
         if len(keys) == len(self.key) and (self.numbers or (sizes > 0).all()) and (keys == self.key).all():
             after = {**self.numbers, **(numbers or {})}
             self.replace(self.key, sizes.copy(), columns, {name: after[name].copy() for name in self.numbers})
             return
-        # Written behind all others, whatever the groups had before is nobody's: places change for these groups alone.
+        # Entries are appended, and old ones become unused: only places of these groups change.
         first, placed = self._append(columns) + np.cumsum(sizes) - sizes, self._first
-        places, here = self._places(keys)
-        self.entries += int(sizes.sum() - self._size[places[here]].sum())
-        placed[places[here]], self._size[places[here]] = first[here], sizes[here]
-        if not here.all():
-            new = ~here
+        places, is_here = self._places(keys)
+        self.entries += int(sizes.sum() - self._size[places[is_here]].sum())
+        placed[places[is_here]], self._size[places[is_here]] = first[is_here], sizes[is_here]
+        if not is_here.all():
+            new = ~is_here
             where = search_sorted(self.key, keys[new])
             self.key = np.insert(self.key, where, keys[new])
             placed = np.insert(placed, where, first[new])
@@ -85,9 +85,9 @@ class SmallGroupEntries:
         self._pack_where_half_is_unused()
 
     def replace(self, keys: UInt64, sizes: Int64, columns: Mapping[str, Column], numbers: Mapping[str, Int64]) -> None:
-        """Let these groups (ascending) be here and no others, with all of their numbers.
+        """Replace all groups by these (ascending), with all of their numbers.
 
-        The arrays are held as they are given, and what was held is not written to: a copy of this may go on with it.
+        The arrays are kept without copying, and old ones are not written to: a copy of this object may keep them.
         """
         self.key, self._size, self.numbers = keys, sizes, dict(numbers)
         self._placed = None
@@ -103,31 +103,31 @@ class SmallGroupEntries:
 
     @property
     def _first(self) -> Int64:
-        """int64[g]: where the entries of each group begin."""
+        """int64[g]: the first entry of each group."""
         return np.cumsum(self._size) - self._size if self._placed is None else self._placed
 
     @property
     def size(self) -> Int64:
-        """int64[g]: how many entries each group has."""
+        """int64[g]: the number of entries of each group."""
         return self._size
 
     def sizes(self) -> tuple[UInt64, Int64, Int64]:
-        """The groups, ascending: how many entries each has, and their bytes, as long as the average."""
+        """The groups, ascending: the number of entries, and the bytes of that many average entries."""
         nbytes = sum(column.nbytes for column in self.in_order().values())
         return self.key, self._size, self._size * nbytes // max(self.entries, 1)
 
     @property
     def owners(self) -> Int64:
-        """int64[n]: of each entry, in the order of the groups, the place of its group."""
+        """int64[n]: the place of each entry's group, in the order of the groups."""
         return np.repeat(np.arange(len(self.key)), self._size)
 
     def in_order(self) -> dict[str, Column]:
-        """All columns, one group's entries after the other's. O(1) where they lie so already, after a `replace`."""
+        """All columns, group by group. O(1) if they are in order, after a `replace`."""
         self._pack()
         return {name: self.column(name) for name in self.columns}
 
     def column(self, name: str) -> Column:
-        """A column, with what nobody owns any more."""
+        """A column, including unused entries."""
         return self.columns[name][: self._used]
 
     def part(self, key: int) -> dict[str, Column]:
@@ -136,9 +136,9 @@ class SmallGroupEntries:
         return {name: column[first : first + size] for name, column in self.columns.items()}
 
     def parts(self, keys: UInt64) -> tuple[Int64, dict[str, Column]]:
-        """The entries of these groups (ascending), one group's after the other's, and how many each has.
+        """The entries of these groups (ascending), group by group, and the number of each.
 
-        Not to be written to: they may be what is held.
+        Read-only for callers: they may be the stored arrays.
         """
         if self._placed is None and len(keys) == len(self.key) and (keys == self.key).all():
             columns = {name: self.column(name) for name in self.columns}
@@ -150,20 +150,20 @@ class SmallGroupEntries:
 
     def absorb(self, other: "SmallGroupEntries", keys: UInt64) -> None:
         """Take over the entries of these groups, none of which is here. Both have the same numbers."""
-        theirs = other.key[among(other.key, keys)]
-        size, columns = other.parts(theirs)
-        self.put(theirs, size, columns, {name: other.number(name, theirs) for name in other.numbers})
+        present = other.key[among(other.key, keys)]
+        size, columns = other.parts(present)
+        self.put(present, size, columns, {name: other.number(name, present) for name in other.numbers})
 
     def dump_state(self) -> dict[str, Array]:
-        """Flat arrays in one form, however the groups came to have their entries."""
+        """Flat arrays in canonical form."""
         numbers = {name: column.copy() for name, column in self.numbers.items()}  # `put` writes to these, and to sizes
         return {"group": self.key, "count": self._size.copy(), **numbers, **entry_arrays(self.in_order())}
 
     def load_state(self, arrays: Mapping[str, Array], most: int, least_number: int = 0) -> tuple[StateReader, Int64]:
-        """Take over a `dump_state`: its entries, to be looked at, and int64[n], the group of each.
+        """Load the result of `dump_state`: its entries, to be checked, and int64[n], the group of each.
 
-        Raises SnapshotError where groups are not in order, one has more than `most` entries, or none and no number
-        either, or a number is below the least.
+        Raises SnapshotError if groups are not in order, one has more than `most` entries, or neither entries nor a
+        number, or a number is below the least.
         """
         state = StateReader(arrays)
         groups = state.ascending("group", dtype=np.uint64, strictly=True)
@@ -173,7 +173,7 @@ class SmallGroupEntries:
         length = len(entries.column(counted, self._kinds[counted]))
         for name in numeric:
             alike = len(entries.column(name, self._kinds[name])) == length
-            state.require(alike, f"entries.{name}", "must be one of columns of one length")
+            state.require(alike, f"entries.{name}", "must be as long as the other columns")
         sizes = state.sizes("count", len(groups), length)
         fewest = 0 if self.numbers else 1
         few = not len(sizes) or (sizes.min() >= fewest and sizes.max() <= most)
@@ -188,7 +188,7 @@ class SmallGroupEntries:
         return entries, self.owners
 
     def _check(self) -> None:
-        """Raise AssertionError where groups, their stretches and what is counted of them contradict one another."""
+        """Raise AssertionError if groups, their stretches and counts contradict one another."""
         first, size = self._first, self._size
         assert (self.key[1:] > self.key[:-1]).all(), "groups must be ascending, each once"
         assert len(first) == len(size) == len(self.key), "each group has a stretch"
@@ -205,7 +205,7 @@ class SmallGroupEntries:
         assert all(len(column) >= self._used for column in self.columns.values()), "columns must have what is used"
 
     def _places(self, keys: UInt64) -> tuple[Int64, Array]:
-        """Of each of these groups the place, and whether it is here."""
+        """The place of each of these groups, and whether it is here."""
         if not len(self.key):
             return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
         places = np.minimum(search_sorted(self.key, keys), len(self.key) - 1)
@@ -218,7 +218,7 @@ class SmallGroupEntries:
         self.numbers = {name: column[stays] for name, column in self.numbers.items()}
 
     def _append(self, columns: Mapping[str, Column]) -> int:
-        """Where the first of these entries comes to lie."""
+        """Append these entries; returns the place of the first."""
         begin, added = self._used, 0
         for name, column in self.columns.items():
             added = len(columns[name])
@@ -234,12 +234,12 @@ class SmallGroupEntries:
         return begin
 
     def _pack_where_half_is_unused(self) -> None:
-        # Each entry is moved once for one that was written since: O(1) a write in the long run.
+        # Each entry is moved once per entry written since: amortised O(1).
         if self._used > 2 * self.entries + _LEAST:
             self._pack()
 
     def _pack(self) -> None:
-        """Lay the entries side by side, in the order of their groups."""
+        """Lay out the entries without gaps, in the order of their groups."""
         if self._placed is None:
             return
         rows = _stretches(self._placed, self._size)
@@ -256,7 +256,7 @@ def entry_arrays(columns: Mapping[str, Column]) -> dict[str, Array]:
 
 
 def _stretches(first: Int64, size: Int64) -> Int64:
-    """The places first[i]..first[i] + size[i], of one after the other."""
+    """The places first[i]..first[i] + size[i], concatenated."""
     before = np.cumsum(size) - size
     places: Int64 = np.repeat(first - before, size) + np.arange(int(size.sum()))
     return places

@@ -1,4 +1,4 @@
-"""How many entries a small group may have."""
+"""The most entries that a small group may have."""
 
 from collections.abc import Mapping
 from itertools import takewhile
@@ -7,16 +7,16 @@ from typing import Any, cast
 from skyband.registry import Binding
 
 MOST_ENTRIES = 4096
-"""Entries of a small group: with more, a walk through them takes longer than a processor of its own does.
+"""The most entries of a small group: with more, its own processor would be faster than a pass.
 
-A query whose walk costs more an entry has fewer.
+A query with a more expensive pass has a lower limit.
 """
 
 
 def most_entries(binding: Binding, parameters: Mapping[str, Any]) -> int:
-    """Up to how many entries a group is answered by the query itself, as the role is defined, without a backend.
+    """The most entries of a group that the query answers by the role's definition, without a backend.
 
-    As many as the backend's `exact_up_to`; 0 where the backend is not exact and its class does not define that.
+    It is the backend's `exact_up_to`; 0 if the backend is not exact and its class does not define that.
     """
     backend = cast(Any, binding.create(**parameters))
     own = takewhile(lambda each: each is not binding.role_class, type(backend).__mro__)

@@ -1,4 +1,4 @@
-"""What a pass over all small groups of a query is given, and what it gives."""
+"""The input and result of a pass over all small groups of a query."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -11,42 +11,42 @@ from skyband.columns.column_ops import Column
 from skyband.groups.small_groups.sessions import Sessions
 from skyband.windows.schedule import Moments
 
-_NONE = np.empty(0, np.int64)
+_NO_INTS = np.empty(0, np.int64)
 
 
 class DueMoments(NamedTuple):
-    """What the sessions of a pass are asked."""
+    """The moments to answer for the sessions of a pass."""
 
     moments: Moments
-    """By session, or all in order: those of a session stand together."""
+    """By session, or all in order; those of a session are consecutive."""
     spans: tuple[Int64, Int64]
-    """Of each session the first of its moments, and the first that is not."""
-    since: Int64 = _NONE
-    """Of moments that are of a window each, int64[m]: where it begins; else empty, as the schedule tells."""
-    k: Int64 = _NONE
-    """int64[m]: how many objects each of these has, where they have a k; else empty."""
+    """The first moment of each session, and the first after it."""
+    since: Int64 = _NO_INTS
+    """int64[m]: the start of each moment's window, if moments have one window each; otherwise empty."""
+    k: Int64 = _NO_INTS
+    """int64[m]: the number of objects of each moment, if they have a k; otherwise empty."""
 
 
 class SessionSpans(NamedTuple):
-    """Where each session's entries, rows and moments stand: of `Sessions` what compiled code goes by, taken whole."""
+    """The places of each session's entries, rows and moments: the part of `Sessions` that compiled code needs."""
 
     first: Int64
     size: Int64
-    """Its entries at the beginning: first..first + size."""
+    """Its entries at the start: first..first + size."""
     start: Int64
     stop: Int64
     """Its rows."""
     ended: Array
-    """bool: whether nothing of it is needed once it is answered."""
+    """bool: whether nothing needs it after it is answered."""
     begin: Int64
     end: Int64
     """Its moments: begin..end."""
     oldest: Int64
-    """Entries before this are needed no longer."""
+    """Entries before this are no longer needed."""
 
 
 class PassInput(NamedTuple):
-    """What one pass over all small groups is given."""
+    """The input of one pass over all small groups."""
 
     sessions: Sessions
     entries: Mapping[str, Column]
@@ -54,11 +54,11 @@ class PassInput(NamedTuple):
     rows: Mapping[str, Column]
     moments: Moments
     spans: tuple[Int64, Int64]
-    """Of each session the first of its moments, and the first that is not."""
+    """The first moment of each session, and the first after it."""
     oldest: Int64
-    """After this step, entries of each session before this are needed no longer."""
-    since: Int64 = _NONE
-    k: Int64 = _NONE
+    """After this step, entries of each session before this are no longer needed."""
+    since: Int64 = _NO_INTS
+    k: Int64 = _NO_INTS
     """As in `DueMoments`."""
 
     @property
@@ -76,7 +76,7 @@ def pass_input_of(
     due: DueMoments,
     oldest: Int64,
 ) -> PassInput:
-    """A step whose arrays are of one kind to compiled code, which is compiled once then, wherever they come from."""
+    """A step whose arrays have one type for compiled code, which is then compiled only once."""
     frozen_rows = {
         name: read_only(column) if isinstance(column, np.ndarray) else column for name, column in rows.items()
     }
@@ -86,19 +86,19 @@ def pass_input_of(
 
 
 class PassResult(NamedTuple):
-    """What it gives: the entries of each session at its end or when it had too many, and the answers."""
+    """The result: each session's entries at its end or when it had too many, and the answers."""
 
     size: Int64
-    """int64[s]: entries of each session; 0 of one that has ended and not grown."""
+    """int64[s]: the number of entries of each session; 0 if it has ended and not grown."""
     entries: Mapping[str, Column]
     grown: Int64
     """int64[s]: the first row that a session with more than `most` entries has not taken in; -1 for others."""
     session: Int64
-    """int64[a]: of each row of the answers its session."""
+    """int64[a]: the session of each row of the answers."""
     answers: Sequence[Array | pa.Array]
     """The columns of the answers."""
 
 
 def beginnings(columns: Iterable[Array], length: int) -> list[Array]:
-    """The first so many values of columns that were made for more: views, where a quarter of them is unused at most."""
+    """The first `length` values of oversized columns: views if at most a quarter is unused, otherwise copies."""
     return [column[:length] if 4 * length >= 3 * len(column) else column[:length].copy() for column in columns]

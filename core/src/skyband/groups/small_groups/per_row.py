@@ -1,4 +1,4 @@
-"""Small groups of a query that answers each row as it comes, over windows of tuples: no moment is waited for."""
+"""Small groups of a query that answers each row as it arrives, over windows of tuples; it waits for no moment."""
 
 from abc import abstractmethod
 
@@ -11,12 +11,12 @@ from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import distinct
 
-NOBODY = np.empty(0, np.uint64)
-_NOTHING = SmallGroupAnswers(None, NOBODY, NOBODY, ())
+NO_KEYS = np.empty(0, np.uint64)
+_NO_ANSWERS = SmallGroupAnswers(None, NO_KEYS, NO_KEYS, ())
 
 
 class SmallGroupsPerRow(SmallGroups):
-    """Rows are answered when they are taken in. No group is ever empty: one leaves when it has grown."""
+    """Answers rows when they are taken in. No group is ever empty: a group leaves when it has grown."""
 
     def __init__(self, entries: SmallGroupEntries) -> None:
         self._entries = entries
@@ -39,7 +39,7 @@ class SmallGroupsPerRow(SmallGroups):
         if len(rows):
             self._waiting.append((keys, rows))
 
-    def advance(self, until: int) -> SmallGroupAnswers:  # noqa: ARG002 - no moment is waited for
+    def advance(self, until: int) -> SmallGroupAnswers:  # noqa: ARG002 - it waits for no moment
         return self._take_waiting()
 
     def finish(self, latest: int) -> SmallGroupAnswers:  # noqa: ARG002 - as above
@@ -47,7 +47,7 @@ class SmallGroupsPerRow(SmallGroups):
 
     def _take_waiting(self) -> SmallGroupAnswers:
         if not self._waiting:
-            return _NOTHING
+            return _NO_ANSWERS
         keys, rows = self._waiting[0]
         if len(self._waiting) > 1:
             keys = np.concatenate([keys for keys, _ in self._waiting])
@@ -62,12 +62,12 @@ class SmallGroupsPerRow(SmallGroups):
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if type(other) is not type(self) or self._waiting or other._waiting:
-            raise PluginError("small groups are taken over from groups of their kind, both as loaded")
+            raise PluginError("small groups can be taken over only from groups of the same class, both just loaded")
         self._entries.absorb(other._entries, keys)
 
     def dump_state(self) -> dict[str, Array]:
         return self._entries.dump_state()
 
     def _check(self) -> None:
-        """Raise AssertionError where its entries contradict one another."""
+        """Raise AssertionError if its entries contradict one another."""
         self._entries._check()

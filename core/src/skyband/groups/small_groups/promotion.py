@@ -1,4 +1,4 @@
-"""Groups that a pass leaves with an entry too many: each goes on with a processor of its own."""
+"""Promotes groups that a pass leaves with too many entries: each continues with its own processor."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ from skyband.groups.small_groups.table import SmallGroupTable
 
 
 def groups_that_grew(table: SmallGroupTable, step: PassInput, result: PassResult) -> Sequence[Promoted]:
-    """Each session with an entry too many: its processor, and its rows that the pass did not take in.
+    """The processor of each session with too many entries, and the rows that the pass did not take in.
 
-    What the table knows of the rows behind its answers goes with it. O(entries log entries) a group.
+    The table's rows behind its answers move along. O(entries log entries) for a group.
     """
     first = np.cumsum(result.size) - result.size
     leaving = []
@@ -37,7 +37,7 @@ def groups_that_grew(table: SmallGroupTable, step: PassInput, result: PassResult
 def _rows_behind(
     table: SmallGroupTable, key: int, until: int, remaining: int, entries: dict[str, Column]
 ) -> dict[str, Column]:
-    """What the entries of a group carry; the table forgets it. remaining: rows up to `until` that came after them."""
+    """The carried columns of a group's entries; the table forgets them. remaining: later rows, up to `until`."""
     if table.rows_behind is None:
         return {}
     values = entries["time"] if table.ranked_by is None else table.signed(entries[table.ranked_by])

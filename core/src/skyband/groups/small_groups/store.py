@@ -1,4 +1,4 @@
-"""The entries of the groups that a table answers, with the values behind their ids: held, moved and in a state."""
+"""The entries of the groups of a table, with the values behind their ids: held, moved and saved."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,7 +13,7 @@ from skyband.state_validation import StateReader
 
 
 class SmallGroupStore(SmallGroupEntries):
-    """Entries of a table, in its order where they leave as a state. What ids mean the table knows: it comes and goes
+    """Entries of a table, in its order when saved. The table knows the values of ids, which are added and removed along
     with the entries.
     """
 
@@ -22,7 +22,7 @@ class SmallGroupStore(SmallGroupEntries):
         self._table = table
 
     def twin(self, table: SmallGroupTable) -> "SmallGroupStore":
-        """Another with the same entries, of a twin of the table. Its entries may be replaced, and not put."""
+        """A copy with the same entries, for a twin of the table. Its entries may be replaced, but not put."""
         twin = copy(self)
         twin._table = table
         return twin
@@ -34,7 +34,7 @@ class SmallGroupStore(SmallGroupEntries):
         super().absorb(other, keys)
 
     def forget_names(self) -> None:
-        """Forget the values of ids that no entry has, once it pays."""
+        """Forget the values of ids without entries, when there are enough of them."""
         if self._table.names is not None:
             self._table.names.keep(self.column(self._table.identity), lazily=True)
 

@@ -1,4 +1,4 @@
-"""Small groups whose windows are counted in rows: each has moments of its own, which its rows bring."""
+"""Small groups with windows counted in rows: each has its own moments, which follow from its rows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from skyband.groups import state_arrays
 from skyband.groups.small_groups.carried_rows import CarriedRowsOfGroups
 from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.groups.small_groups.passes import DueMoments, pass_input_of
-from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.groups.small_groups.promotion import groups_that_grew
 from skyband.groups.small_groups.sessions import Sessions
 from skyband.groups.small_groups.store import SmallGroupStore
@@ -25,17 +25,17 @@ _ROW_COUNT, _SINCE = "seen", "since."
 
 
 class SmallRowWindows(SmallGroupsPerRow):
-    """Groups that a table's `run_pass` answers, each over its last rows: their times are the numbers of rows, from 0.
+    """Groups answered by a table's `run_pass`, each over its last rows; times are row numbers, from 0.
 
-    A turn costs what its rows do: only groups that have some are walked. Of a group its rows are counted. A query that
-    joined a checkpoint answers over rows from then on: of each such query every group there was has the number of its
-    first row.
+    A micro-batch costs what its rows do: only groups with rows are visited. The rows of each group are counted. A query
+    that joined a checkpoint answers over rows from then on: each group then held has, for each such query, the number
+    of its first row.
     """
 
     _entries: SmallGroupStore
 
     def __init__(self, table: SmallGroupTable, parts: Sequence[str] = ()) -> None:
-        """table: what an entry is, and the walk; nothing is put into it. parts: the query's `subqueries`."""
+        """table: defines entries and the pass; it is not modified. parts: the query's `subqueries`."""
         self._table = table
         self._parts = parts
         self._queries = hash_column(pa.array(parts, pa.string()))
@@ -70,7 +70,7 @@ class SmallRowWindows(SmallGroupsPerRow):
             table.oldest(until),
         )
         result = table.run_pass(step)
-        # A group with an entry too many leaves for a processor, with the rows that were not taken in.
+        # A group with too many entries gets a processor, with the rows that were not taken in.
         stays = result.grown < 0
         promoted = groups_that_grew(table, step, result)
         survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
@@ -84,10 +84,10 @@ class SmallRowWindows(SmallGroupsPerRow):
             self._carried.store(keys, table.oldest(until))
         answers = pa.RecordBatch.from_arrays(list(result.answers), schema=table.schema) if len(result.session) else None
         entries.forget_names()
-        return SmallGroupAnswers(answers, keys[result.session], NOBODY, promoted)
+        return SmallGroupAnswers(answers, keys[result.session], NO_KEYS, promoted)
 
     def _begun(self, key: UInt64) -> dict[str, int]:
-        """Of the queries that joined, the row of a group (uint64[1]) with which each begins."""
+        """For the queries that joined, the row of a group (uint64[1]) at which each begins."""
         return {
             self._parts[int(name.removeprefix(_SINCE))]: int(self._entries.number(name, key)[0])
             for name in self._entries.numbers
@@ -95,7 +95,7 @@ class SmallRowWindows(SmallGroupsPerRow):
         }
 
     def _moments(self, keys: UInt64, row_counts: Int64, until: Int64) -> tuple[Moments, tuple[Int64, Int64]]:
-        """The moments that the rows of each group bring, and where those of each begin and end."""
+        """The moments that the rows of each group cause, and the range of each group's moments."""
         # A query that joined answers only windows that begin no earlier than it did.
         moments, owner = self._table.schedule.of_each(row_counts, until)
         due = np.ones(len(owner), bool)
@@ -112,10 +112,10 @@ class SmallRowWindows(SmallGroupsPerRow):
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if isinstance(other, SmallRowWindows):
-            here, there = self._entries, other._entries
-            for one, two in ((here, there), (there, here)):
-                for name in one.numbers.keys() - two.numbers.keys():
-                    two.numbers[name] = np.zeros(len(two.key), np.int64)
+            own, others = self._entries, other._entries
+            for source, target in ((own, others), (others, own)):
+                for name in source.numbers.keys() - target.numbers.keys():
+                    target.numbers[name] = np.zeros(len(target.key), np.int64)
             if self._carried is not None and other._carried is not None:
                 self._carried.absorb(other._carried, keys)
         super().absorb(other, keys)
@@ -140,7 +140,7 @@ class SmallRowWindows(SmallGroupsPerRow):
             self._carried.load_state(state_arrays.without_prefix("carried", arrays), self._entries.key, row_counts)
 
     def _check(self) -> None:
-        """Raise AssertionError where entries and the numbers of rows contradict one another."""
+        """Raise AssertionError if entries and row numbers contradict one another."""
         super()._check()
         entries = self._entries
         row_counts, times = entries.numbers[_ROW_COUNT], entries.parts(entries.key)[1]["time"]
@@ -150,13 +150,13 @@ class SmallRowWindows(SmallGroupsPerRow):
             assert name == _ROW_COUNT or ((since >= 0) & (since <= row_counts)).all(), "a query joins with a later row"
 
     def _since(self, query_ids: list[int]) -> dict[str, Int64]:
-        """The numbers of groups whose state is of the queries `known`: those that are not begin with the next row."""
+        """The numbers of groups from a state with queries `query_ids`: other queries begin with the next row."""
         own_numbers, schedule = self._entries.numbers, self._table.schedule
         row_counts = own_numbers[_ROW_COUNT]
         numbers = {_ROW_COUNT: row_counts}
         for number, query in enumerate(self._queries.tolist()):
             since = own_numbers.get(f"{_SINCE}{query_ids.index(query)}") if query in query_ids else row_counts.copy()
-            # Once every window begins later, that it joined makes no difference: the number goes.
+            # Once every window begins later, the number has no effect and is dropped.
             if since is not None and (since + schedule.windows[number] > row_counts + 1).any():
                 numbers[f"{_SINCE}{number}"] = since
         return numbers

@@ -1,4 +1,4 @@
-"""Small groups whose windows are in time: their rows wait, then one pass of a table walks the sessions of all."""
+"""Small groups with windows in time: their rows wait, then one pass of a table visits the sessions of all."""
 
 from collections.abc import Mapping
 from copy import copy
@@ -23,17 +23,17 @@ from skyband.groups.small_groups.table import SmallGroupTable
 from skyband.kernels.sorted_arrays import among, distinct
 from skyband.state_validation import StateReader
 
-_NOBODY = np.empty(0, np.uint64)
-_NOTHING = SmallGroupAnswers(None, _NOBODY, _NOBODY, ())
+_NO_KEYS = np.empty(0, np.uint64)
+_NO_ANSWERS = SmallGroupAnswers(None, _NO_KEYS, _NO_KEYS, ())
 _FEWEST_BUFFERED = 1 << 16
 _LAST = "last"
 
 
 class SmallTimeWindows(SmallGroups):
-    """Groups that a table's `run_pass` answers, all to one moment; of each the time of its last row is known.
+    """Groups answered by a table's `run_pass`, all up to one moment; the time of each group's last row is stored.
 
-    Rows wait in a buffer until a moment is due, or they are as many as the entries: a turn that answers nothing costs
-    nothing but its rows.
+    Rows wait in a buffer until a moment is due, or they are as many as the entries: a micro-batch without answers
+    costs only its rows.
     """
 
     def __init__(self, table: SmallGroupTable) -> None:
@@ -78,31 +78,31 @@ class SmallTimeWindows(SmallGroups):
 
     def advance(self, until: int) -> SmallGroupAnswers:
         self._until = max(until, self._until)
-        # A pass reads every entry held, so that rows wait for a moment that is due, or until they are as many as those.
+        # A pass reads every entry, so rows wait until a moment is due, or until they are as many as the entries.
         few = self._buffered <= max(self._entries.entries, _FEWEST_BUFFERED)
-        return _NOTHING if few and not self._is_due(until) else self._run(None)
+        return _NO_ANSWERS if few and not self._is_due(until) else self._run(None)
 
     def _is_due(self, until: int) -> bool:
         groups = (self._entries.key, *(keys for keys, _, _ in self._buffer))
         return self._due <= until or self._table.is_asked(groups, until)
 
     def finish(self, latest: int) -> SmallGroupAnswers:
-        if latest == TIME_MIN and not len(self.keys):  # no row has come, and no moment comes after that
-            return _NOTHING
+        if latest == TIME_MIN and not len(self.keys):  # no rows, and so no moments
+            return _NO_ANSWERS
         self._until = max(self._table.last_moment(latest), self._until)
         return self._run(latest)
 
     def canonical(self) -> tuple[SmallGroups, SmallGroupAnswers]:
         if self._until == TIME_MIN or (not self._buffer and self._reached == self._until):
-            return self, _NOTHING
-        # Where passes fell must not be seen in a state: it is that of a table with no row waiting.
-        twin = copy(self)  # a pass replaces its columns, and writes to none
+            return self, _NO_ANSWERS
+        # A state must not depend on when passes ran: it is that of a table without waiting rows.
+        twin = copy(self)  # a pass replaces its columns, and modifies none
         twin._table = self._table.twin()
         twin._entries = self._entries.twin(twin._table)
         return twin, twin._run(None)
 
     def _run(self, latest: int | None) -> SmallGroupAnswers:
-        """Walk all groups, with the rows of the buffer, to the moment reached."""
+        """Process all groups, with the buffered rows, up to the moment reached."""
         table, entries = self._table, self._entries
         keys, times, rows = self._ready()
         columns, lasts = entries.in_order(), entries.numbers[_LAST]
@@ -135,7 +135,7 @@ class SmallTimeWindows(SmallGroups):
         return keys[order], times[order], {name: column_ops.pick(rows[name], order) for name in rows}
 
     def _keep(self, step: PassInput, result: PassResult) -> None:
-        """Of a group only its last session goes on, if it has not ended, nor has an entry too many."""
+        """Keep a group's last session, unless it has ended or has too many entries."""
         sessions = step.sessions
         stays = sessions.final & ~sessions.ended & (result.grown < 0)
         survivors = slice(None) if stays.all() else np.repeat(stays, result.size)
@@ -148,12 +148,12 @@ class SmallTimeWindows(SmallGroups):
 
     def absorb(self, other: SmallGroups, keys: UInt64) -> None:
         if not isinstance(other, SmallTimeWindows) or self._buffer or other._buffer:
-            raise PluginError("small groups are taken over from groups of their kind, both as loaded")
+            raise PluginError("small groups can be taken over only from groups of the same class, both just loaded")
         if self._until not in (TIME_MIN, other._until):
             raise SnapshotError(f"contradicts itself: groups are answered up to {self._until} and {other._until}")
-        here, there = self._table.rows_behind, other._table.rows_behind
-        if here is not None and there is not None:
-            here.absorb(there, other._entries.key[among(other._entries.key, keys)])
+        own_rows, other_rows = self._table.rows_behind, other._table.rows_behind
+        if own_rows is not None and other_rows is not None:
+            own_rows.absorb(other_rows, other._entries.key[among(other._entries.key, keys)])
         self._entries.absorb(other._entries, keys)
         self._until = self._reached = other._until
         self._due = self._next_due()
@@ -181,7 +181,7 @@ class SmallTimeWindows(SmallGroups):
         return self._reached
 
     def _check(self) -> None:
-        """Raise AssertionError where entries, groups, rows that wait and moments contradict one another."""
+        """Raise AssertionError if entries, groups, waiting rows and moments contradict one another."""
         self._entries._check()
         lasts = self._entries.numbers[_LAST]
         times = self._entries.parts(self._entries.key)[1]["time"]
