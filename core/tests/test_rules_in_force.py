@@ -318,7 +318,7 @@ WRONG = [
     ({"group": {"place": "3"}}, "group", "a list of texts"),
     ({"name": 7}, "name", 'text, such as "quick" (got 7)'),
     ({"name": "\ud800"}, "name", "text"),
-    ({"untl": "2026"}, "untl", "no column of a rule; did you mean 'until'"),
+    ({"untl": "2026"}, "untl", "not a column of rules; did you mean 'until'"),
 ]
 
 
@@ -335,7 +335,7 @@ def test_a_key_of_another_type_is_a_bad_row_that_says_how_to_write_it(keys, colu
 @pytest.mark.parametrize("text", ["{", "[1]", "7", '{"name": "a"} x', "[" * 100_000])
 def test_a_line_that_is_no_object_is_a_bad_row(text):
     ((error, _),) = fresh(False).take(pa.table({"value": [text]}), 0)
-    assert "the line is no JSON" in str(error)
+    assert "the line is not JSON" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_what_came_before_holds_where_a_table_says_two_things_of_its_time():
     before = rules.dump_state()
     for others in ([6, 7], [7, None], [5, 6]):
         refused = rules.take(lines([Rule("a", window, 5, 1, after=3) for window in others]), 0)
-        assert [(error.argument, "is there twice" in error.message) for error, _ in refused] == [
+        assert [(error.argument, "is given twice" in error.message) for error, _ in refused] == [
             ("rules.name", True)
         ] * 2
         after = rules.dump_state()

@@ -99,7 +99,7 @@ def test_a_rule_for_a_group_names_its_values(job):
         *[("03:00", "late", 2, lot) for lot in (17, 23)],
     ]
     for names, sets, why in (
-        (["17"], (), "of rule 'now' is given, and the query has no `by`: leave it out"),
+        (["17"], (), "of rule 'now' must be left out: the query has no `by`"),
         (["seventeen"], by, "of rule 'now' must have a value of column 'lot', which is int64 (got 'seventeen')"),
         (["17", "x"], by, "of rule 'now' must have a value for each column of `by`, 1 column (lot)"),
         ([], by, "of rule 'now' must have a value for each column of `by`, 1 column (lot)"),
@@ -158,7 +158,10 @@ def test_a_rule_beyond_the_limits_ends_the_run_or_is_put_aside(job, tmp_path):
         (["query.rules.finish=true"], "query.rules.finish: is taken from [source]: drop it"),
         (['query.rules.select=["nme AS name"]'], "query.rules.select[0]: the source has no column 'nme'"),
         (['query.rules.path="nothing.json"'], "query.rules.path: "),
-        (['query.rules.path="bids.csv"', 'query.rules.format="csv"'], "query.rules: rules._c0: is no column of a rule"),
+        (
+            ['query.rules.path="bids.csv"', 'query.rules.format="csv"'],
+            "query.rules: rules._c0: is not a column of rules",
+        ),
         (
             ["query.longest=", "query.most="],
             "query.rules: this top-k-workload takes no second table: see its page for what it needs",

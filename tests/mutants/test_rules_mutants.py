@@ -72,7 +72,7 @@ MUTANTS = {
         Rules, "dump_state", "groups.null_count == len(groups)", "groups.null_count", MOMENTS,
     ),
     "a version holds on when the next begins": (
-        rules_in_force, "_with_ends", "min(one.until, following.after)", "one.until", MOMENTS,
+        rules_in_force, "_with_ends", "min(version.until, following.after)", "version.until", MOMENTS,
     ),
     "a window as long as the longest is too long": (
         rule_rows, "_version", "window > limits.longest", "window >= limits.longest", BORDERS,
@@ -83,14 +83,14 @@ MUTANTS = {
         rule_rows, "_version", 'max(row["after"], answered)', 'row["after"]', ENDS,
     ),
     "a phase is any": (rule_rows, "_version", '("phase", begin - phase)', '("phase", 0)', DEFAULTS),
-    "a rule that is over may be ended": (rule_rows, "_ends_of_nothing", "previous.until > one.after", "True", ENDS),
+    "a rule that is over may be ended": (rule_rows, "_ends_of_nothing", "previous.until > version.after", "True", ENDS),
     "a rule twice is refused though it says the same": (
         rules_in_force, "read_rules", "came.setdefault(version.key, version) != version",
         "came.setdefault(version.key, version) is not version", ENDS,
     ),
     "true is a number": (json_rules._READERS, "a whole number", "type(value) is int", "isinstance(value, int)", TYPES),
     "a number names a group": (
-        json_rules._READERS, "a list of texts", "and one is not None", "and isinstance(one, list)", TYPES,
+        json_rules._READERS, "a list of texts", "and entry is not None", "and isinstance(entry, list)", TYPES,
     ),
     "a window above the longest passes": (
         longest_window, "limit_problems", "length.length > longest.length", "length.length < 0", LONGEST,

@@ -31,7 +31,7 @@ MUTANTS = {
     "of windows without a row one has an answer": (f"{COUNTS}.py", "gives_zeros = False", "gives_zeros = True"),
     "a rule has the k of the largest": (f"{TOTALS}.py", "np.minimum(step.k, self._k)", "self._k"),
     "rows go that a larger k would have": (f"{WORKLOADS}.py", "most_k or int(self._k.max())", "2"),
-    "a group's rules stand before those for all": (TABLE, "np.lexsort((theirs.rule, theirs.at, of))", "np.argsort(of)"),
+    "a group's rules stand before those for all": (TABLE, "np.lexsort((every.rule, every.at, of))", "np.argsort(of)"),
     "of many spans the first pieces only": (TABLE, "pieces = -(-most // _AT_ONCE)", "pieces = np.minimum(most, 1)"),
     "silences are no shorter for rows held": (
         TABLE,

@@ -104,7 +104,7 @@ def test_a_slice_of_views_is_what_it_shows():
             "place",
             r"query.by: column 'place' must be a plain value .* \(it is null\)",
         ),
-        ({"count": [1, 2]}, "count", "query.by: 'count' is also what a column of the answers is called"),
+        ({"count": [1, 2]}, "count", "query.by: 'count' is also the name of a column of the answers"),
     ],
 )
 def test_what_cannot_group_is_named(columns, by, message):

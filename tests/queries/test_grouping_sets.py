@@ -119,6 +119,6 @@ def test_a_column_called_grouping_must_be_renamed():
     table = events(1, rows=5).rename_columns(
         ["grouping" if name == "place" else name for name in events(1, rows=5).column_names]
     )
-    with pytest.raises(ConfigError, match="'grouping' is the column that tells several groupings apart"):
+    with pytest.raises(ConfigError, match="'grouping' is the column that distinguishes groupings"):
         local.apply(table, COUNT | {"by": [["grouping"], []]})
     assert len(local.apply(table, COUNT | {"by": ["grouping"]}))

@@ -254,8 +254,8 @@ def test_a_source_that_never_had_a_row_is_waited_for_unless_it_is_idle():
     ("keys", "message"),
     [
         ({"source": "feed"}, r"query.sources: is required with source = 'feed'"),
-        ({"sources": ["a"]}, r"query.sources: goes with `source`"),
-        ({"idle": "1 minute"}, r"query.idle: goes with `source`"),
+        ({"sources": ["a"]}, r"query.sources: needs `source`"),
+        ({"idle": "1 minute"}, r"query.idle: needs `source`"),
         ({"source": "fed", "sources": ["a"]}, r"query.source: the source has no column 'fed'; did you mean 'feed'\?"),
         ({"source": "ts", "sources": ["a"]}, r"query.sources: must be values of the column 'ts'"),
     ],

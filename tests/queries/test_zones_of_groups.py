@@ -241,7 +241,7 @@ def test_a_finished_stream_has_the_answers_of_a_batch_where_a_clock_is_put_back_
         ({"by": [["shop", "zone"], []]}, "query.by: must name 'zone'"),
         ({"by": ["zone", "shop"], "windows": ["today in {shop}"]}, r"windows\[0\]: takes zones from the column 'shop'"),
         ({"windows": ["1 day in UTC"]}, r"windows\[0\]: must be in the zone of `every`, \{zone\}"),
-        ({"answers": "changes"}, "query.answers: are told of one clock, and each group has its own, of 'zone'"),
+        ({"answers": "changes"}, "query.answers: must be 'all' when each group has its own time zone, from 'zone'"),
         ({"by": ["value"], "windows": ["today in {value}"], "every": "1 hour"}, "must be text"),
     ],
 )

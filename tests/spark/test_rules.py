@@ -271,7 +271,7 @@ def test_rules_that_cannot_be_read_say_what_to_give(session, tmp_path):
         spark.apply(stream, {**keys, "queries": [query]}, rules=both)
     with pytest.raises(InputError, match=r"is a stream, but the rows are a batch"):
         spark.apply(session.createDataFrame(rows([1])), KEYS, rules=stream)
-    with pytest.raises(InputError, match=r"rules\.ts: is no column of a rule"):
+    with pytest.raises(InputError, match=r"rules\.ts: is not a column of rules"):
         spark.apply(stream, KEYS, rules=stream)
 
 

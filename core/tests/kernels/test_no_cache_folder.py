@@ -55,7 +55,7 @@ def as_nobody(tmp_path):
 def test_kernels_are_compiled_where_no_folder_can_be_written_to(as_nobody, code):
     ran = as_nobody(code)
     assert ran.stdout.split() == ["2", "2.5"], ran.stderr
-    assert ran.stderr.count("set NUMBA_CACHE_DIR to a folder that can be written to") == 1
+    assert ran.stderr.count("set NUMBA_CACHE_DIR to a writable folder") == 1
     assert len(ran.stderr.splitlines()) == 1
 
 

@@ -108,9 +108,9 @@ def test_a_rule_without_a_slide_has_that_of_the_query():
     ("table", "why"),
     [
         (rules_table([Rule("wide", LONGEST + 1)], k=False), "rules.window, row 0: .*above longest = '12 seconds'"),
-        (rules_table([Rule("a", 3)]), "rules.k: is no column of a rule"),
-        (rules_table([Rule("3 seconds", 3)], k=False), "rules.name, row 0: '3 seconds' is asked by the query itself"),
-        (rules_table([Rule("gone", None)], k=False), "rules.name, row 0: no rule 'gone' is there to end"),
+        (rules_table([Rule("a", 3)]), "rules.k: is not a column of rules"),
+        (rules_table([Rule("3 seconds", 3)], k=False), "rules.name, row 0: '3 seconds' is a fixed window of the query"),
+        (rules_table([Rule("gone", None)], k=False), "rules.name, row 0: there is no rule 'gone' to end"),
         (rules_table([Rule("still", 3, 0)], k=False), "rules.slide, row 0: .*above 0"),
     ],
 )
@@ -123,13 +123,13 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(table, why):
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"longest": None}, r"windows: must be a list of durations.*or `longest`"),
+        ({"longest": None}, r"windows: must be a list of durations.*or set `longest`"),
         ({"longest": "10 rows"}, "longest: must be a length of time"),
         ({"windows": ["1 minute"]}, r"windows\[0\]: must be at most longest = '12 seconds'"),
         ({"every": "3 rows"}, "every: must be a length of time with `longest`"),
         ({"every": "1 day in Europe/Paris"}, "every: must be a length of time with `longest`"),
-        ({"emit": "state"}, "emit: does not go with `longest`"),
-        ({"rules": {}}, "rules: is a source beside the rows"),
+        ({"emit": "state"}, "emit: cannot be combined with `longest`"),
+        ({"rules": {}}, "rules: is a second source"),
     ],
 )
 def test_limits_and_the_other_keys_fit_each_other(keys, why):

@@ -60,8 +60,8 @@ def test_a_rule_without_a_slide_has_that_of_the_query():
     ("rule", "k", "why"),
     [
         (Rule("wide", LONGEST + 1), False, "rules.window, row 0: .*above longest = '12 seconds'"),
-        (Rule("a", 3), True, "rules.k: is no column of a rule"),
-        (Rule("gone", None), False, "rules.name, row 0: no rule 'gone' is there to end"),
+        (Rule("a", 3), True, "rules.k: is not a column of rules"),
+        (Rule("gone", None), False, "rules.name, row 0: there is no rule 'gone' to end"),
     ],
 )
 def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, k, why):
@@ -72,10 +72,10 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, k, why):
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"longest": None}, r"windows: must be a list of durations.*or `longest`"),
+        ({"longest": None}, r"windows: must be a list of durations.*or set `longest`"),
         ({"windows": ["1 minute"]}, r"windows\[0\]: must be at most longest = '12 seconds'"),
-        ({"emit": "state"}, "emit: does not go with `longest`"),
-        ({"rules": {}}, "rules: is a source beside the rows"),
+        ({"emit": "state"}, "emit: cannot be combined with `longest`"),
+        ({"rules": {}}, "rules: is a second source"),
     ],
 )
 def test_limits_and_the_other_keys_fit_each_other(keys, why):

@@ -241,7 +241,7 @@ def test_what_has_no_answer_is_refused(keys, key, message):
 @pytest.mark.parametrize("every", ["each row", "every event", "row"])
 def test_queries_that_answer_at_moments_point_to_this_one(every):
     query = {"kind": "heavy-hitters", "time": "t", "object": "item", "k": 1, "windows": ["1 hour"], "every": every}
-    with pytest.raises(ConfigError, match=r"^every: must be .* take kind = 'row-features', of skyband-totals$"):
+    with pytest.raises(ConfigError, match=r"^every: must be .* use kind = 'row-features' from skyband-totals$"):
         make_query(query)
     with pytest.raises(ConfigError) as other:
         make_query(query | {"every": "each hour or so"})

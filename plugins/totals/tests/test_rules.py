@@ -105,8 +105,8 @@ def test_objects_have_their_names_and_columns_that_are_carried():
         (Rule("many", 2, 2, MOST + 1), "rules.k, row 0: .*from 1 to most = 4"),
         (Rule("odd", 3, 2, 1), "rules.window, row 0: .*must be a multiple of every = '2 seconds'"),
         (Rule("often", 2, 1, 1), "rules.slide, row 0: .*must be a multiple of every = '2 seconds'"),
-        (Rule("4 seconds", 2, 2, 1), "rules.name, row 0: '4 seconds' is asked by the query itself"),
-        (Rule("gone", None), "rules.name, row 0: no rule 'gone' is there to end"),
+        (Rule("4 seconds", 2, 2, 1), "rules.name, row 0: '4 seconds' is a fixed window of the query"),
+        (Rule("gone", None), "rules.name, row 0: there is no rule 'gone' to end"),
     ],
 )
 def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, why):
@@ -118,15 +118,15 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, why):
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
-        ({"longest": None, "most": None, "k": 1}, r"windows: must be a list of durations.*or `longest`"),
+        ({"longest": None, "most": None, "k": 1}, r"windows: must be a list of durations.*or set `longest`"),
         ({"longest": None, "windows": ["1 minute"], "k": 1}, "longest: is required: `most` goes with it"),
         ({"windows": ["1 minute"], "k": 1}, r"windows\[0\]: must be at most longest = '12 seconds'"),
         ({"every": "5 seconds"}, "longest: must be a multiple of every = '5 seconds'"),
         ({"k": 5}, "k: must be at most most = 4"),
         ({"windows": ["3 seconds"]}, "k: is required: that of `windows`"),
-        ({"rest": True}, "rest: does not go with `longest`"),
-        ({"half_life": "1 hour"}, "half_life: does not go with `longest`"),
-        ({"rules": {}}, "rules: is a source beside the rows"),
+        ({"rest": True}, "rest: cannot be combined with `longest`"),
+        ({"half_life": "1 hour"}, "half_life: cannot be combined with `longest`"),
+        ({"rules": {}}, "rules: is a second source"),
     ],
 )
 def test_limits_and_the_other_keys_fit_each_other(keys, why):

@@ -177,9 +177,9 @@ BAD = [
     (Rule("none", 3, 1, 0), "rules.k", "from 1"),
     (Rule("still", 3, 0, 1), "rules.slide", "above 0"),
     (Rule("", 3, 1, 1), "rules.name", "must be a name"),
-    (Rule("gone", None), "rules.name", "no rule 'gone' is there to end"),
-    (Rule("over", 3, 1, 1, 9, 9), "rules.until", "it would answer nothing"),
-    (Rule("fixed", 3, 1, 1), "rules.name", "is asked by the query itself"),
+    (Rule("gone", None), "rules.name", "there is no rule 'gone' to end"),
+    (Rule("over", 3, 1, 1, 9, 9), "rules.until", "would never answer"),
+    (Rule("fixed", 3, 1, 1), "rules.name", "is a fixed window of the query"),
     (Rule("there", 3, 1, 1, group="x"), "rules.group", "must have a value of column 'place', which is int64"),
 ]
 
@@ -238,7 +238,7 @@ def test_rows_of_another_table_are_no_rules():
     run = started()
     for table, why in (
         (pa.table({"name": ["a"]}), "rules.window: is missing"),
-        (rules_table([Rule("a", 1)]).append_column("untl", pa.array([1])), "rules.untl: is no column of a rule"),
+        (rules_table([Rule("a", 1)]).append_column("untl", pa.array([1])), "rules.untl: is not a column of rules"),
         (rules_table([Rule("a", 1)]).set_column(3, "k", pa.array(["1"])), "rules.k: must be a whole number"),
         (rules_table([Rule("a", 1)]).set_column(4, "after", pa.array([7])), "rules.after: must be a timestamp"),
     ):

@@ -1,4 +1,4 @@
-"""Presentation of a query: how commands compare, draw and show its answers, and suggest a first query of its kind."""
+"""Presentation of a query: how commands compare, draw and show its answers, and suggest a first query."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
@@ -19,19 +19,19 @@ Q = TypeVar("Q", bound=Query)
 class QueryPresentation(Generic[Q]):
     """What `skyband compare`, `plot` and `check` know about a kind of query. `QueryInfo.presentation` names its class.
 
-    A query without one has this class: its answers are compared as sets of rows, and drawn as their columns suggest.
+    A query without one uses this class: its answers are compared as sets of rows, and drawn as their columns suggest.
     """
 
     compared_value: ClassVar[str | None] = None
     """The column of numbers whose relative error is measured; None for the precision and recall of the rows."""
 
     compared_scale: ClassVar[Literal["each", "own", "mean"]] = "each"
-    """What an error is relative to. "each": the exact value, but at least 1, as of counts. "own": the exact value,
-    however small, as of numbers of any unit. "mean": the mean size of the values, where one may be near zero; each row
-    then has an answer, and answers are compared in their order."""
+    """What an error is relative to. "each": the exact value, but at least 1, for counts. "own": the exact value,
+    however small, for numbers of any unit. "mean": the mean size of the values, if one may be near zero; each row
+    then has an answer, and answers are compared in order."""
 
     compared_totals: ClassVar[Mapping[str, str]] = {}
-    """With the scale "mean", further figures: ratios of totals, each with the column that is added up."""
+    """With the scale "mean", more metrics: ratios of totals, each with the column that is summed."""
 
     chart: ClassVar[str | None] = None
     """How `skyband plot` draws its answers: "bands", lines with low and high; "ranks", a bump chart; "pairs", a table
@@ -41,27 +41,27 @@ class QueryPresentation(Generic[Q]):
         self.query = query
 
     def readable(self, answers: pa.Table) -> pa.Table:
-        """Answers for a person to read, such as estimates of whole numbers as the nearest one."""
+        """Answers for people to read, such as estimated counts rounded to integers."""
         return answers
 
     @classmethod
     def first_query(cls, sample: "SourceSample") -> "FirstQuery | None":  # noqa: ARG003 - most need to know more
-        """A query of this kind that such a source suggests, for `skyband check` of data without a job; None: nothing.
+        """A query of this kind that suits a source, for `skyband check` of data without a job; None if none does.
 
-        Every column it names must be one of the sample's.
+        It may name only columns of the sample.
         """
         return None
 
     def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:  # noqa: ARG002
-        """About how many rows the state of a group keeps, and bytes that of all take, for `skyband check`.
+        """The approximate rows in the state of a group, and bytes of all states, for `skyband check`.
 
-        rate: rows of a group in a microsecond. None: unknown.
+        rate: rows of a group per microsecond. None: unknown.
         """
         return None
 
 
 def load_presentation(query: type[Query]) -> type[QueryPresentation[Any]]:
-    """The presentation of a class of queries. Raises PluginError where the class it names is missing or another."""
+    """The presentation of a class of queries. Raises PluginError if the named class is missing or invalid."""
     distribution = distribution_of(query)
     listing = (entry for entry in installed().queries.listing if entry.distribution == distribution)
     place = next((entry.info.presentation for entry in listing if entry.info.kind == query.kind), None)
@@ -69,5 +69,5 @@ def load_presentation(query: type[Query]) -> type[QueryPresentation[Any]]:
 
 
 def presentation_of(query: Query) -> QueryPresentation[Any]:
-    """The presentation of a query. Raises PluginError as `load_presentation`."""
+    """The presentation of a query. Raises PluginError as `load_presentation` does."""
     return load_presentation(type(query))(query)

@@ -1,4 +1,4 @@
-"""What a query is: it says which columns it reads, how they are encoded, and how one group's stream is answered."""
+"""Query: the base class of all queries, which defines the columns that one reads and how they are encoded."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -31,15 +31,15 @@ from skyband.windows.window_parameters import zone_problems
 
 NULL_TIME, NULL_SOURCE, AHEAD, BAD = "null time", "null source", "ahead", "bad"
 FAIL, COUNT = "fail", "count"
-"""What becomes of a run by a row that the query cannot take: see `Query.bad_rows`."""
+"""Values of `Query.bad_rows`: the effect of a row that the query cannot use."""
 
 FREE = ("bad_rows",)
-"""Keys of every query that may differ from those of a checkpoint or savepoint: no state knows them."""
+"""Keys of every query that may differ from those of a checkpoint or savepoint: states do not depend on them."""
 
 
 @frozen
 class Input:
-    """A column a query reads: the key that names it in the configuration, its name, and what its type may be."""
+    """A column that a query reads: its key in the configuration, its name, and its allowed types."""
 
     key: str
     column: str
@@ -50,86 +50,81 @@ class Input:
 
 @define(eq=True)
 class Query(Named, ABC):
-    """What a user asks, in terms of columns; says nothing of how. Immutable."""
+    """What a user asks, in terms of columns, independent of how it is answered. Immutable."""
 
     kind: ClassVar[str]
-    """What it is called; the same as `QueryInfo.kind`."""
+    """Its name, the same as `QueryInfo.kind`."""
 
     roles: ClassVar[tuple[str, ...]]
-    """The roles whose backends it asks; there may be none."""
+    """The roles whose backends it uses; may be empty."""
 
     answered_by: ClassVar[str]
-    """"package.module:Class" of its `Execution`, which says how it is answered; imported when a query first runs."""
+    """"package.module:Class" of its `Execution`, which answers it; imported when a query first runs."""
 
     shard_by: ClassVar[str | None] = None
-    """Frame column whose hash spreads a query without `by` over shards; None where it runs on one shard, or
-    `Execution.partition` and `one_shard` say otherwise."""
+    """The frame column whose hash spreads a query without `by` over shards; None if it runs on one shard, or
+    `Execution.partition` and `one_shard` decide."""
 
     evolvable: ClassVar[tuple[str, ...]] = ()
-    """Keys that may differ from those a checkpoint was made with: `subqueries` says what they hold."""
+    """Keys that may differ from those of a checkpoint: `subqueries` names their parts."""
 
     broadcast: ClassVar[str | None] = None
-    """The key that names, in a job, a second table whose rows say what is asked while it runs; None: there is none.
-    Its execution has a `broadcast_state` then."""
+    """The key that names, in a job, a second table whose rows change the query while it runs; None if there is none.
+    Its execution then has a `broadcast_state`."""
 
     files: ClassVar[tuple[str, ...]] = ()
-    """Keys that may name a file instead; a job looks for it beside its own."""
+    """Keys that may name a file instead; a job looks for it next to its own file."""
 
     refused_keys: ClassVar[Mapping[str, str]] = {}
-    """Keys that users may look for because others have them: for each a message of what to do instead."""
+    """Keys that users may know from other queries, each with a message about what to do instead."""
 
     backend_remedies: ClassVar[Mapping[str, str]] = {}
-    """By parameter that only some backends have, what to do where the one that was chosen does not have it."""
+    """By parameter that only some backends have, what to do if the chosen one lacks it."""
 
     drop_reasons: ClassVar[tuple[str, ...]] = ()
-    """The reasons for which `encode_columns` or a processor may leave rows out; each is a metric."""
+    """The reasons for which `encode_columns` or a processor may drop rows; each is a metric."""
 
     answered_reasons: ClassVar[tuple[str, ...]] = ()
-    """Those of the `drop_reasons` whose rows are answered all the same, with nulls where a value of theirs would count.
-    """
+    """The `drop_reasons` whose rows are answered nevertheless, with nulls where their value would count."""
 
     separate_answers: ClassVar[tuple[str, ...]] = ()
-    """Columns that tell apart the answers that a group is given at one moment, such as the window of each."""
+    """Columns that distinguish a group's answers at one moment, such as the window of each."""
 
-    time: str = column_name(
-        help="when a row happened: a timestamp or date; any ascending integer where windows are rows"
-    )
+    time: str = column_name(help="time of a row: a timestamp or date, or any ascending integer for windows in rows")
     by: tuple[str, ...] = checked(
         (), type="columns, or lists of them", check=check_group_columns, converter=as_group_columns, kw_only=True,
         help='grouping columns: each group is its own stream; or a list of lists of them, such as [["client"], []]',
     )  # fmt: skip
     delay: Duration = duration(
-        "0 seconds", at_least=0, kw_only=True, help="how late rows may come; later ones are dropped and counted"
+        "0 seconds", at_least=0, kw_only=True, help="how late rows may be; later ones are dropped and counted"
     )
     ahead: Duration | None = duration(
         None, at_least=1, kw_only=True, converter=optional(parsed),
-        help="a row further than this before all others, as of a clock that is wrong, is left out and counted",
+        help="a row further than this ahead of all others, as from a wrong clock, is dropped and counted",
     )  # fmt: skip
     source: str | None = checked(
         None, type="column", check=is_name, kw_only=True,
-        help="the column that names the source a row is of, where each source has a watermark of its own",
+        help="the column that names the source of a row; each source then has its own watermark",
     )  # fmt: skip
     sources: tuple[str | int, ...] | None = checked(
         None, type="list", check=check_names, kw_only=True,
         converter=as_names,
-        help="all sources, as the column holds them: the watermark is that of the one furthest behind",
+        help="all sources, as values of the column; the watermark is that of the slowest one",
     )  # fmt: skip
     idle: Duration | None = duration(
         None, at_least=1, kw_only=True, converter=optional(parsed),
-        help="a source this far behind the newest holds the others back no longer",
+        help="a source this far behind the newest no longer holds the others back",
     )  # fmt: skip
     bad_rows: str = choice(
         FAIL, COUNT, default=FAIL, kw_only=True,
-        help="what a row that cannot be taken does, such as one of an unlisted source: end the run, or be left out "
-        "and counted; in a job also a place to write such rows to",
+        help="the effect of a row that cannot be used, such as one of an unlisted source: end the run, or drop and "
+        "count the row; in a job also a place to write such rows to",
     )  # fmt: skip
     answers: str = answers_parameter()
     key: tuple[str, ...] = column_names(
-        help="of changes or a table of the newest, the columns that name a row of an answer; none: those of the query"
+        help="for changes or a table of the newest answers, the columns that identify a row; none: those of the query"
     )
-    changed: tuple[str, ...] = column_names(
-        help="of these, the columns that make a row worth telling of again; none: any"
-    )
+    changed: tuple[str, ...] = column_names(help="for these, the columns whose changes are reported; none: all")
 
     @property
     @abstractmethod
@@ -138,56 +133,56 @@ class Query(Named, ABC):
 
     @property
     def lengths(self) -> Mapping[str, Length]:
-        """By their keys, how often it answers and over which windows, where these may be of a calendar."""
+        """How often it answers and over which windows, by key, for queries that support calendars."""
         return {}
 
     @property
     def zone_column(self) -> str | None:
-        """The grouping column that names the zone of each group's calendar; None where all have one."""
+        """The grouping column that names each group's time zone; None if all share one."""
         return next(iter(zone_columns(self.lengths.values())), None)
 
     @property
     def one_shard(self) -> str | None:
-        """Why it runs on one shard where it has no `by`; None where `Execution.merge` makes one answer of several."""
+        """Why it runs on one shard without `by`; None if `Execution.merge` can merge the answers of several."""
         if self.rows:
             return "row windows need one order of all rows"
         return f"{self.kind} needs all rows in one place" if self.shard_by is None else None
 
     @property
     def all_drop_reasons(self) -> tuple[str, ...]:
-        """All reasons for which rows may be left out, those of every query among them."""
+        """All reasons for which rows may be dropped, including those of every query."""
         ahead = [] if self.ahead is None else [AHEAD]
         bad = [] if self.bad_rows == FAIL else [BAD]
         return (NULL_TIME, *([] if self.source is None else [NULL_SOURCE]), *ahead, *bad, *self.drop_reasons)
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        """The columns of an answer, besides `by` and the moment, that name it among others; none: all of them."""
+        """The columns of an answer, besides `by` and the moment, that identify a row of it; empty: all columns."""
         return ()
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """The columns that, besides `by` and the moment, name a row of the answers."""
+        """The columns that, besides `by` and the moment, identify a row of the answers."""
         return self.key or self.compared_columns
 
     @property
     def promises(self) -> Mapping[str, str]:
-        """Of the `drop_reasons`, those that mean that a promise about the input was broken: what a user should know
-        of such rows, as a sentence about "rows", with the remedy.
+        """The `drop_reasons` that mean a broken promise about the input: for each, a sentence about such "rows" for the
+        user, with the remedy.
         """
         return {}
 
     @property
     def source_count(self) -> int:
-        """The sources whose watermarks are told apart."""
+        """The number of sources with separate watermarks."""
         return len(self.sources) if self.source is not None and self.sources is not None else 1
 
     _hashed_keys: ClassVar[tuple[str, ...]] = ()
-    """Keys whose columns `encode_columns` hashes, and so takes as dictionaries too where the source has plain text."""
+    """Keys whose columns `encode_columns` hashes, so that plain text may be passed as dictionaries."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the source that it reads, each once."""
+        """The columns of the source that it reads, without duplicates."""
         named = [] if self.source is None else [self.source]
         return tuple(
             dict.fromkeys([self.time, *self.group_columns, *(column.column for column in self.inputs()), *named])
@@ -195,22 +190,22 @@ class Query(Named, ABC):
 
     @property
     def group_columns(self) -> tuple[str, ...]:
-        """The columns of the source that `by` names, each once; `by` itself has what names a group in the answers."""
+        """The source columns that `by` names, without duplicates; `by` itself lists the columns that name a group."""
         return source_columns(self.by)
 
     @property
     def subqueries(self) -> tuple[str, ...]:
-        """What its `evolvable` keys ask for, each by a name that says all of it: parts join and leave a checkpoint."""
+        """The parts of its `evolvable` keys, each with a complete name: parts join and leave a checkpoint."""
         return ()
 
     @property
     def gives_states(self) -> bool:
-        """Whether its answers are states, which are bytes."""
+        """Whether its answers are states, as bytes."""
         return False
 
     @property
     def asked_roles(self) -> tuple[str, ...]:
-        """Those of `roles` whose backends this one asks, where not every query of its kind asks all."""
+        """The `roles` whose backends this query uses, if not every query of its kind uses all."""
         return self.roles
 
     @property
@@ -220,7 +215,7 @@ class Query(Named, ABC):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        """Frame columns that order a group's rows of equal time, where their order can be seen in an answer."""
+        """Frame columns that order a group's rows of equal time, if answers depend on their order."""
         return ()
 
     @abstractmethod
@@ -229,13 +224,13 @@ class Query(Named, ABC):
 
     @abstractmethod
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        """The frame columns made of `inputs`, and masks (bool[n], by reason) of rows to leave out and count."""
+        """The frame columns made from `inputs`, and masks (bool[n], by reason) of rows to drop and count."""
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
-        """Raise SnapshotError where a frame out of a state holds what `encode_columns` never makes.
+        """Raise SnapshotError if a frame from a state holds values that `encode_columns` never makes.
 
-        Its columns have their types, and each row a time and a group. Anyone may have written the rest: what is taken
-        as a place, or as a number within bounds, is looked at here. See `skyband.columns.state_frame_checks`.
+        Its columns have the right types, and each row has a time and a group. The rest is untrusted: places and bounded
+        numbers must be checked here. See `skyband.columns.state_frame_checks`.
         """
 
     @abstractmethod
@@ -244,14 +239,14 @@ class Query(Named, ABC):
 
     @abstractmethod
     def backend_parameters(self, role: str) -> dict[str, Any]:
-        """The parameters this query gives to the backend of a role, such as k and window."""
+        """The parameters this query passes to the backend of a role, such as k and window."""
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:  # noqa: ARG002 - most backends can answer every query
-        """What this query asks of a backend that it cannot answer."""
+        """Problems of using this backend, for what it cannot answer."""
         return []
 
     def check(self, schema: pa.Schema) -> list[Problem]:
-        """Everything wrong with this query on a source with this schema."""
+        """All problems of this query on a source with this schema."""
         problems = [*self._check_time(schema), *self._check_source(schema)]
         if not problems:
             problems += zone_problems(self.lengths, schema.field(self.time).type)
@@ -268,7 +263,7 @@ class Query(Named, ABC):
             fields = self.answer_fields(schema)
             problems += output_problems(self, fields)
             answers = {*(field.name for field in fields), *([] if self.answers == ALL else [CHANGE.name])}
-            clash = "is also what a column of the answers is called: rename it in the source"
+            clash = "is also the name of a column of the answers: rename it in the source"
             problems += [Problem("by", f"{name!r} {clash}") for name in self.by if name in answers]
         return problems
 
@@ -277,14 +272,14 @@ class Query(Named, ABC):
             return []
         problems = zone_column_problems(self.lengths, sets_of(self.by), schema)
         if self.answers != ALL:
-            message = f"are told of one clock, and each group has its own, of {self.zone_column!r}: drop this"
+            message = f"must be 'all' when each group has its own time zone, from {self.zone_column!r}"
             problems.append(Problem("answers", f"{message} (got {literal(self.answers)})"))
         return problems
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:
         problems = []
         if isinstance(self.by, GroupingSets) and GROUPING in self.group_columns:
-            message = f"{GROUPING!r} is the column that tells several groupings apart: rename yours in the source"
+            message = f"{GROUPING!r} is the column that distinguishes groupings: rename yours in the source"
             problems.append(Problem("by", message))
         for name in self.group_columns:
             if name not in schema.names:
@@ -308,10 +303,10 @@ class Query(Named, ABC):
 
     def _check_source(self, schema: pa.Schema) -> list[Problem]:
         if self.source is None:
-            message = "goes with `source`, the column that names the source a row is of: add it, or drop this"
+            message = "needs `source`, the column that names the source of a row: add it, or remove this key"
             return [Problem(key, message) for key in ("sources", "idle") if getattr(self, key) is not None]
         if self.sources is None:
-            return [Problem("sources", f"is required with source = {self.source!r}: the list of their names")]
+            return [Problem("sources", f"is required with source = {self.source!r}: the list of all sources")]
         if self.source not in schema.names:
             return [Problem("source", no_column(self.source, schema), NO_COLUMN)]
         kind = plain_type(schema.field(self.source).type)
@@ -323,15 +318,15 @@ class Query(Named, ABC):
         return []
 
     def result_schema(self, schema: pa.Schema) -> pa.Schema:
-        """The schema of the result: the grouping columns as they came, then the answer's, with `change` after `at`
-        where what changed is given."""
+        """The schema of the result: the grouping columns, then the answer's, with `change` after `at` if changes are
+        reported."""
         whole = pa.schema([*self.group_fields(schema), *self.answer_fields(schema)])
         return whole if self.answers == ALL else whole.insert(whole.get_field_index("at") + 1, CHANGE)
 
     def group_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        """The grouping columns of answers, of a source with these columns.
+        """The grouping columns of answers, for a source with these columns.
 
-        The codes of a dictionary are int32 at least: a stream may have more groups than one batch has words.
+        Dictionaries get codes of at least int32: a stream may have more groups than one batch has words.
         """
         fields = [schema.field(name) for name in self.group_columns]
         fields = [field.with_type(with_int32_codes(field.type)) for field in fields]

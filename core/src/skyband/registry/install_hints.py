@@ -1,6 +1,6 @@
 """What to install for a role, backend, query, command, format, engine or question that is not installed.
 
-With `homes`, the one place of core that may name families.
+Only this module and `homes` of core may name families.
 """
 
 from skyband.registry.homes import HOMES
@@ -9,22 +9,22 @@ OPEN_SINK = "skyband_jobs.formats.open_sink"
 """The function that takes changes of answers from a program."""
 
 FORMAT_FOLDERS = {"_delta_log": "delta"}
-"""A folder in a table by which its format is told: its files alone, read without the log, may be more than its rows."""
+"""A folder that identifies a table's format: its files alone, read without the log, may hold more than its rows."""
 
 FUNCTIONS = {"skyband_jobs.formats.kafka_sink": "skyband_lakes.kafka.sink"}
-"""Functions that are called by a name of core's, each with the module that has it."""
+"""Functions available under one of core's names, each with its module."""
 
 
 _EACH_ROW = "row-features"
 
 
 def each_row_hint() -> str:
-    """Which kind of query answers each row, for a query that answers at moments, as a sentence's end."""
-    return f"for an answer to each row as it comes take kind = {_EACH_ROW!r}, of {HOMES[_EACH_ROW]}"
+    """The kind of query that answers each row, as the end of a message about a query that answers at moments."""
+    return f"for an answer to each row as it arrives, use kind = {_EACH_ROW!r} from {HOMES[_EACH_ROW]}"
 
 
 def engine_comes_with(name: str) -> str:
-    """What to install for an engine that is unknown here, as the end of a sentence; empty where nobody knows."""
+    """What to install for an unknown engine, as the end of a sentence; empty if unknown."""
     return comes_with(f"engine/{name}")
 
 
@@ -34,11 +34,11 @@ def known_formats() -> tuple[str, ...]:
 
 
 def format_comes_with(name: str) -> str:
-    """What to install for a format that is unknown here, as the end of a sentence; empty where nobody knows."""
+    """What to install for an unknown format, as the end of a sentence; empty if unknown."""
     home = HOMES.get(f"format/{name}")
     return f"; it comes with {home}: pip install '{home}[{name}]'" if home else ""
 
 
 def comes_with(name: str) -> str:
-    """What to install for a name that is unknown here, as the end of a sentence; empty where nobody knows."""
+    """What to install for an unknown name, as the end of a sentence; empty if unknown."""
     return f"; it comes with {HOMES[name]}: pip install {HOMES[name]}" if name in HOMES else ""

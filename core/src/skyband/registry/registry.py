@@ -1,4 +1,4 @@
-"""The registry: what the installed plugins bring, and which of it a name means."""
+"""The registry: what the installed plugins bring, looked up by name."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
@@ -18,13 +18,13 @@ from skyband.roles import Backend
 
 
 class Registry:
-    """What the installed plugins bring. Two distributions that claim one backend must be told apart by the user."""
+    """What the installed plugins bring. If two distributions claim one backend, the user must choose."""
 
     def __init__(self, plugins: Iterable[Plugin], absent: Iterable[str] = ()) -> None:
         brought = tuple(plugins)
         self.plugins = brought if any(plugin.distribution == OURS for plugin in brought) else (core(), *brought)
         self.absent = tuple(absent)
-        """What is wrong with the names of plugins that the user asked for."""
+        """Problems of the names of plugins that the user asked for."""
 
     def _brought(self, sort: str) -> list[tuple[Plugin, Any]]:
         return [(plugin, info) for plugin in self.plugins for info in getattr(plugin, sort)]
@@ -35,28 +35,29 @@ class Registry:
 
     @cached_property
     def queries(self) -> Catalogue[QueryInfo]:
-        """Every kind of query of the plugins that load."""
+        """All kinds of query of plugins that load."""
         return Catalogue(self._brought("queries"), "kind")
 
     @cached_property
     def formats(self) -> Catalogue[FormatInfo]:
-        """Every format of the plugins that load."""
+        """All formats of plugins that load."""
         return Catalogue(self._brought("formats"), "format", format_comes_with)
 
     @cached_property
     def engines(self) -> Catalogue[EngineInfo]:
-        """Every engine of the plugins that load."""
+        """All engines of plugins that load."""
         return Catalogue(self._brought("engines"), "engine", engine_comes_with)
 
     @cached_property
     def role_listing(self) -> list[Listed[RoleInfo]]:
-        """Every role of the plugins that load, with the reason beside each that cannot be used; core's first."""
+        """All roles of plugins that load, each with its problem, if any; core's first."""
         brought = self._brought("roles")
         order = [info for _, info in brought]
-        return sorted(Catalogue(brought).listing, key=lambda one: (one.distribution != OURS, order.index(one.info)))
+        listing = Catalogue(brought).listing
+        return sorted(listing, key=lambda entry: (entry.distribution != OURS, order.index(entry.info)))
 
     def listing(self, role: str | None = None) -> list[Listed[BackendInfo]]:
-        """Every backend of the plugins that load, with the reason beside each that cannot be used."""
+        """All backends of plugins that load, each with its problem, if any."""
         return [entry for entry in self._backends.listing if role is None or entry.info.role == role]
 
     @cached_property
@@ -65,7 +66,7 @@ class Registry:
         return {entry.info.name: entry.info for entry in self.role_listing if entry.problem is None}
 
     def role(self, name: str) -> RoleInfo:
-        """Raises ConfigError for a name that is no role, PluginError for a role that cannot be used."""
+        """Raises ConfigError for an unknown role, PluginError for a role that cannot be used."""
         if name in self.roles:
             return self.roles[name]
         for entry in self.role_listing:
@@ -74,7 +75,7 @@ class Registry:
         raise ConfigError(Problem("role", f"unknown {name!r}; {suggest(name, self.roles)}{comes_with(name)}"))
 
     def load_engine(self, name: str, distribution: str | None = None) -> Any:
-        """An engine, made. Raises ConfigError where it is unknown, PluginError where its class cannot be made."""
+        """An engine instance. Raises ConfigError if it is unknown, PluginError if its class fails."""
         entry = self.engines.named(name, distribution)
         return load_engine(entry.info, entry.distribution)
 
@@ -97,21 +98,21 @@ class Registry:
         return Binding(entry.info, entry.distribution, entry.version, parameters, info.interface, brought_by)
 
     def interface_of(self, role: str) -> type[Any]:
-        """The class that every backend of a role extends. Raises as `role`, PluginError where it cannot be imported."""
+        """The class that every backend of a role extends. Raises as `role`; PluginError if it cannot be imported."""
         return load_interface(self.role(role), self._brought_by(self.role(role)))
 
     def load_class(self, info: BackendInfo) -> type[Backend]:
-        """A backend's class. Raises PluginError where it is not there or not what its plugin says."""
+        """A backend's class. Raises PluginError if it is missing or differs from what its plugin declares."""
         role = self.role(info.role)
         return load_backend(info, role.interface, self._brought_by(info), self._brought_by(role))
 
     def _brought_by(self, info: BackendInfo | RoleInfo) -> str:
-        """Whose a backend or role is, where it is installed here."""
+        """The distribution of a backend or role, if it is installed here."""
         listing: Any = self.role_listing if isinstance(info, RoleInfo) else self.listing(info.role)
         return " and ".join(entry.distribution for entry in listing if entry.info == info)
 
     def named(self, info: BackendInfo | RoleInfo) -> str:
-        """What is brought, with the distribution that brings it."""
+        """The name of a backend or role, with its distribution."""
         return named(info, self._brought_by(info))
 
     def _unusable(self, info: BackendInfo, distribution: str) -> str | None:
@@ -149,7 +150,7 @@ def installed() -> Registry:
 
 
 def choose(roles: Iterable[str], choices: Mapping[str, Any] | None = None) -> dict[str, Binding]:
-    """A binding for each role, from what the user chose: a name, a table with `name` and parameters, or nothing.
+    """A binding for each role, from the user's choices: a name, a table with `name` and parameters, or nothing.
 
     Raises ConfigError with every problem at once, each under its role.
     """

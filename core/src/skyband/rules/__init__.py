@@ -1,1 +1,1 @@
-"""Rules: what is asked of all groups comes, changes and goes while it runs."""
+"""Rules: windows that are added, changed and removed for all groups while a query runs."""

@@ -1,4 +1,4 @@
-"""Rules as lines of JSON, an object each: what a line says, or which key is wrong, with its value and a remedy."""
+"""Reads rules from lines of JSON, one object each; errors name the key, its value and the remedy."""
 
 import json
 from collections.abc import Mapping
@@ -12,46 +12,46 @@ from skyband.config.literals import literal
 from skyband.errors import suggest
 
 VALUE = "value"
-"""The column of a table whose rows are lines of JSON, as a source of text has it."""
+"""The column of a table whose rows are lines of JSON, as in a text source."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class RuleError(Exception):
-    """A row of a table of rules that says none."""
+    """A row of a table of rules that is not a rule."""
 
     def __init__(self, column: str, message: str) -> None:
-        """column: the one in which it is wrong."""
+        """column: the column with the fault."""
         super().__init__(message)
         self.column = column
 
 
 def is_json(schema: pa.Schema) -> bool:
-    """Whether a table with these columns has lines of JSON, and not a column for each key."""
-    there = VALUE in schema.names and "name" not in schema.names
-    return there and (
+    """Whether a table with these columns has lines of JSON, instead of a column for each key."""
+    has_lines = VALUE in schema.names and "name" not in schema.names
+    return has_lines and (
         pa.types.is_string(schema.field(VALUE).type) or pa.types.is_large_string(schema.field(VALUE).type)
     )
 
 
 def without_blank(table: pa.Table) -> pa.Table:
-    """The rows that have a line, as their text alone."""
+    """The non-blank lines, as their text alone."""
     lines = table.select([VALUE])
     return lines.filter(pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(lines.column(VALUE)), ""), False))
 
 
 def rule_of(line: str, columns: Mapping[str, str]) -> dict[str, Any]:
-    """The values of a line by its keys, instants in microseconds; columns: what each key holds. Raises RuleError."""
+    """The values of a line by key, instants in microseconds; columns: the type of each key. Raises RuleError."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise RuleError("name", f"cannot be read, as the line is no JSON: {error}") from error
+        raise RuleError("name", f"cannot be read, because the line is not JSON: {error}") from error
     if not isinstance(row, dict):
         example = '{"name": "a", "window": "10 minutes"}'
-        raise RuleError("name", f"cannot be read, as the line is no JSON object such as {example}")
+        raise RuleError("name", f"cannot be read, because the line is not a JSON object such as {example}")
     rule = literal(row.get("name"))
     for key in row:
         if key not in columns:
-            raise RuleError(key, f"of rule {rule} is no column of a rule; {suggest(key, columns)}")
+            raise RuleError(key, f"of rule {rule} is not a column of rules; {suggest(key, columns)}")
     return {key: None if value is None else _value(key, value, columns[key], rule) for key, value in row.items()}
 
 
@@ -63,7 +63,7 @@ def _value(key: str, value: Any, what: str, rule: str) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    """None where it is none, or has half a character, which no column of text holds."""
+    """None if it is not text, or has half a surrogate pair, which no column of text can hold."""
     if not isinstance(value, str):
         return None
     try:
@@ -78,7 +78,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _instant(value: Any) -> int | None:
-    """Microseconds since the epoch, in UTC where the text names no zone."""
+    """Microseconds since the epoch, in UTC if the text names no zone."""
     if not isinstance(value, str):
         return None
     try:
@@ -91,8 +91,8 @@ def _instant(value: Any) -> int | None:
 
 def _texts(value: Any) -> list[str | None] | None:
     values = value if isinstance(value, list) else [value]
-    texts = [_text(one) for one in values]
-    wrong = any(text is None and one is not None for text, one in zip(texts, values, strict=True))
+    texts = [_text(entry) for entry in values]
+    wrong = any(text is None and entry is not None for text, entry in zip(texts, values, strict=True))
     return None if wrong else texts
 
 

@@ -1,4 +1,4 @@
-"""What queries share whose windows are those of a list, or with `longest` come and go as rules."""
+"""QueryWithRules: base of queries with a list of windows, which `longest` lets change as rules."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -11,7 +11,7 @@ from skyband.queries.query import Query
 class QueryWithRules(Query):
     """A query with the fields `windows`, `every` and `longest`, whose answers have a column `window`.
 
-    With `longest` they have a column `rule` before it, and the query has no windows in rows.
+    With `longest` they also have a column `rule` before it, and the query has no windows in rows.
     """
 
     broadcast: ClassVar[str | None] = "rules"
@@ -30,12 +30,12 @@ class QueryWithRules(Query):
 
     @property
     def rule_columns(self) -> tuple[str, ...]:
-        """The columns of answers that say whose they are, before the window."""
+        """The columns of answers that name the rule, before the window."""
         return () if self.longest is None else ("rule",)
 
     @property
     def separate_answers(self) -> tuple[str, ...]:  # type: ignore[override]
-        """A rule has one answer, whatever window it has had."""
+        """A rule has one answer, whatever its window is."""
         return self.rule_columns or ("window",)
 
     @property

@@ -1,4 +1,4 @@
-"""The groups that rules name, each by its values of `by` as texts: read from a column, and as the groups' own keys."""
+"""The groups that rules name, by values of `by` as texts: reads them and computes the groups' keys."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from skyband.errors import InputError
 GROUP_TYPE = pa.list_(pa.string())
 
 GroupNames = tuple[str | None, ...]
-"""The values of `by` of one group as texts, in the order of `by`; None is null."""
+"""The values of `by` of one group as texts, in order; None is null."""
 
 
 def group_column(name: str, column: pa.Array) -> pa.Array:
-    """A column of rules as lists of texts: a list, or of a `by` with one column its value. Raises InputError."""
+    """A column of rules as lists of texts, or single texts if `by` has one column. Raises InputError."""
     kind, types = column.type, pa.types
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_list_view(kind)
     try:
@@ -33,7 +33,7 @@ def group_column(name: str, column: pa.Array) -> pa.Array:
 
 
 def group_keys(by: pa.Schema, names: Sequence[GroupNames]) -> UInt64:
-    """uint64[n]: the keys of groups, as those of rows with these values. Raises ArrowException at another type."""
+    """uint64[n]: the keys of groups, equal to those of rows with these values. Raises ArrowException for bad texts."""
     if not names:
         return np.empty(0, np.uint64)
     texts = [pa.array(column, pa.string()) for column in zip(*names, strict=True)]
@@ -41,9 +41,9 @@ def group_keys(by: pa.Schema, names: Sequence[GroupNames]) -> UInt64:
 
 
 def group_problem(by: pa.Schema, names: GroupNames) -> str | None:
-    """What is wrong with a group that a rule names; None where nothing is."""
+    """Why a rule's group is invalid; None if it is valid."""
     if not len(by):
-        return "is given, and the query has no `by`: leave it out, as there is one group"
+        return "must be left out: the query has no `by`, and so only one group"
     if len(names) != len(by):
         columns = f"{len(by)} column{'s' if len(by) > 1 else ''} ({', '.join(by.names)})"
         return f"must have a value for each column of `by`, {columns}: one rule names one group (got {[*names]})"

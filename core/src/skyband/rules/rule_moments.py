@@ -1,4 +1,4 @@
-"""The moments at which rules answer, computed for all of them at once."""
+"""The moments at which rules answer, computed for all rules at once."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,9 +18,9 @@ class Moments(NamedTuple):
     k: Int64
 
     def with_rows(self, times: Int64) -> Iterator[tuple[int, int, range]]:
-        """(start, stop, places) of the rows at `times` before each moment since the last, and the answers due then.
+        """(start, stop, places): the rows at `times` before each moment since the last, and the answers due then.
 
-        The last ones are the rows after all moments, with nothing due.
+        The last entry is the rows after all moments, with nothing due.
         """
         at, first = np.unique(self.at, return_index=True)
         begins, stops, start = [*first.tolist(), len(self.at)], np.searchsorted(times, at).tolist(), 0
@@ -36,7 +36,7 @@ class Moments(NamedTuple):
 
 @frozen(eq=False)
 class InForce:
-    """Versions that have moments to come, as arrays in order of rule: each answers later than `begin`, up to `end`."""
+    """Versions with future moments, as arrays in order of rule: each answers later than `begin`, up to `end`."""
 
     rule: Int64
     """The place of each in `Rules.names`."""
@@ -48,7 +48,7 @@ class InForce:
     end: Int64
 
     def first_after(self, time: int | Int64) -> Int64:
-        """int64[v]: the first moment of each later than `time`, one or int64[v]; TIME_MAX where there is none."""
+        """int64[v]: the first moment of each later than `time`, one or int64[v]; TIME_MAX if there is none."""
         least = np.maximum(time, self.begin)
         reachable = least < TIME_MAX - self.slide
         least = np.where(reachable, least, 0)
@@ -57,11 +57,11 @@ class InForce:
 
     @property
     def rate(self) -> float:
-        """Moments in a unit of time, at most."""
+        """The most moments in a unit of time."""
         return float((1 / self.slide).sum())
 
     def pick(self, places: Int64) -> "InForce":
-        """Those at these places, ascending."""
+        """The versions at these places, ascending."""
         return evolve(self, **{name: column[places] for name, column in asdict(self, recurse=False).items()})
 
     def moments(self, begin: int, end: int) -> Moments:
@@ -72,9 +72,9 @@ class InForce:
         return Moments(at, self.rule[place], at - self.window[place], self.k[place])
 
     def due(self, begin: int | Int64, end: int | Int64) -> tuple[Int64, Int64]:
-        """int64[m] each: when answers are due later than `begin`, up to `end`, and the place of each among these.
+        """int64[m] each: the moments due later than `begin`, up to `end`, and the place of each one's version.
 
-        begin, end: one for all, or int64[v]. By place, then time.
+        begin, end: one for all, or int64[v]. Ordered by place, then time.
         """
         first = self.first_after(begin)
         last = np.minimum(self.end, end)
@@ -84,5 +84,5 @@ class InForce:
         return first[place] + number * self.slide[place], place
 
 
-_NONE = np.empty(0, np.int64)
-NO_MOMENTS = Moments(_NONE, _NONE, _NONE, _NONE)
+_NO_INTS = np.empty(0, np.int64)
+NO_MOMENTS = Moments(_NO_INTS, _NO_INTS, _NO_INTS, _NO_INTS)

@@ -1,4 +1,4 @@
-"""The rows of a table of rules, read one by one: what each says, or what is wrong with it and what to do."""
+"""Reads a table of rules row by row: the rule of each, or what is wrong with it and the remedy."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -16,44 +16,44 @@ from skyband.rules.rule_groups import GROUP_TYPE, GroupNames, group_column, grou
 
 _COLUMNS = {"name": "text", "window": "text", "slide": "text", "k": "a whole number", "phase": "text",
             "group": "a list of texts", "after": "a timestamp", "until": "a timestamp"}  # fmt: skip
-"""The columns of a table of rules, and what each holds."""
+"""The columns of a table of rules, and the type of each."""
 _TYPES = {"text": pa.string(), "a whole number": pa.int64(), "a timestamp": pa.timestamp("us", "UTC"),
           "a list of texts": GROUP_TYPE}  # fmt: skip
 
 
 @frozen
 class Limits:
-    """What the state is kept for: the longest window, in microseconds, and the largest k where rules have one."""
+    """The limits for which the state is kept: the longest window, in microseconds, and the largest k, if any."""
 
     longest: int
     most: int | None = None
     every: tuple[int, int] | None = None
-    """Slide and phase of rules that do not say them; None where each must."""
+    """Slide and phase of rules that set none; None if each must."""
     k: int | None = None
-    """That of rules that do not say theirs; None where each must."""
+    """The k of rules that set none; None if each must."""
     grain: int = 1
-    """Windows and slides are multiples of this, and phases beside that of `every`."""
+    """Windows and slides are multiples of this, as are phases relative to that of `every`."""
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns that rules may have, and what each holds."""
+        """The columns that rules may have, and the type of each."""
         return {name: what for name, what in _COLUMNS.items() if name != "k" or self.most is not None}
 
     @property
     def required(self) -> list[str]:
-        """Those that must be there."""
+        """The columns that are required."""
         k = [] if self.most is None or self.k is not None else ["k"]
         return ["name", "window", *([] if self.every else ["slide"]), *k]
 
 
 def row_schema(limits: Limits) -> pa.Schema:
-    """The columns of rules in their types."""
+    """The columns of rules with their types."""
     return pa.schema([pa.field(name, _TYPES[what]) for name, what in limits.columns.items()])
 
 
 @frozen
 class Version:
-    """What a name stands for from a time on: a window, or with window = 0 none. Times in microseconds."""
+    """The meaning of a name from a time on: a window, or none if window = 0. Times in microseconds."""
 
     name: str
     window: int
@@ -63,7 +63,7 @@ class Version:
     after: int
     until: int
     group: GroupNames | None = None
-    """The one that it is for; None: all."""
+    """The group that it is for; None: all groups."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -79,13 +79,13 @@ def read_rules(
     fixed: Collection[str],
     before: Mapping[tuple[str, int], Version],
 ) -> tuple[dict[tuple[str, int], Version], RefusedRows]:
-    """The versions there are with those of the table, by name and time, and the rows that say none.
+    """All versions, including those of the table, by name and time, and the rows that are not rules.
 
     table: with the columns of rules, or with a column `value`, lines of JSON with these keys.
 
-    by: the columns that groups are named by. answered: no version begins before this, where moments are answered.
-    fixed: names that no rule may take. before: versions that came before. Of two for one time the later one holds; in
-    one table both are refused.
+    by: the grouping columns. answered: the earliest start of a version, up to which moments are answered.
+    fixed: names that rules must not use. before: versions that came earlier. Of two for one time the later one wins; in
+    one table both are rejected.
     """
     refused: dict[int, RuleError] = {}
     places: dict[tuple[str, int], list[int]] = {}
@@ -107,13 +107,13 @@ def read_rules(
             continue
         places.setdefault(version.key, []).append(place)
         if came.setdefault(version.key, version) != version:
-            came[version.key] = _TWICE
-    wrong = {key: f"rule {key[0]!r} is there twice with other values for one time: say `after` of each"
-             for key, version in came.items() if version is _TWICE}  # fmt: skip
-    versions = {**before, **{key: version for key, version in came.items() if version is not _TWICE}}
+            came[version.key] = _DUPLICATE
+    wrong = {key: f"rule {key[0]!r} is given twice with different values for one time: set `after` of each"
+             for key, version in came.items() if version is _DUPLICATE}  # fmt: skip
+    versions = {**before, **{key: version for key, version in came.items() if version is not _DUPLICATE}}
     ends = {key for key, version in came.items() if version.window == 0 and key not in before} - {*wrong}
     for key in _ends_of_nothing(versions.values(), ends):
-        wrong[key] = f"no rule {key[0]!r} is there to end: see how it is spelt"
+        wrong[key] = f"there is no rule {key[0]!r} to end: check the spelling"
     for key, message in wrong.items():
         versions.pop(key, None)
         if key in before:
@@ -127,26 +127,26 @@ def read_rules(
     ]
 
 
-_TWICE = Version("", -1, 0, 0, 0, 0, 0)
+_DUPLICATE = Version("", -1, 0, 0, 0, 0, 0)
 
 
 def _ends_of_nothing(versions: Iterable[Version], ends: Collection[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Those of the ends before which no version of their name holds. O(n log n)."""
-    nothing, previous = [], _TWICE
-    for one in sorted(versions, key=lambda one: one.key):
-        goes_on = previous.name == one.name and previous.window > 0 and previous.until > one.after
-        if one.key in ends and not goes_on:
-            nothing.append(one.key)
-        previous = one
+    """The ends that no version of their name precedes. O(n log n)."""
+    nothing, previous = [], _DUPLICATE
+    for version in sorted(versions, key=lambda version: version.key):
+        goes_on = previous.name == version.name and previous.window > 0 and previous.until > version.after
+        if version.key in ends and not goes_on:
+            nothing.append(version.key)
+        previous = version
     return nothing
 
 
 def _columns(table: pa.Table, limits: Limits) -> pa.Table:
-    """The columns of rules in their types. Raises InputError where one is missing, or is something else."""
+    """The columns of rules with their types. Raises InputError if one is missing, or has another type."""
     columns = limits.columns
     for name in table.column_names:
         if name not in columns:
-            message = f"is no column of a rule; {suggest(name, columns)}: select the others"
+            message = f"is not a column of rules; {suggest(name, columns)}: select only the others"
             raise InputError(f"rules.{name}", message)
     for name in limits.required:
         if name not in table.column_names:
@@ -178,20 +178,20 @@ def _column(name: str, column: pa.Array) -> pa.Array:
 
 
 def _wrong_groups(by: pa.Schema, groups: list[list[str | None] | None]) -> dict[int, str]:
-    """What is wrong with the groups that rows name, by their places; all at once where nothing is."""
+    """Problems of the groups that rows name, by place; checked all at once if all are valid."""
     named = {place: tuple(names) for place, names in enumerate(groups) if names is not None}
     try:
         if all(len(names) == len(by) > 0 for names in named.values()):
             group_keys(by, [*named.values()])
             return {}
-    except pa.ArrowException:  # which one it is, is told below
+    except pa.ArrowException:  # found below
         pass
     problems = ((place, group_problem(by, names)) for place, names in named.items())
     return {place: problem for place, problem in problems if problem is not None}
 
 
 def _lines(table: pa.Table, limits: Limits, refused: dict[int, RuleError]) -> Iterator[dict[str, Any]]:
-    """The rows of lines of JSON; of one that is wrong, nothing, and in `refused` why."""
+    """The rows of lines of JSON; an invalid one is empty, with its error in `refused`."""
     nothing: dict[str, Any] = dict.fromkeys(_COLUMNS)
     for place, line in enumerate(table.column(VALUE).to_pylist()):
         row = nothing
@@ -218,7 +218,7 @@ def _version(
     if not name:
         raise RuleError("name", "must be a name, by which the rule can be changed and ended (got none)")
     if name in fixed:
-        raise RuleError("name", f"{name!r} is asked by the query itself, for ever: give the rule another name")
+        raise RuleError("name", f"{name!r} is a fixed window of the query: give the rule another name")
     after = answered if row["after"] is None else max(row["after"], answered)
     until = TIME_MAX if row["until"] is None else row["until"]
     if row["window"] is None:
@@ -230,19 +230,19 @@ def _version(
     for key, length in (("window", window), ("slide", slide), ("phase", begin - phase)):
         if length % limits.grain:
             grain = length_text(limits.grain, False)
-            message = f"of rule {name!r} must be a multiple of every = {grain!r}, the steps in which the state is kept"
+            message = f"of rule {name!r} must be a multiple of every = {grain!r}, the step in which the state is kept"
             raise RuleError(key, f"{message} (got {row[key]!r})")
     k = limits.k if row["k"] is None else row["k"]
     if window > limits.longest:
         longest = length_text(limits.longest, False)
         message = f"of rule {name!r} is above longest = {longest!r}, which the state is kept for: make it shorter, or "
-        raise RuleError("window", f"{message}begin anew with a larger `longest` (got {row['window']!r})")
+        raise RuleError("window", f"{message}start over with a larger `longest` (got {row['window']!r})")
     if limits.most is not None and (k is None or not 1 <= k <= limits.most):
         message = f"of rule {name!r} must be from 1 to most = {limits.most}, which the state is kept for: make it "
-        raise RuleError("k", f"{message}smaller, or begin anew with a larger `most` (got {k})")
+        raise RuleError("k", f"{message}smaller, or start over with a larger `most` (got {k})")
     if until <= after:
-        message = f"of rule {name!r} is not later than the moment from which it would hold: it would answer nothing"
-        raise RuleError("until", f"{message}; leave it out, or say a later one")
+        message = f"of rule {name!r} is not later than the start of the rule, which would never answer"
+        raise RuleError("until", f"{message}; leave it out, or set a later one")
     group = None if row["group"] is None else tuple(row["group"])
     return Version(name, window, slide, k or 0, begin % slide, after, until, group)
 

@@ -1,4 +1,4 @@
-"""Rules: what is asked of all groups comes, changes and goes while it runs, each with the moments that it holds for."""
+"""Rules in force: windows that are added, changed and removed while a query runs, each with its period."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -31,45 +31,45 @@ _MOST = 2**62
 
 @frozen(eq=False)
 class _Table:
-    """The versions in force, those for all groups apart from those for one."""
+    """The versions in force; those for all groups are separate from those for one."""
 
     names: pa.Array
     windows: pa.Array
     every: InForce
-    """All of them."""
+    """All versions."""
     common: InForce
     group: UInt64
-    """uint64[v]: the group that each is for, where it is for one."""
+    """uint64[v]: the group of each version that is for one group."""
     own: Array
-    """bool[v]: whether it is."""
+    """bool[v]: whether a version is for one group."""
     places: dict[int, Int64]
-    """Of each group with rules of its own where these are."""
+    """The places of versions for each group that has its own rules."""
     since: int
-    """There are all versions with moments later than this."""
+    """All versions with moments later than this are included."""
     _of_groups: dict[int, InForce] = field(factory=dict, init=False)
 
     @classmethod
     def of(cls, versions: Sequence[tuple[Version, int]], by: pa.Schema, since: int) -> "_Table":
         """Versions by name and time, each with the moment up to which it holds. O(v log v)."""
         numbers = {
-            name: np.array([getattr(one, name) for one, _ in versions], np.int64)
+            name: np.array([getattr(version, name) for version, _ in versions], np.int64)
             for name in ("window", "slide", "k", "phase", "after")
         }
         begins, ends = numbers.pop("after"), np.array([end for _, end in versions], np.int64)
         every = InForce(np.arange(len(versions)), **numbers, begin=begins, end=ends)
         windows = pa.array([length_text(length, False) for length in numbers["window"].tolist()], pa.string())
-        own = np.array([one.group is not None for one, _ in versions], bool)
+        own = np.array([version.group is not None for version, _ in versions], bool)
         group = np.zeros(len(versions), np.uint64)
-        group[own] = group_keys(by, [one.group for one, _ in versions if one.group is not None])
+        group[own] = group_keys(by, [version.group for version, _ in versions if version.group is not None])
         places = np.flatnonzero(own)
         places = places[np.argsort(group[places], kind="stable")]
         keys, starts = np.unique(group[places], return_index=True)
         by_group = dict(zip(keys.tolist(), np.split(places, starts[1:]), strict=False))
-        names = pa.array([one.name for one, _ in versions], pa.string())
+        names = pa.array([version.name for version, _ in versions], pa.string())
         return cls(names, windows, every, every.pick(np.flatnonzero(~own)), group, own, by_group, since)
 
     def of_group(self, group: int | None) -> InForce:
-        """What is in force in a group; None: in one that no rule names."""
+        """The versions in force in a group; None: in a group that no rule names."""
         if group is None or group not in self.places:
             return self.common
         if group not in self._of_groups:
@@ -79,17 +79,17 @@ class _Table:
 
     @cached_property
     def _versions(self) -> tuple[pa.Array, Int64, Int64]:
-        """The names, when versions begin, and of each version its name and begin as one number, ascending."""
+        """The names, the starts of versions, and each version's name and start as one number, ascending."""
         coded, begins = self.names.dictionary_encode(), np.unique(self.every.begin)
         code = coded.indices.to_numpy().astype(np.int64)
         return coded.dictionary, begins, code * len(begins) + np.searchsorted(begins, self.every.begin)
 
     def _codes(self, names: pa.Array) -> Int64:
-        """int64[n]: a number for each name, -1 for one of no version."""
+        """int64[n]: a number for each name, -1 for a name without versions."""
         return pc.index_in(names, value_set=self._versions[0]).fill_null(-1).to_numpy().astype(np.int64)
 
     def _version(self, code: Int64, times: Int64, side: Literal["left", "right"]) -> tuple[Int64, Array]:
-        """int64[n], the last version of each name that begins before a time, with "right" also at it; and bool[n],
+        """int64[n], the last version of each name that begins before a time, or with "right" also at it; and bool[n],
         whether there is one. O(n log v).
         """
         _, begins, versions = self._versions
@@ -98,7 +98,7 @@ class _Table:
         return place, (place >= 0) & (versions[place] >= code * len(begins))
 
     def next_due(self, names: pa.Array, groups: UInt64, times: Int64) -> Int64:
-        """As `BroadcastState.next_due`, of names that are strings. O(n log v) for each version that follows another."""
+        """As `BroadcastState.next_due`, for names as strings. O(n log v) for each version that follows another."""
         times, every, asked = np.maximum(times, self.since), self.every, self._codes(names)
         due, walking = times + 1, np.arange(len(times) if len(self.names) else 0)
         while len(walking):
@@ -111,11 +111,11 @@ class _Table:
             answers = first <= every.end[place]
             due[walking] = np.where(answers, first, every.end[place] + 1)
             times[walking] = every.end[place]
-            walking = walking[~answers]  # another version may go on where this one ends
+            walking = walking[~answers]  # another version may follow where this one ends
         return due
 
     def slides_of(self, names: pa.Array, at: Int64) -> Int64:
-        """int64[n]: the slide of the version of each name that answers at a moment; 0 where none does. O(n log v)."""
+        """int64[n]: the slide of each name's version that answers at a moment; 0 if none does. O(n log v)."""
         if not len(self.names):
             return np.zeros(len(at), np.int64)
         place, holds = self._version(self._codes(names), at, "left")
@@ -123,16 +123,16 @@ class _Table:
 
 
 class Rules(BroadcastState):
-    """What a query asks for ever, and the rules that came, which hold for moments later than `after` up to `until`.
+    """The fixed windows of a query, and the rules added to it, which hold for moments later than `after` up to `until`.
 
-    Of several versions of a name each holds until the next begins. A version without a window is the end of a rule.
-    Retained are those with moments to come. `take` costs O(r log r) for r rules, `moments` O(rules + m log m).
+    Each version of a name holds until the next begins. A version without a window ends a rule. Versions with future
+    moments are retained. `take` costs O(r log r) for r rules, `moments` O(rules + m log m).
     """
 
     reads_json: ClassVar[bool] = True
 
     def __init__(self, fixed: Sequence[Version], limits: Limits) -> None:
-        """fixed: those that hold for ever."""
+        """fixed: the versions that never end."""
         self._fixed = fixed
         self._limits = limits
         self._versions: dict[tuple[str, int], Version] = {}
@@ -157,7 +157,7 @@ class Rules(BroadcastState):
 
     @property
     def names(self) -> pa.Array:
-        """The name of each rule in force, one for each version."""
+        """The name of each rule in force, once per version."""
         return self._active.names
 
     @property
@@ -166,7 +166,7 @@ class Rules(BroadcastState):
         return self._answered
 
     def rate(self, group: int | None = None) -> float:
-        """Moments of a group in a unit of time, at most."""
+        """The most moments of a group in a unit of time."""
         return self._active.of_group(group).rate
 
     def check_answers(self, times: Int64, until: int, group: int | None = None) -> None:
@@ -214,7 +214,7 @@ class Rules(BroadcastState):
         return refused
 
     def moments(self, begin: int, end: int, group: int | None = None) -> Moments:
-        """The answers of a group due later than `begin`, up to `end`; those for all groups are kept for the next."""
+        """The answers of a group due after `begin`, up to `end`; the last result for all groups is cached."""
         rules = self._active.of_group(group)
         if rules is not self._active.common:
             return rules.moments(begin, end)
@@ -240,7 +240,7 @@ class Rules(BroadcastState):
         return self._active.common.rule
 
     def own_of(self, groups: UInt64) -> tuple[Int64, Int64]:
-        """int64[n] each: places of groups with rules of their own, and of these rules in `names`. O((r + g) log r)."""
+        """int64[n] each: places of groups with their own rules, and of these rules in `names`. O((r + g) log r)."""
         table = self._active
         own = np.flatnonzero(table.own)
         own = own[np.argsort(table.group[own], kind="stable")]
@@ -250,26 +250,26 @@ class Rules(BroadcastState):
         return group, own[np.arange(len(group)) + np.repeat(start - np.cumsum(counts) + counts, counts)]
 
     def each(self, rules: Int64, begins: Int64, ends: Int64) -> tuple[Moments, Int64]:
-        """The answers of rules (places in `names`) due in (begin, end], by rule and time, and the rule's number."""
+        """The answers of rules (places in `names`) due in (begin, end], by rule and time, and each one's rule."""
         picked = self._active.every.pick(rules)
         at, number = picked.due(begins, ends)
         return Moments(at, rules[number], at - picked.window[number], picked.k[number]), number
 
     def last_moment(self, latest: int) -> int:
-        """The last moment that an input has whose last row is at `latest`: of each rule the first later one."""
+        """The last moment of an input whose last row is at `latest`: the latest of each rule's next moments."""
         moments = self._active.every.first_after(latest)
         return int(moments[moments < TIME_MAX].max(initial=latest + 1))
 
     def at_the_end(self, moments: Moments, latest: int) -> Moments:
-        """Of these moments those of an input whose last row is at `latest`."""
+        """The moments that belong to an input whose last row is at `latest`."""
         due = moments.at - self._active.every.slide[moments.rule] <= latest
         return Moments(*(column[due] for column in moments))
 
     def dump_state(self) -> Mapping[str, Array]:
-        remaining = [one for one, end in _with_ends(self._versions.values()) if end > self._needed]
-        names = pa.array([one.name for one in remaining], pa.string())
-        numbers = [pa.array([getattr(one, name) for one in remaining], pa.int64()) for name in _NUMBERS]
-        groups = pa.array([one.group for one in remaining], GROUP_TYPE)
+        remaining = [version for version, end in _with_ends(self._versions.values()) if end > self._needed]
+        names = pa.array([version.name for version in remaining], pa.string())
+        numbers = [pa.array([getattr(version, name) for version in remaining], pa.int64()) for name in _NUMBERS]
+        groups = pa.array([version.group for version in remaining], GROUP_TYPE)
         if groups.null_count == len(groups):
             groups = groups[:0]
         return {
@@ -295,31 +295,33 @@ class Rules(BroadcastState):
             state.column(name, np.int64, len(frame), at_least=least, at_most=most)
         groups = [None if names is None else tuple(names) for names in named.column("group").to_pylist()]
         if groups and len(groups) != len(frame):
-            raise SnapshotError(f"groups: must be one for each of {len(frame)} rules, where there are any")
+            raise SnapshotError(f"groups: must have one entry for each of {len(frame)} rules, or none")
         if any(names is not None and group_problem(self._by, names) for names in groups):
             raise SnapshotError("groups: must be named by the values of `by`")
         versions = [
             Version(**row, group=group)
             for row, group in zip(frame.to_pylist(), groups or [None] * len(frame), strict=True)
         ]
-        self._versions = {(one.name, one.after): one for one in versions}
-        if len(self._versions) != len(versions) or any(one.name is None for one in versions):
+        self._versions = {version.key: version for version in versions}
+        if len(self._versions) != len(versions) or any(version.name is None for version in versions):
             raise SnapshotError("rules: must have one version of a name at a time")
         self._in_force = self._next = self._span = None
 
     @property
     def _active(self) -> _Table:
-        """As of now: a version whose moments have passed goes when rules come."""
+        """The current table; versions whose moments have passed are dropped when rules arrive."""
         if self._in_force is None:
-            remaining = {one.key: one for one, end in _with_ends(self._versions.values()) if end > self._needed}
+            ends = _with_ends(self._versions.values())
+            remaining = {version.key: version for version, end in ends if end > self._needed}
             self._versions = remaining
-            both = [*((one, TIME_MAX) for one in self._fixed), *_with_ends(remaining.values())]
-            self._in_force = _Table.of([(one, end) for one, end in both if one.window], self._by, self._needed)
+            both = [*((version, TIME_MAX) for version in self._fixed), *_with_ends(remaining.values())]
+            windows = [(version, end) for version, end in both if version.window]
+            self._in_force = _Table.of(windows, self._by, self._needed)
         return self._in_force
 
 
 def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits: Limits) -> Rules:
-    """The rules of a query with windows that are asked for ever at the moments of `every`, each named by its length."""
+    """The rules of a query with fixed windows at the moments of `every`, each named by its length."""
     slide, phase = every.length, offset.length % every.length
     k = limits.k or 0
     fixed = [Version(str(one), one.length, slide, k, phase, TIME_MIN, TIME_MAX) for one in dict.fromkeys(windows)]
@@ -328,10 +330,10 @@ def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits:
 
 def _with_ends(versions: Any) -> list[tuple[Version, int]]:
     """Versions by name and time, each with the moment up to which it holds."""
-    ordered = sorted(versions, key=lambda one: one.key)
+    ordered = sorted(versions, key=lambda version: version.key)
     ends = []
-    for place, one in enumerate(ordered):
-        following = ordered[place + 1] if place + 1 < len(ordered) else one
-        replaced = following is not one and following.name == one.name
-        ends.append((one, min(one.until, following.after) if replaced else one.until))
+    for place, version in enumerate(ordered):
+        following = ordered[place + 1] if place + 1 < len(ordered) else version
+        replaced = following is not version and following.name == version.name
+        ends.append((version, min(version.until, following.after) if replaced else version.until))
     return ends

@@ -1,4 +1,4 @@
-"""A processor that answers the moments of the rules in force, over all that it keeps."""
+"""A processor that answers the moments of the rules in force, over everything it keeps."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -17,39 +17,39 @@ from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules
 
 _MOST_MOMENTS = 1 << 18
-"""Asked in one call, about."""
+"""About how many moments are answered in one call."""
 
 
 class AnsweringRules(ScheduledProcessor):
-    """Takes in rows and asks what `Rules` has due, which is the operator's, one for all groups.
+    """Takes in rows and answers the moments due in `Rules`, which is the operator's and shared by all groups.
 
-    Its state tells nothing of the rules. Its schedule is `schedule_for_rules`, and it keeps what any window up to the
+    Its state does not contain the rules. Its schedule is `schedule_for_rules`, and it keeps what any window up to the
     longest may need.
     """
 
     _rules = Rules((), Limits(0))
     _group: int | None = None
     _latest: int | None = None
-    """The last time of any group, where the input has ended."""
+    """The last time of any group, if the input has ended."""
     _passed = TIME_MIN
-    """Up to here its moments were answered before it was made."""
+    """The time up to which its moments were answered before it was created."""
 
     @abstractmethod
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
-        """Take in rows, and write down the answers of these moments, each from the rows before it."""
+        """Take in rows, and store the answers of these moments, each from the rows before it."""
 
     def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:
         assert isinstance(broadcast, Rules)
         self._rules, self._group = broadcast, group
-        if self._last is not None:  # it goes on from a small group's entries
+        if self._last is not None:  # it continues from a small group's entries
             self._passed = self._last
 
     def start_from(self, since: Mapping[str, int]) -> None:
-        """Rules answer over all that is kept, whenever they came."""
+        """Ignored: rules answer over everything that is kept, whenever they arrived."""
 
     @property
     def next_at(self) -> int:
-        """When its longest window has run empty: at the moments of rules every group has a turn."""
+        """The time at which its longest window is empty; moments of rules give every group a turn anyway."""
         return TIME_MAX if self._last is None else int(self._schedule.empty_at(self._last))
 
     @property
@@ -68,7 +68,7 @@ class AnsweringRules(ScheduledProcessor):
 
     def take(self, times: Int64, rows: Rows, until: int) -> None:
         begin = max(self._rules.answered, self._passed)
-        if self._last is None and len(times):  # windows of before its first row are empty
+        if self._last is None and len(times):  # windows before its first row are empty
             begin = max(begin, int(times[0]))
         self._rules.check_answers(times, until, self._group)
         rate = self._rules.rate(self._group)
@@ -82,18 +82,18 @@ class AnsweringRules(ScheduledProcessor):
             self._ask(times[start:], rows.slice(start, len(times)), self._rules.moments(until, until, self._group))
 
     def clock(self) -> dict[str, Any]:
-        """Where the processor stands, for its `dump_state`."""
+        """The position of the processor, for its `dump_state`."""
         return {"last": self._last}
 
     def set_clock(self, clock: Mapping[str, Any]) -> None:
-        """Stand where `clock` says. Raises SnapshotError where it says no time."""
+        """Set the position. Raises SnapshotError if it is not a time."""
         last = clock.get("last")
         if last is not None and (type(last) is not int or not TIME_MIN < last < 2**62):
             raise SnapshotError(f"contradicts itself: a group cannot be at {dict(clock)!r:.200}")
         self._last = last
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Raises SnapshotError where its last row is not before the watermark, up to which all is answered."""
+        """Raises SnapshotError if its last row is not before the watermark, up to which everything is answered."""
         super().load_state(header, arrays)  # type: ignore[safe-super]
         if self._last is not None and self._last >= (answered := self._rules.answered):
             raise SnapshotError(

@@ -1,4 +1,4 @@
-"""A table of small groups that answers the moments of the rules in force, over all that it keeps."""
+"""A table of small groups that answers the moments of the rules in force, over everything it keeps."""
 
 from collections.abc import Iterable
 
@@ -9,22 +9,22 @@ from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.small_groups.passes import DueMoments, PassInput
 from skyband.groups.small_groups.sessions import Sessions
 from skyband.groups.small_groups.table import SmallGroupTable
-from skyband.rules.rule_moments import Moments
+from skyband.rules.rule_moments import NO_MOMENTS, Moments
 from skyband.rules.rule_rows import Limits
 from skyband.rules.rules_in_force import Rules
 from skyband.windows import schedule
 
 _AT_ONCE = 1 << 20
-"""Moments that are looked at together, about."""
+"""About how many moments are processed together."""
 _PART = 16
-"""One of so many groups is let go of at once, where no rule has a moment."""
+"""The share of groups, 1 in 16, that must be empty before a pass drops them, if no rule has a moment."""
 
 
 class SmallGroupsWithRules(SmallGroupTable):
-    """What a table of a query says comes after this among the bases. Each moment is of one window, which has its `k`.
+    """Base class, listed before the table class of a query. Each moment has one window, with its `k`.
 
-    Its state tells nothing of the rules. Its schedule is `schedule_for_rules`, and it keeps what any window up to the
-    longest may need. A pass costs O(m log m) for m moments of all groups, besides what the table's does.
+    Its state does not contain the rules. Its schedule is `schedule_for_rules`, and it keeps what any window up to the
+    longest may need. A pass costs O(m log m) for m moments of all groups, besides the table's own cost.
     """
 
     _rules = Rules((), Limits(0))
@@ -37,11 +37,11 @@ class SmallGroupsWithRules(SmallGroupTable):
         return step.since[:, None]
 
     def first_due(self, time: int) -> int:
-        """Of moments the rules tell; here, when no window holds a row any more."""
+        """The rules know the moments; this is the time at which no window holds a row any more."""
         return int(self.schedule.empty_at(time))
 
-    def next_due(self, lasts: Int64, until: int) -> int:  # noqa: ARG002 - of moments the rules tell
-        """When so many groups are empty, if no row comes to them, that letting go of them is worth a pass."""
+    def next_due(self, lasts: Int64, until: int) -> int:  # noqa: ARG002 - the rules know the moments
+        """The time at which enough groups are empty, without new rows, to make a pass that drops them worthwhile."""
         some = len(lasts) // _PART
         return int(self.schedule.empty_at(int(np.partition(lasts, some)[some])))
 
@@ -52,7 +52,7 @@ class SmallGroupsWithRules(SmallGroupTable):
         return self._rules.last_moment(latest)
 
     def moments_of(self, sessions: Sessions, lasts: Int64, times: Int64, latest: int | None) -> DueMoments:
-        """Those for all groups stand once. Sessions of groups that have rules of their own have a copy, with theirs."""
+        """Moments for all groups are stored once. Sessions of groups with their own rules have a copy, with those."""
         begins = np.maximum(sessions.begin, self._rules.answered)
         ends = np.maximum(sessions.end, begins)
         self._rules.check_answers(times, int(ends.max(initial=TIME_MIN)))
@@ -70,9 +70,9 @@ class SmallGroupsWithRules(SmallGroupTable):
             count = (last - first)[with_own]
             copied = np.repeat(first[with_own] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
             of = np.concatenate([np.repeat(with_own, count), session])
-            theirs = _joined(_pick(common, copied), own)
-            order = np.lexsort((theirs.rule, theirs.at, of))
-            both = _joined(common, _pick(theirs, order))
+            every = _joined(_pick(common, copied), own)
+            order = np.lexsort((every.rule, every.at, of))
+            both = _joined(common, _pick(every, order))
             first[with_own], last[with_own] = (
                 len(common.at) + np.searchsorted(of[order], with_own, side) for side in ("left", "right")
             )
@@ -80,10 +80,10 @@ class SmallGroupsWithRules(SmallGroupTable):
 
 
 def _common_moments(rules: Rules, begins: Int64, ends: Int64, rows: Int64) -> Moments:
-    """Those of the rules for all groups in any of the spans (begin, end], in order of (at, rule)."""
+    """The moments of the rules for all groups in any of the spans (begin, end], in order of (at, rule)."""
     some = np.flatnonzero(ends > begins)
     begins, ends = schedule.united(begins[some], ends[some])
-    common, parts = rules.for_all, [_NOTHING]
+    common, parts = rules.for_all, [NO_MOMENTS]
     at_once = max(_AT_ONCE // max(len(common), 1), 1)
     for start in range(0, len(begins), at_once):
         begin, end = (np.repeat(bound[start : start + at_once], len(common)) for bound in (begins, ends))
@@ -93,16 +93,16 @@ def _common_moments(rules: Rules, begins: Int64, ends: Int64, rows: Int64) -> Mo
 
 
 def _own_moments(rules: Rules, groups: UInt64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
-    """Those of the rules for one of these groups, each within its group's span, and of each the place of the group."""
+    """The moments of rules for one of these groups, each within its group's span, and the place of each one's group."""
     place, rule = rules.own_of(groups)
     moments, number = _due(rules, rule, begins[place], ends[place], rows)
     return moments, place[number]
 
 
 def _due(rules: Rules, each: Int64, begins: Int64, ends: Int64, rows: Int64) -> tuple[Moments, Int64]:
-    """The moments of each of these rules in its span whose window holds a row, and the number of the rule among these.
+    """The moments of each of these rules in its span whose window holds a row, and the number of each one's rule.
 
-    rows: int64[n], ascending: times of rows, one of which is before any moment. Some moments are looked at at once.
+    rows: int64[n], ascending: times of rows, one of which is before any moment. A bounded number is processed at once.
     """
     slides = rules.slides[each]
     most = np.maximum((ends - begins) // slides + 1, 0)
@@ -113,7 +113,7 @@ def _due(rules: Rules, each: Int64, begins: Int64, ends: Int64, rows: Int64) -> 
     begin = begins[number] + piece * step
     end = np.where(piece + 1 < pieces[number], begin + step, ends[number])
     part = np.cumsum(np.minimum(most[number], _AT_ONCE)) // _AT_ONCE
-    parts, numbers, count = [_NOTHING], [_NONE], 0
+    parts, numbers, count = [NO_MOMENTS], [np.empty(0, np.int64)], 0
     for places in np.split(np.arange(len(number)), np.flatnonzero(np.diff(part)) + 1):
         moments, own = rules.each(each[number[places]], begin[places], end[places])
         inside = np.flatnonzero(moments.since <= rows[np.searchsorted(rows, moments.at) - 1]) if len(own) else own
@@ -129,7 +129,3 @@ def _pick(moments: Moments, places: Int64) -> Moments:
 
 def _joined(*parts: Moments) -> Moments:
     return Moments(*map(np.concatenate, zip(*parts, strict=True)))
-
-
-_NONE = np.empty(0, np.int64)
-_NOTHING = Moments(_NONE, _NONE, _NONE, _NONE)

@@ -1,6 +1,6 @@
-"""States as data: one state answers for any window that it covers, alone or united with others.
+"""States as data: a state answers for any window that it covers, alone or united with others.
 
-Besides what stands here, a function for each question that the readers of the installed backends answer.
+Besides the names below, there is a function for each question that readers of installed backends answer.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ _OWN = ("Description", "describe", "union")
 
 
 def __getattr__(name: str) -> Any:
-    """The function of a question, made when it is first used."""
+    """The function of a question, created on first use."""
     if name == "__all__":
         return [*_OWN, *_questions()]
     if not name.startswith("_"):

@@ -1,4 +1,4 @@
-"""The functions of `skyband.states`, made of the questions that the installed readers answer."""
+"""Creates the functions of `skyband.states` from the questions that installed readers answer."""
 
 import inspect
 import sys
@@ -17,31 +17,31 @@ from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import read_state, read_states
 
 _STATES = """states : bytes, list or Arrow column
-    the bytes of one state, or several states in a list, an Arrow column or any iterable: their rows together"""
+    the bytes of one state, or several states in a list, an Arrow column or any iterable, counted together"""
 _PAIR = """left, right : bytes
-    two states of one backend with equal parameters. They may be of different moments: with `last` each window ends at
-    its own"""
+    two states of one backend with equal parameters. They may have different moments: with `last` each window ends at
+    its own state's"""
 _WINDOW = """since : moment, default None
-    when the window begins: text, a datetime (UTC without a zone), microseconds, or a row's number
+    the start of the window: text, a datetime (UTC without a zone), microseconds, or a row's number
 last : duration, default None
-    instead of `since`, the window's length up to the moment of the state, such as "37 minutes". Without either: all
-    that the states cover"""
+    instead of `since`, the window's length up to the moment of the state, such as "37 minutes". Without either:
+    everything the states cover"""
 _READERS = """readers : Readers, default None
-    the backends whose states can be read; None: those that are installed"""
+    the backends whose states can be read; None: those installed"""
 _RAISES = """InputError
-    a state does not cover the window (the message says from when it does), its backend answers no window that begins
-    there, a parameter is wrong, or the states do not go together
+    a state does not cover the window (the message gives the earliest moment), its backend answers no window that
+    begins there, a parameter is wrong, or the states cannot be combined
 SnapshotError
-    a state is damaged, of another version, of a backend that is not installed, or answers no such question"""
+    a state is damaged, from another version, of a backend that is not installed, or does not answer this question"""
 
 
 def questions() -> dict[str, type[Question]]:
-    """What can be asked of the states of the backends that are installed, by name."""
+    """The questions about states of installed backends, by name."""
     return _listing(installed())[0]
 
 
 def problems() -> list[str]:
-    """Why the questions of a reader are not among them: a broken plugin harms no other."""
+    """Why the questions of a reader are missing: a broken plugin does not affect the others."""
     return _listing(installed())[1]
 
 
@@ -55,7 +55,7 @@ def _listing(_: Registry) -> tuple[dict[str, type[Question]], list[str]]:
             reader = readers.reader(info) if info.reader else load(readers.restoring[info.role], info.key)
             questions = {
                 **questions,
-                **{name: one for name, one in questions_of(reader).items() if name not in questions},
+                **{name: question for name, question in questions_of(reader).items() if name not in questions},
             }
         except PluginError as error:
             wrong.append(str(error))
@@ -63,12 +63,12 @@ def _listing(_: Registry) -> tuple[dict[str, type[Question]], list[str]]:
 
 
 def exported() -> dict[str, type[Question]]:
-    """What else the questions' modules give `skyband.states`, by name, with the question that says so."""
+    """Other names that the questions' modules add to `skyband.states`, each with its question."""
     return {name: question for question in questions().values() for name in question.exports}
 
 
 def function_of(name: str) -> Any:
-    """The function that asks a question, or what comes with one. Raises KeyError for a name that is neither."""
+    """The function of a question, or a name exported with one. Raises KeyError for other names."""
     question = questions().get(name)
     return getattr(sys.modules[exported()[name].__module__], name) if question is None else _function(question)
 
@@ -86,8 +86,8 @@ def _function(question: type[Question]) -> Any:
 
 
 def signature(question: type[Question], leading: tuple[str, ...], trailing: tuple[str, ...] = ()) -> inspect.Signature:
-    """What a function that asks a question takes: states, the window and the question's parameters."""
-    defaults = {"since": None, "last": None, **{one.name: one.default for one in question.parameters()}}
+    """The signature of a function for a question: states, the window and the question's parameters."""
+    defaults = {"since": None, "last": None, **{entry.name: entry.default for entry in question.parameters()}}
     named = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in {**defaults, **dict.fromkeys(trailing)}.items()
@@ -97,7 +97,7 @@ def signature(question: type[Question], leading: tuple[str, ...], trailing: tupl
 
 
 def parameter_text(parameter: Parameter) -> str:
-    """A parameter as a docstring has it."""
+    """A parameter as docstring text."""
     return f"{parameter.name} : {parameter.type}, default {parameter.default}\n    {parameter.help}"
 
 

@@ -1,10 +1,10 @@
-"""Fixes of numba: of how it keeps compiled kernels on disk, and of signals that arrive while one runs.
+"""Fixes of numba: its cache of compiled kernels on disk, and signals that arrive while a kernel runs.
 
-Kernels are kept on disk with care (`without_cache`, `cache_invalidation`) and compiled by one process at a time
-(`compiling_once`): that wraps six functions, and is left out only where one of them is missing. Kernels are safe from
-signals (`signal_safe_returns`): that replaces how two kinds of values are made, likewise.
+The cache fixes (`without_cache`, `cache_invalidation`), and compilation by one process at a time (`compiling_once`),
+wrap six functions; they are skipped only if one of those is missing. Safety from signals (`signal_safe_returns`)
+replaces the way two kinds of values are created, and is skipped likewise.
 
-Nothing is changed before everything is there that it needs. What compiles kernels sooner is skyband-jit.
+Nothing is changed unless everything it needs is there. Faster compilation is the task of skyband-jit.
 """
 
 import inspect
@@ -17,7 +17,7 @@ import numba
 
 @cache
 def keeps_with_care() -> bool:
-    """Whether numba renews kernels on disk as `cache_invalidation` has it; the first call has numba do so."""
+    """Whether numba renews cached kernels as in `cache_invalidation`; the first call installs the fixes."""
     try:
         from numba.core import caching, dispatcher
 
@@ -25,7 +25,7 @@ def keeps_with_care() -> bool:
 
         _look_at_caching(caching.Cache, caching.IndexDataCacheFile, dispatcher.Dispatcher)
     except (ImportError, AttributeError) as error:
-        _notice(f"not as it was ({error}), so that no kernel is kept on disk")
+        _notice(f"not as expected ({error}), so that kernels are not cached on disk")
         return False
     without_cache.compile_without_a_folder()  # first, as it sees what numba refuses
     cache_invalidation.compile_what_cannot_be_read()
@@ -36,18 +36,18 @@ def keeps_with_care() -> bool:
 
 @cache
 def returns_safely() -> bool:
-    """Whether numba makes what a kernel gives back as `signal_safe_returns` has it; the first call has numba do so."""
+    """Whether numba creates return values as in `signal_safe_returns`; the first call installs the fix."""
     try:
         from skyband.kernels.numba_compiler_patches import signal_safe_returns
     except (ImportError, AttributeError) as error:
-        _notice(f"not as it was ({error}), so that a signal while a kernel runs may end the process")
+        _notice(f"not as expected ({error}), so that a signal during a kernel may end the process")
         return False
     signal_safe_returns.install()
     return True
 
 
 def _look_at_caching(kept: Any, file: Any, dispatcher: Any) -> None:
-    """AttributeError, or ImportError, where numba lacks one of the six functions, or what these are called with."""
+    """Raises AttributeError or ImportError if numba lacks one of the six functions, or they take other arguments."""
     _ = kept.load_overload, kept.save_overload, file._load_index, file._load_data, dispatcher.compile
     stamps = "source_stamp" in inspect.signature(file).parameters and len(inspect.signature(kept).parameters) == 1
     if not stamps:

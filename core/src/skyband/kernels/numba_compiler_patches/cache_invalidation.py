@@ -1,7 +1,7 @@
-"""numba keeps compiled kernels on disk and renews one when its own file changes, not when a kernel that it calls does.
+"""numba renews a cached kernel when its own file changes, but not when a kernel that it calls does.
 
-A plugin whose kernels call those of another distribution would go on with the old ones after an upgrade of that, and
-fail where what was kept names a module that has moved since. See https://github.com/numba/numba/issues/1833 (a changed
+A plugin whose kernels call those of another distribution would use the old ones after an upgrade of that, and
+fail if the cache names a module that has moved since. See https://github.com/numba/numba/issues/1833 (a changed
 callee) and https://github.com/numba/numba/issues/10434 (a file that cannot be read).
 """
 
@@ -18,17 +18,17 @@ from numba.core.caching import Cache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
 _UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, IndexError, KeyError, pickle.PickleError)
-"""What reading a pickle raises that is cut short, damaged, or of code that is not there any more."""
+"""Errors of reading a pickle that is cut short, damaged, or refers to code that no longer exists."""
 
 _CORE = "skyband.kernels."
 _NAMED = (FunctionType, type, CPUDispatcher, ModuleType)
-"""What tells where it is from. Of other globals nothing is asked: looking at one may run code."""
+"""Types whose values know their module. Other globals are not inspected: that may run code."""
 
 
 def compile_what_cannot_be_read() -> None:
-    """Have numba compile a kernel anew where what it kept on disk cannot be read, as where there is none.
+    """Make numba compile a kernel again if its cache on disk cannot be read, as if there were none.
 
-    It renews what it keeps then. Without this each call of the kernel raises, such as ModuleNotFoundError.
+    It then renews the cache. Without this each call of the kernel raises, for example ModuleNotFoundError.
     """
     if not hasattr(IndexDataCacheFile._load_index, "__wrapped__"):
         IndexDataCacheFile._load_index = _or(IndexDataCacheFile._load_index, dict)
@@ -47,16 +47,16 @@ def _or(read: Callable[..., Any], otherwise: Callable[[], Any]) -> Callable[...,
 
 
 def _none_there() -> Any:
-    raise FileNotFoundError("what was kept cannot be read")  # which numba takes for a kernel not compiled yet
+    raise FileNotFoundError("the cache cannot be read")  # numba treats this as a kernel not compiled yet
 
 
 def compile_where_a_callee_changed() -> None:
-    """Have numba compile a kernel anew where a module has another time or size of which it calls a kernel.
+    """Make numba compile a kernel again if the file of a module whose kernels it calls has changed.
 
     For kernels that reach a module which imports from `skyband.kernels`, such as `nested_njit`: this one is imported
-    before these, whatever else a process imports. All others are kept as numba keeps them.
+    before these, whatever else a process imports. Other caches work as in numba.
     """
-    if not getattr(Cache.__init__, "looks_at_callees", False):  # `without_cache` may have wrapped it before
+    if not getattr(Cache.__init__, "looks_at_callees", False):  # `without_cache` may have wrapped it already
         Cache.__init__ = _with_callees(Cache.__init__)
 
 
@@ -64,7 +64,7 @@ def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
     @wraps(begin)
     def begun(cache: Any, function: Callable[..., Any]) -> None:
         begin(cache, function)
-        if cache._cache_file is None:  # none can be kept
+        if cache._cache_file is None:  # there is no cache
             return
         module = sys.modules.get(function.__module__)
         if module is None:
@@ -85,7 +85,7 @@ def _uses_core(module: ModuleType) -> bool:
 
 
 def _callees(module: ModuleType) -> set[ModuleType]:
-    """The modules whose kernels a module can see, and those that these see; not itself."""
+    """The modules whose kernels a module can see, directly or through others; without itself."""
     modules: set[ModuleType] = set()
     waiting = [module]
     while waiting:
@@ -103,7 +103,7 @@ def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
 
 
 def _stamp(module: ModuleType) -> tuple[str, float, int]:
-    """Name, time and size of a module's file, or of the archive that it is in."""
+    """Name, time and size of a module's file, or of the archive that contains it."""
     file = Path(str(getattr(module, "__file__", None)))
     status = next(path for path in (file, *file.parents) if path.exists()).stat()
     return module.__name__, status.st_mtime, status.st_size

@@ -1,10 +1,10 @@
-"""Processes that need the same kernel at the same time: one compiles and keeps it, the others wait and read it.
+"""Makes one of several processes that need a kernel compile and cache it, while the others wait and read it.
 
-Without this each compiles its own, for seconds on a core. And two that keep a kernel for different types at once may
+Without this each compiles its own, for seconds of CPU time. And two that cache a kernel for different types at once may
 leave an index in which one's name leads to the other's code. https://github.com/numba/numba/issues/4807 is such a race.
 
-A process that has the turn of one kernel waits for no other, so that none wait for one another; the system takes the
-turn back from a process that ends. Where files cannot be locked, or not written, each process compiles its own.
+A process that has the turn of one kernel waits for no other, so there is no deadlock; the system releases the
+turn of a process that ends. If files cannot be locked or written, each process compiles its own.
 """
 
 import os
@@ -25,14 +25,14 @@ LONGEST_WAIT = 120.0
 """Seconds after which a process compiles a kernel itself: the other may have been stopped by a debugger."""
 
 _BETWEEN_LOOKS = 0.02
-"""Seconds."""
+"""Seconds between two attempts."""
 
 _FILE = "skyband-turns.lock"
-"""In a folder of kernels: each has one byte of it, which is locked and never written."""
+"""A file in a folder of kernels: each kernel has one byte of it, which is locked and never written."""
 
 
 class _Turns(local):
-    """Of each thread the turn of the kernel that it is about to call, if any."""
+    """For each thread, the turn of the kernel that it is about to call, if any."""
 
     current: "_Turn | None" = None
 
@@ -41,7 +41,7 @@ _TURNS = _Turns()
 
 
 def compile_once() -> None:
-    """Have numba look for a kernel once more before it compiles it, when no other process is compiling it any more."""
+    """Make numba look for a kernel again before it compiles it, once no other process is compiling it."""
     dispatchers: Any = dispatcher.Dispatcher
     if not hasattr(dispatchers.compile, "__wrapped__"):
         Cache.load_overload = _looks_again(Cache.load_overload)
@@ -49,18 +49,18 @@ def compile_once() -> None:
 
 
 class _Turn:
-    """The right to compile one kernel, which a process has until it ends it."""
+    """The right to compile one kernel, which a process holds until it ends it."""
 
     def __init__(self) -> None:
         self._file: int | None = None
         self._began = False
 
     def begin(self, cache: Any) -> bool:
-        """Wait for it. False where there is none to wait for, and for kernels that the first one calls."""
+        """Wait for it. Returns False if there is nothing to wait for, and for kernels that the first one calls."""
         if self._began or not cache._enabled or sys.platform == "win32":
             return False
         self._began = True
-        with suppress(OSError):  # no folder that can be written to, no locks: what numba says of it is told elsewhere
+        with suppress(OSError):  # no writable folder, no locks: numba's errors are reported elsewhere
             cache._impl.locator.ensure_cache_path()
             self._file = _opened(Path(cache.cache_path))
             _wait(self._file, zlib.crc32(cache._cache_file._index_name.encode()))
@@ -73,7 +73,7 @@ class _Turn:
 
 
 def _opened(folder: Path) -> int:
-    """The file of a folder's turns; one of this user alone where that of another cannot be locked."""
+    """The lock file of a folder; one for this user alone if another user's cannot be locked."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
         return os.open(folder / _FILE, flags, 0o666)
@@ -82,7 +82,7 @@ def _opened(folder: Path) -> int:
 
 
 def _wait(file: int, place: int) -> None:
-    """Lock one byte of a file. A forked process has no part in it, as it has in a lock of the whole file."""
+    """Lock one byte of a file. A forked process does not share this lock, as it would one of the whole file."""
     import fcntl
 
     latest = time.monotonic() + LONGEST_WAIT

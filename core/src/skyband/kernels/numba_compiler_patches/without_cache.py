@@ -1,8 +1,8 @@
-"""Where numba can keep no compiled kernel, each process compiles its own, and says once what to set.
+"""Lets each process compile its own kernels if numba has no writable cache folder, with one warning.
 
-In a container whose files may not be written to, with no home, numba refuses to make a kernel at all; a folder that is
-full, or somebody else's, fails the call for which it has just compiled one. Neither is a reason not to answer.
-Kernels that another user has compiled into a folder that is set, or beside the code, are read all the same.
+In a read-only container without a home, numba refuses to create a kernel at all; a folder that is full, or another
+user's, fails the call for which it has just compiled one. Neither is a reason not to answer. Kernels that another
+user has compiled into a configured folder, or next to the code, are read anyway.
 See https://github.com/numba/numba/issues/4908.
 """
 
@@ -15,25 +15,25 @@ from typing import Any
 from numba.core.caching import Cache, _CacheLocator
 
 _NO_FOLDER = "no locator available"
-"""What numba says where it finds no folder to write to."""
-_NOWHERE = "no folder can be written to"
+"""numba's message if it finds no writable folder."""
+_NOWHERE = "no folder is writable"
 
 
 def is_about_the_folder(error: BaseException) -> bool:
-    """Whether numba refused to make a kernel because no folder can be written to."""
+    """Whether numba refused to create a kernel because no folder is writable."""
     return isinstance(error, RuntimeError) and _NO_FOLDER in str(error)
 
 
 @cache
 def _say(why: str) -> None:
     message = (
-        f"compiled kernels cannot be kept ({why}), so every process compiles its own, which takes seconds to minutes"
+        f"compiled kernels cannot be cached ({why}), so every process compiles its own, which takes seconds to minutes"
     )
-    logging.getLogger("skyband").warning("warning: %s: set NUMBA_CACHE_DIR to a folder that can be written to", message)
+    logging.getLogger("skyband").warning("warning: %s: set NUMBA_CACHE_DIR to a writable folder", message)
 
 
 def compile_without_a_folder() -> None:
-    """Have numba compile and go on where it cannot read or keep what it compiled."""
+    """Make numba compile and continue if it cannot read or write its cache."""
     if not hasattr(Cache.save_overload, "__wrapped__"):
         Cache.__init__ = _kept_nowhere(Cache.__init__)
         Cache.load_overload = _unless_refused(Cache.load_overload)
@@ -57,7 +57,7 @@ def _kept_nowhere(begin: Callable[..., None]) -> Callable[..., None]:
 
 
 def _begin_to_read(begin: Callable[..., None], cache: Any, function: Callable[..., Any]) -> bool:
-    """Begin a cache in the first folder that can be read, though not written to. False where there is none."""
+    """Open a cache in the first folder that is readable, though not writable. False if there is none."""
     ensure = _CacheLocator.ensure_cache_path
     _CacheLocator.ensure_cache_path = _check_readable
     try:
@@ -77,7 +77,7 @@ def _check_readable(locator: Any) -> None:
 
 
 def _unless_refused(work: Callable[..., Any]) -> Callable[..., Any]:
-    """`work`, or nothing where the system refuses it: then this kernel is not looked for any more."""
+    """`work`, or nothing if the system refuses it: this kernel's cache is then disabled."""
 
     @wraps(work)
     def careful(kept: Any, *arguments: Any) -> Any:
