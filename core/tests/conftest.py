@@ -1,4 +1,4 @@
-"""Plugins for tests: real distributions, written into a folder that is put on the path."""
+"""Plugins for tests: real distributions, written into a folder on the path."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Files that take a name: whole and on the disk before they have it, and written through no name of another's."""
+"""Files are complete and on disk before they get their name, and links at that name are not followed."""
 
 import os
 import secrets
@@ -28,7 +28,7 @@ def test_a_file_is_on_the_disk_as_a_whole_before_it_has_its_name(tmp_path, monke
 
 @pytest.mark.parametrize("fault", ["the block", "fsync", "replace"])
 @pytest.mark.parametrize("there", [False, True])
-def test_what_fails_leaves_what_was_there_and_nothing_beside_it(tmp_path, monkeypatch, fault, there):
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, fault, there):
     path = tmp_path / "answers"
     if there:
         path.write_bytes(b"old")
@@ -49,7 +49,7 @@ def test_what_fails_leaves_what_was_there_and_nothing_beside_it(tmp_path, monkey
 
 @pytest.mark.parametrize("link", [False, True])
 def test_what_somebody_put_at_the_name_of_a_new_file_is_not_written_to(tmp_path, monkeypatch, link):
-    """Though he knew that name, which nobody can foresee."""
+    """Even if he knew that random name."""
     folder, other = tmp_path / "folder", tmp_path / "other"
     folder.mkdir()
     other.write_bytes(b"of another")

@@ -1,4 +1,4 @@
-"""Rows that a query cannot take: put aside, told with what is wrong, and as if they had not come."""
+"""Rows that a query cannot use are put aside with the fault, and do not affect answers."""
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +49,7 @@ MIXED = rows(
 )
 
 
-def test_each_row_is_told_with_what_is_wrong_in_the_order_in_which_it_came():
+def test_bad_rows_are_reported_in_order_of_arrival_with_their_fault():
     encoded = encode(make_query(QUERY), MIXED)
     assert encoded.bad.column("client").to_pylist() == ["b", "c", "e", "g"]
     assert encoded.bad.column("_field").to_pylist() == ["site", "ts", "ts", "site"]
@@ -62,7 +62,7 @@ def test_each_row_is_told_with_what_is_wrong_in_the_order_in_which_it_came():
     assert encoded.progress.latest == [1 * SECOND, 5 * SECOND]
 
 
-def test_the_others_are_answered_as_if_these_had_not_come():
+def test_bad_rows_do_not_affect_answers():
     with pytest.warns(UserWarning, match="4 rows could not be used and were left out"):
         answers = local.apply(MIXED, QUERY)
     good = MIXED.filter(pa.array([True, False, False, True, False, True, False]))
@@ -99,7 +99,7 @@ def test_an_error_without_rows_stands_for_its_row_alone():
 
 
 @pytest.mark.parametrize("kind", FAMILIES)
-def test_what_is_wrong_with_a_key_is_told_by_its_column_and_as_the_value_came(kind):
+def test_faults_name_the_column_of_a_key_and_the_unchanged_value(kind):
     """Of several columns of a key the first; an error of another names it."""
     query, table = family(kind, by="place"), events(1, rows=3)
     firsts = {column.key: column for column in reversed(query.inputs())}
@@ -132,7 +132,7 @@ def test_what_is_wrong_with_no_row_fails_all_the_same(error):
         without_bad_rows(make_query(QUERY), pa.record_batch({"n": [1]}), refuses_all)
 
 
-def test_integers_beyond_a_sign_are_told_by_their_row():
+def test_unsigned_integers_out_of_range_are_reported_by_row():
     batch = pa.record_batch({"n": pa.array([1, 2**63, 3], pa.uint64()), "client": ["a", "b", "c"]})
     query = {"kind": "distinct-count", "time": "n", "item": "client", "windows": ["2 rows"], "every": "1 rows"}
     with pytest.raises(InputError, match=r"n, row 1: must fit a signed 64-bit integer \(got 9223372036854775808\)"):
@@ -140,7 +140,7 @@ def test_integers_beyond_a_sign_are_told_by_their_row():
     assert encode(make_query({**query, "bad_rows": "count"}), batch).bad.column("client").to_pylist() == ["b"]
 
 
-def test_a_checkpoint_goes_on_where_bad_rows_may_come_now():
+def test_a_checkpoint_is_resumed_when_bad_rows_become_allowed():
     before = local.LocalRun.start({**QUERY, "bad_rows": "fail"}, MIXED.schema)
     before.push(MIXED.slice(0, 1))
     after = local.LocalRun.start(QUERY, MIXED.schema)

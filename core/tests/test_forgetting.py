@@ -1,4 +1,4 @@
-"""An operator forgets: over 200 windows of new groups and new names it takes no more room than over 100."""
+"""An operator forgets: after 200 windows of new groups and names it is as large as after 100."""
 
 import gc
 from types import FunctionType, ModuleType
@@ -35,7 +35,7 @@ OF_ROWS = {
 
 
 def window(number, rows=60):
-    """The rows of one window: no group or name comes in another; one group has most of them."""
+    """The rows of one window, with its own groups and names; one group has most rows."""
     rng = np.random.default_rng(number)
     place = np.where(np.arange(rows) < 40, 0, rng.integers(0, 40, rows))
     return pa.RecordBatch.from_pydict(

@@ -1,4 +1,4 @@
-"""What was typed is told as a job file writes it, shortly, whatever it is."""
+"""Values in errors are written as in a job file, shortened, whatever they are."""
 
 import datetime
 import functools

@@ -1,4 +1,4 @@
-"""What `apply` takes: Arrow, and the DataFrames that people have; anything else is refused with the remedy."""
+"""Inputs of `apply`: Arrow and common DataFrames; anything else is rejected with the remedy."""
 
 import datetime
 
@@ -13,13 +13,13 @@ QUERY = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 m
 ROWS = {"ts": [datetime.datetime(2026, 1, 1, 0, 0, second) for second in (1, 2, 3, 4)], "who": ["a", "b", None, "a"]}
 
 
-def test_a_dataframe_of_pandas_is_taken():
+def test_a_pandas_dataframe_is_accepted():
     table = local.apply(pa.table(ROWS), QUERY)
     assert local.apply(pd.DataFrame(ROWS), QUERY).equals(table)
     assert local.apply(pd.DataFrame(ROWS).set_index("ts"), QUERY).equals(table), "a named index is a column"
 
 
-def test_what_speaks_arrow_is_taken():
+def test_arrow_compatible_data_is_accepted():
     class Frame:
         def __arrow_c_stream__(self, requested_schema=None):
             return pa.table(ROWS).__arrow_c_stream__(requested_schema)
@@ -48,8 +48,8 @@ def test_spark_says_how_to_make_a_dataframe_of_it(data):
         spark.apply(data, QUERY)
 
 
-def test_answers_come_by_moment_and_of_one_moment_by_group():
-    """By all grouping columns in turn, whatever order the rows had, nulls last."""
+def test_answers_are_ordered_by_moment_and_then_by_group():
+    """By all grouping columns, for any order of the rows, nulls last."""
     places, kinds = ["b", None, "a", "", "c", "a", "b", "a"] * 3, [2, 1, 10, -1, None, 2, 1, 10] * 3
     seconds = [90 - 30 * (row % 3) + row for row in range(24)]
     times = [datetime.datetime(2026, 1, 1) + datetime.timedelta(seconds=second) for second in seconds]

@@ -1,4 +1,4 @@
-"""A run of the local engine that goes on from a snapshot ends as one that never stopped."""
+"""A local run that resumes from a snapshot ends like one that never stopped."""
 
 import pyarrow as pa
 import pytest

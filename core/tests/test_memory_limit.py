@@ -1,4 +1,4 @@
-"""Memory that the system limits: too low a limit is refused before a row is read, and what is used up is told."""
+"""Memory limits of the system: too low a limit is rejected early, and running out of memory is reported."""
 
 import os
 import subprocess
@@ -63,7 +63,7 @@ def write(folder, name):
         (1900, 1, "warning: this process may use 1,900 MB of addresses (ulimit -v): below 2,048 MB compiling"),
     ],
 )
-def test_a_limit_that_is_too_low_is_told_before_a_row_is_read(job, megabytes, status, words):
+def test_too_low_a_limit_is_reported_before_a_row_is_read(job, megabytes, status, words):
     limit = (megabytes * MEGABYTE, resource.RLIM_INFINITY)
     ended = subprocess.run(
         [sys.executable, "-m", "skyband", "run", "--engine", "local", str(job), "--set", "query.k=1"],
@@ -78,7 +78,7 @@ def test_a_limit_that_is_too_low_is_told_before_a_row_is_read(job, megabytes, st
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads how large a process is from /proc")
-def test_memory_that_is_used_up_is_told_with_the_limit(tmp_path, job):
+def test_running_out_of_memory_is_reported_with_the_limit(tmp_path, job):
     write(tmp_path / "in", "a" * (150 * MEGABYTE))
     environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}  # others take a gigabyte of addresses ahead
     ended = subprocess.run(

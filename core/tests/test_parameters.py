@@ -1,4 +1,4 @@
-"""Parameters: checked however they come in, described from where they are declared."""
+"""Parameters are checked in every form, and described from their declaration."""
 
 import math
 from typing import ClassVar
@@ -58,12 +58,12 @@ def test_bounds_of_whole_numbers(value):
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1", None, math.nan])
-def test_what_is_no_whole_number(value):
+def test_values_that_are_not_integers(value):
     assert problems(k=value) == [f"k: must be a whole number (got {literal(value)})"]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "0.5", True])
-def test_what_is_no_number(value):
+def test_values_that_are_not_numbers(value):
     assert problems(k=1, epsilon=value) == [f"epsilon: must be a number (got {literal(value)})"]
 
 
@@ -110,7 +110,7 @@ class Newer(Base):
     renamed: ClassVar = {"count": "k"}
 
 
-def test_a_deprecated_name_is_taken_with_a_warning_that_names_the_new_one():
+def test_a_deprecated_name_is_accepted_with_a_warning_that_names_the_new_one():
     with pytest.warns(FutureWarning, match="count: is now called k and will be removed in the next minor release"):
         assert build(Newer, {"count": 3}).k == 3
 
@@ -120,6 +120,6 @@ def test_an_old_and_a_new_name_at_once_are_a_problem():
         build(Newer, {"count": 3, "k": 4})
 
 
-def test_what_is_wrong_under_an_old_name_is_told_under_the_new_one():
+def test_problems_under_an_old_name_are_reported_under_the_new_one():
     with pytest.warns(FutureWarning), pytest.raises(ConfigError, match="k: must be at least 1"):
         build(Newer, {"count": 0})

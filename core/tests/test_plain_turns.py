@@ -1,4 +1,4 @@
-"""Turns looked up for many groups at once are those that each would have taken by itself."""
+"""Turns planned for many groups together equal the turns planned one by one."""
 
 import numpy as np
 import pyarrow as pa
@@ -123,7 +123,7 @@ def test_a_turn_looked_up_for_all_is_what_each_would_have_found(seed, kind, monk
 
 
 class Doubled(AtOnce):
-    """Feeds rows in a way of its own."""
+    """Feeds rows in its own way."""
 
     def feed(self, times, rows, due):
         return self.feed_columns((times, 2 * rows["value"]), due)

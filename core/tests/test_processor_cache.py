@@ -1,4 +1,4 @@
-"""Which processors stay objects, and that nothing tells which did."""
+"""Which processors stay objects, and that answers do not depend on it."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def active(cache):
     return sorted(cache._active)
 
 
-def test_a_copy_to_which_others_are_given_leaves_the_cache_as_it_was():
+def test_adding_to_a_copy_leaves_the_cache_unchanged():
     cache = ProcessorCache(lambda _: Tally())
     turn(cache, range(4))
     twin = cache.copy()
@@ -88,11 +88,11 @@ def test_those_used_last_stay_ready_while_they_take_few_bytes():
     assert active(cache) == [1, 2, 3, 4, 5, 9]
     turn(cache, [4], rows=5)  # 60 of 110 bytes
     assert active(cache) == [2, 3, 4, 5, 9]
-    turn(cache, [4], rows=50)  # too many by itself, but so few are always ready
+    turn(cache, [4], rows=50)  # too many alone, but this few are always active
     assert active(cache) == [4, 5, 9]
     turn(cache, [4], rows=-56)  # it has run empty
     assert (active(cache), 4 in cache.keys) == ([5, 9], False)
-    turn(cache, range(10, 14))  # what had so many bytes is forgotten with it
+    turn(cache, range(10, 14))  # the large one is forgotten
     assert active(cache) == [5, 9, 10, 11, 12, 13]
 
 
@@ -105,7 +105,7 @@ def test_no_group_is_put_to_sleep_before_it_has_had_its_turn():
     assert len(active(cache)) == FEW
 
 
-def test_nothing_tells_which_are_active():
+def test_answers_do_not_depend_on_which_are_active():
     rng = np.random.default_rng(1)
     for _ in range(40):
         cache, turns = ProcessorCache(lambda _: Tally()), {}
@@ -139,7 +139,7 @@ class Later(Tally):
 
 @pytest.mark.parametrize("changed", [False, True])
 def test_groups_of_a_state_are_due_when_the_parts_that_there_are_now_say_so(changed):
-    """Whichever were active; where the parts are the same, nobody is activated to ask."""
+    """Whichever were active; with equal parts, none is activated only to ask."""
     cache = ProcessorCache(lambda _: Tally())
     for key in range(12):
         turn(cache, [key], rows=key + 1)
@@ -157,7 +157,7 @@ def test_groups_of_a_state_are_due_when_the_parts_that_there_are_now_say_so(chan
 
 @pytest.mark.parametrize("seed", range(3))
 def test_states_laid_by_are_those_of_a_dictionary_and_their_heap_follows_them(seed):
-    """Groups come, are taken out, return larger or smaller and move to another; no snapshot packs meanwhile."""
+    """Groups are added, removed, added again in another size and moved; no snapshot packs them meanwhile."""
     rng = np.random.default_rng([43, seed])
     packed, held = PackedStates(), {}
     for step in range(400):

@@ -1,4 +1,4 @@
-"""The rooms of core as CONTRIBUTING lists them, ground floor first: every import leads to a floor below."""
+"""The rooms of core as CONTRIBUTING lists them, ground floor first: every import leads to a lower floor."""
 
 import ast
 import re
@@ -101,7 +101,7 @@ ENGINES_AND_JOBS = {
     # Pages and checks of what jobs and Spark bring, imported where they are installed.
     "skyband_specs": {"skyband", "skyband_expressions", "skyband_jobs", "skyband_spark"},
 }
-"""The distributions that are no family, and which others each may import."""
+"""The distributions that are not families, with those that each may import."""
 
 
 def test_core_imports_no_guest_and_engines_and_jobs_no_family():
@@ -138,7 +138,7 @@ STILL_UPWARDS = {
     "skyband_jobs.job.parsing imports skyband_jobs.running.broadcast",
     "skyband_jobs.running.run imports skyband_jobs.metrics.export",
 }
-"""What does not yet: an arrow that is gone is taken out here, and none is added."""
+"""Known exceptions: remove one here when it is fixed, and never add one."""
 
 
 def test_jobs_and_spark_have_floors():

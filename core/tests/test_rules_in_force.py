@@ -1,4 +1,4 @@
-"""Rules in force: their moments and ends by definition, each microsecond looked at, whatever came and ended."""
+"""Rules in force: their moments and ends equal the definition, microsecond by microsecond."""
 
 import json
 
@@ -49,7 +49,7 @@ def fresh(fixed):
 
 
 class Definition:
-    """What rules that came say, by looking at each version at each microsecond."""
+    """The answers due by rules, from a check of each version at each microsecond."""
 
     def __init__(self, came, fixed):
         self.versions = versions_of(came)
@@ -172,7 +172,7 @@ def names_of(rules):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_state_has_just_the_versions_with_moments_to_come(seed):
+def test_a_state_has_exactly_the_versions_with_future_moments(seed):
     random = np.random.default_rng(seed)
     rules, live, later = fresh(True), set(), set()
     came = []
@@ -186,7 +186,7 @@ def test_a_state_has_just_the_versions_with_moments_to_come(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_changes_are_told_from_their_moment_on_though_every_group_has_passed_later_ones(seed):
+def test_changes_are_reported_from_their_moment_though_groups_have_passed_later_ones(seed):
     """As in a stream that is finished, whose watermark is later than its rows: also from a state, and by new rules."""
     random = np.random.default_rng([12, seed])
     rules, came, live, later = fresh(seed % 2), [], set(), set()
@@ -243,13 +243,13 @@ BORDERS = [
 
 
 @pytest.mark.parametrize(("rule", "column"), BORDERS)
-def test_rules_just_within_the_limits_are_taken_and_others_refused(rule, column):
+def test_rules_at_the_limits_are_accepted_and_others_rejected(rule, column):
     refused = (rules := fresh(True)).take(lines([rule]), 10)
     assert [error.argument for error, _ in refused] == ([] if column is None else [f"rules.{column}"])
     assert len(rules.names) == (2 if column is None else 1)
 
 
-def test_an_end_is_of_a_rule_that_goes_on_and_at_its_time():
+def test_an_end_needs_a_running_rule_at_its_time():
     rules = fresh(False)
     rules.take(lines([Rule("a", 3, until=20), Rule("b", 3)]), 10)
     for ended, refused in ((Rule("a", None, after=20), 1), (Rule("a", None, after=19), 0), (Rule("b", None), 0)):
@@ -293,7 +293,7 @@ def test_slides_phases_and_ks_that_rules_do_not_say_are_those_of_the_query():
 
 
 @pytest.mark.parametrize("begin", [0, 1, 3])
-def test_phases_are_multiples_of_the_grain_beside_that_of_the_query(begin):
+def test_phases_are_multiples_of_the_grain_relative_to_the_query(begin):
     """Whose own moments may stand anywhere: rules without a phase stand there, too."""
     rules = Rules([], Limits(LONGEST, MOST, every=(4, begin), k=3, grain=4))
     for phase in (None, *range(12)):
@@ -333,7 +333,7 @@ def test_a_key_of_another_type_is_a_bad_row_that_says_how_to_write_it(keys, colu
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "7", '{"name": "a"} x', "[" * 100_000])
-def test_a_line_that_is_no_object_is_a_bad_row(text):
+def test_a_line_that_is_not_an_object_is_a_bad_row(text):
     ((error, _),) = fresh(False).take(pa.table({"value": [text]}), 0)
     assert "the line is not JSON" in str(error)
 
@@ -355,7 +355,7 @@ def test_what_goes_with_longest(longest, lengths, offset, others, fields):
     assert [problem.field for problem in problems] == fields
 
 
-def test_what_came_before_holds_where_a_table_says_two_things_of_its_time():
+def test_the_earlier_version_stays_if_a_table_contradicts_itself():
     """Both rows are refused, and neither takes away what was there."""
     rules = fresh(False)
     assert rules.take(lines([Rule("a", 5, 5, 1, after=3)]), 0) == []

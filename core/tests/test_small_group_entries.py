@@ -1,4 +1,4 @@
-"""Entries of small groups against a dictionary, while groups come, grow, shrink, leave and return; ties within them."""
+"""Entries of small groups, compared with a dictionary, while groups are added, grow, shrink and leave."""
 
 from copy import deepcopy
 
@@ -48,7 +48,7 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
     rng = np.random.default_rng([41, seed])
     names = ["seen"] if numbered else []
     entries, wanted, numbers = SmallGroupEntries(KEPT, names), {}, {}
-    states = []  # those taken on the way are to stay as they are, however the entries go on
+    states = []  # earlier states must not change when the entries do
     for step in range(120):
         keys = np.sort(rng.choice(14, rng.integers(0, 6), replace=False)).astype(np.uint64) * np.uint64(2**60)
         if rng.random() < 0.2:
@@ -88,7 +88,7 @@ def test_entries_are_those_of_a_dictionary_after_every_step(seed, numbered, monk
 
 
 def test_entries_that_are_written_again_and_again_take_little_room():
-    """No more than a page of numbers beside twice those that there are."""
+    """At most twice the numbers in use, plus a page."""
     entries, keys = SmallGroupEntries({"time": np.int64}), np.arange(3, dtype=np.uint64)
     entries.put(keys, np.full(3, 100), {"time": np.arange(300)})
     for step in range(400):
@@ -97,7 +97,7 @@ def test_entries_that_are_written_again_and_again_take_little_room():
     assert plain(entries.part(399 % 3)) == {"time": [399] * 100}
 
 
-def test_sizes_that_were_told_stay_as_they_were():
+def test_returned_sizes_do_not_change_later():
     entries, keys = SmallGroupEntries({"time": np.int64}), np.arange(3, dtype=np.uint64)
     entries.put(keys, np.array([2, 1, 3]), {"time": np.arange(6)})
     entries.in_order()
@@ -122,7 +122,7 @@ class RowsOfGroups(SmallGroupsPerRow):
         raise NotImplementedError
 
 
-def test_rows_of_a_group_that_wait_are_taken_in_the_order_in_which_they_came():
+def test_waiting_rows_of_a_group_keep_their_order_of_arrival():
     """However often some are added before they are answered."""
     rng = np.random.default_rng(44)
     for _ in range(20):
@@ -158,7 +158,7 @@ def ties(seed):
 
 @pytest.mark.parametrize("matches", [1, 2, 3])
 @pytest.mark.parametrize("most", [0, 3, 512])
-def test_of_equal_matches_the_earlier_are_told_in_groups_of_every_size(matches, most, monkeypatch):
+def test_earlier_ones_of_equal_matches_win_in_groups_of_every_size(matches, most, monkeypatch):
     monkeypatch.setattr(limits, "MOST_ENTRIES", most)
     table = ties(matches)
     keys = {"kind": "near-duplicates", "time": "ts", "id": "id", "tokens": "words", "threshold": 0.3, "by": ["group"]}
@@ -190,7 +190,7 @@ TIED = [
 
 
 @pytest.mark.parametrize("keys", TIED, ids=["workload", "rows", "distinct", "pairs", "top-k"])
-def test_ties_are_broken_alike_in_groups_of_every_size_and_whatever_comes_first_of_one_time(keys, monkeypatch):
+def test_ties_break_the_same_way_in_groups_of_every_size_and_for_any_order(keys, monkeypatch):
     table, query = ties(7), make_query({"time": "ts", "by": ["group"], **keys})
     rng = np.random.default_rng(43)
     shuffled = table.take(pa.array(np.lexsort((rng.random(len(table)), table["ts"].cast(pa.int64()).to_numpy()))))

@@ -1,4 +1,4 @@
-"""Snapshots: what comes back, and what is refused."""
+"""Snapshots: what they restore, and what they reject."""
 
 import zlib
 
@@ -14,7 +14,7 @@ ARRAYS = {"times": np.array([1, -(2**63), 2**63 - 1]), "keys": np.array([0, 2**6
 BLOB = encode(HEADER, ARRAYS)
 
 
-def test_header_and_arrays_come_back_as_they_were():
+def test_header_and_arrays_are_restored_unchanged():
     held = decode(BLOB)
     assert held.header == HEADER
     assert held.arrays.keys() == ARRAYS.keys()
@@ -23,7 +23,7 @@ def test_header_and_arrays_come_back_as_they_were():
         assert held.arrays[name].tolist() == array.tolist()
 
 
-def test_equal_content_gives_equal_bytes_in_whatever_order_it_is_given():
+def test_equal_content_gives_equal_bytes_in_any_order():
     assert encode(dict(reversed(HEADER.items())), dict(reversed(ARRAYS.items()))) == BLOB
 
 
@@ -109,7 +109,7 @@ def test_arrays_lie_as_compiled_code_expects_wherever_the_bytes_do():
         assert moved.arrays["times"].tolist() == ARRAYS["times"].tolist()
 
 
-def test_what_is_no_bytes_is_refused():
+def test_values_that_are_not_bytes_are_rejected():
     for wrong in (None, "SKYB", 7, [1, 2]):
         with pytest.raises(SnapshotError, match="must be the bytes of a snapshot"):
             decode(wrong)
@@ -121,7 +121,7 @@ def test_a_newer_format_says_to_upgrade():
         decode(newer)
 
 
-def test_what_is_no_data_cannot_be_written():
+def test_values_that_are_not_data_cannot_be_written():
     with pytest.raises(SnapshotError, match="is code, not data: use one that the query knows by name"):
         encode({"aggregate": len}, {})
     with pytest.raises(SnapshotError, match="2 dimensions"):

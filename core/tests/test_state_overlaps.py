@@ -1,4 +1,4 @@
-"""What two states have in common, and the theta sketches of states, against counting by hand."""
+"""The overlap of two states, and theta sketches of states, compared with plain counting."""
 
 import struct
 from statistics import NormalDist
@@ -27,7 +27,7 @@ def read_image(image):
     return hashes.tolist(), theta, bool(flags & 4)
 
 
-def test_a_theta_sketch_says_what_it_holds():
+def test_a_theta_sketch_shows_its_contents():
     """None, one, more; all keys or those below a limit, which is not among them."""
     for count in range(4):
         hashes = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(1000)

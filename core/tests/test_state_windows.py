@@ -1,4 +1,4 @@
-"""States against counting by hand on small streams whose rows, moments and windows touch: at, before and after each."""
+"""States compared with plain counting on small streams with rows, moments and windows that touch."""
 
 import datetime
 from itertools import combinations

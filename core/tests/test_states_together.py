@@ -1,4 +1,4 @@
-"""Which states are answered together, and what they answer then."""
+"""Which states can be combined, and their combined answers."""
 
 import numpy as np
 import pyarrow as pa

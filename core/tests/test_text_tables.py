@@ -1,4 +1,4 @@
-"""Tables and figures: plain aligned text off a terminal, drawn on one."""
+"""Tables and numbers: plain aligned text, or drawn on a terminal."""
 
 import datetime
 import io
@@ -61,7 +61,7 @@ def test_a_narrow_terminal_leaves_out_spare_columns_and_says_which(monkeypatch):
     assert text_tables.table(head, rows, io.StringIO(), spare=spare) == []
 
 
-def test_values_are_never_taken_for_markup(monkeypatch):
+def test_values_are_never_treated_as_markup(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
     text_tables.table(["[bold]"], [["[red]x[/red]"]], out)

@@ -1,4 +1,4 @@
-"""One thread at a time in a backend, a second is told at once; nobody after a call that was cut short."""
+"""A backend accepts calls from one thread at a time, and none after a call was cut short."""
 
 import copy
 import pickle
@@ -20,7 +20,7 @@ from skyband.roles.thread_guard import inside_all
 
 @define(eq=False)
 class Counting(Sketch):
-    """The rows seen; taking them in and counting them can be held up."""
+    """Counts the rows seen; both adding and counting can be paused."""
 
     name = "counting"
 
@@ -78,7 +78,7 @@ ASK = {
 
 @pytest.mark.parametrize("held_in", ["update", "forget"])
 @pytest.mark.parametrize("call", ASK)
-def test_a_second_thread_is_refused_and_the_first_goes_on(held_in, call):
+def test_a_second_thread_is_rejected_and_the_first_continues(held_in, call):
     sketch = Counting()
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(ASK[held_in], sketch)
@@ -93,7 +93,7 @@ def test_a_second_thread_is_refused_and_the_first_goes_on(held_in, call):
     ASK[call](sketch)
 
 
-def test_a_call_that_fails_leaves_the_backend_to_whoever_comes_next():
+def test_a_failed_call_releases_the_backend():
     sketch = Counting()
     sketch.go_on.set()
     with pytest.raises(skyband.InputError):
@@ -113,7 +113,7 @@ def test_methods_keep_their_names_parameters_and_super():
         sketch.bounds(0, True)
 
 
-def test_a_copy_has_a_turn_of_its_own():
+def test_a_copy_is_guarded_separately():
     sketch = skyband.create("sketch", "exact")
     sketch.update([1, 2], [3, 4])
     for twin in (copy.deepcopy(sketch), pickle.loads(pickle.dumps(sketch))):

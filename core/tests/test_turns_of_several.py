@@ -1,4 +1,4 @@
-"""Rows and moments of several backends by one call: what is wrong with them is told before any of them has a turn."""
+"""Rows and moments for several backends in one call: errors are raised before any backend changes."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def rankers():
         ([[1, 3], [0, 2]], "spans, row 0: must not overlap (got [1, 3] beside another with its rows)"),
     ],
 )
-def test_spans_that_are_none_are_told(rankers, spans, message):
+def test_invalid_spans_are_rejected(rankers, spans, message):
     before = [one.snapshot() for one in rankers]
     with pytest.raises(InputError) as error:
         type(rankers[0]).answers_together(rankers, **ROWS, spans=spans, moments=[[], []])
@@ -35,7 +35,7 @@ def test_spans_that_are_none_are_told(rankers, spans, message):
     assert [one.snapshot() for one in rankers] == before
 
 
-def test_a_backend_has_one_turn_and_moments_of_its_own(rankers):
+def test_a_backend_is_listed_once_with_its_own_moments(rankers):
     with pytest.raises(InputError, match="one is listed twice"):
         checked_spans([rankers[0]] * 2, [[0, 1], [1, 2]], 3)
     with pytest.raises(InputError, match=r"moments: must be an array for each of 2 \(got 1\)"):
@@ -77,7 +77,7 @@ def together(sketches, rows=SEEN, spans=((0, 2), (2, 3)), moments=((2,), (3, 4))
     return type(sketches[0]).counts_together(sketches, **rows, spans=spans, moments=marks, since=since).tolist()
 
 
-def test_several_sketches_count_what_came_before_each_moment(sketches):
+def test_several_sketches_count_rows_before_each_moment(sketches):
     assert together(sketches) == [[count] * 3 for count in (1.0, 0.0, 0.0, 0.0)]
     assert [sketch.now for sketch in sketches] == [2, 3]
     late = {"times": [1, 5], "keys": np.array([9, 1], np.uint64)}
@@ -101,7 +101,7 @@ def test_several_sketches_count_what_came_before_each_moment(sketches):
         ({"rows": {**SEEN, "keys": [1, 2, -3]}}, "keys"),
     ],
 )
-def test_what_several_sketches_cannot_count_is_told_before_any_has_rows(sketches, changes, message):
+def test_errors_of_several_sketches_are_raised_before_any_changes(sketches, changes, message):
     before = [sketch.snapshot() for sketch in sketches]
     with pytest.raises(InputError) as error:
         together(sketches, **changes)

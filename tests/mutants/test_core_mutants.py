@@ -135,7 +135,7 @@ MUTANTS = {
         (compact_frames, "_size", lambda most, size=compact_frames._size: size(most - 1)),
         (
             "test_compact_frames",
-            "test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold",
+            "test_distances_and_steps_are_restored_up_to_the_limits_of_their_bytes",
             [(2**bits, least) for bits in (8, 16, 32) for least in (0, -7)],
         ),
     ),

@@ -1,4 +1,4 @@
-"""Answers as columns: one batch for all groups. What rows of all groups have in common is computed once."""
+"""Answers as columns: all groups share one batch, and common columns are computed once."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ def as_rows(answers):
     return list(zip(*(column.to_pylist() for column in answers.columns), strict=True))
 
 
-def test_columns_and_batches_come_in_their_order():
+def test_columns_and_batches_keep_their_order():
     batch = as_batch([some(2, 2), some(7, 1)])
     assert batch.schema == SCHEMA
     together = as_batch([some(0, 2), batch, some(3, 0), some(4, 1).pick(np.array([True]))])
@@ -85,7 +85,7 @@ def test_slices_of_rows_share_what_is_computed_of_all():
     assert joined.pick(np.array([True, False, True]))["name"].to_pylist() == ["c", "a"]
 
 
-def test_ranks_begin_anew_with_each_answer_of_each_group():
+def test_ranks_start_over_with_each_answer_of_each_group():
     sizes, ranks = sizes_and_ranks([np.array([0, 2, 2, 5]), np.array([0]), np.array([3, 4])])
     assert sizes.tolist() == [2, 0, 3, 1]
     assert ranks.tolist() == [1, 2, 1, 2, 3, 1]

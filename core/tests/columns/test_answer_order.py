@@ -1,4 +1,4 @@
-"""Orders of rows by few sorts: those that one sort by all keys gives."""
+"""Row orders from a few sorts equal one sort by all keys."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Checks of arrays find the first row at fault, in few values, where Python looks, as in many, where numpy does."""
+"""Array checks find the first bad row in short arrays (checked in Python) and long ones (checked by numpy)."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Frames in few bytes: every value comes back, whatever way its column was written in."""
+"""Compact frames restore every value, in every encoding."""
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ INTEGERS = st.sampled_from([0, 1, 255, 256, 2**16, 2**32 - 1, 2**32, 2**62])
 
 
 def column(kind, seed, most, distinct):
-    """Numbers from −most to most, of which `distinct` are different, and text of them."""
+    """Numbers from −most to most with `distinct` values, and their text."""
     rng = np.random.default_rng(seed)
     numbers = rng.integers(-most, most, distinct, endpoint=True)[rng.integers(0, distinct, ROWS)]
     made = {
@@ -46,7 +46,7 @@ def column(kind, seed, most, distinct):
     ),
     st.integers(0, ROWS),
 )
-def test_every_value_comes_back(columns, start):
+def test_every_value_is_restored(columns, start):
     plain = [column(*how) for *how, _ in columns]
     coded = [
         values.dictionary_encode() if is_coded and values.type == pa.string() else values
@@ -60,12 +60,12 @@ def test_every_value_comes_back(columns, start):
 
 
 WIDTHS = [2**bits + beside for bits in (8, 16, 32) for beside in (-1, 0, 1)]
-"""Numbers that just fit into so many bytes, and those before and after."""
+"""Numbers at the limits of each number of bytes, and those before and after."""
 
 
 @pytest.mark.parametrize("most", WIDTHS)
 @pytest.mark.parametrize("least", [0, -7, 2**62])
-def test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold(most, least):
+def test_distances_and_steps_are_restored_up_to_the_limits_of_their_bytes(most, least):
     rng = np.random.default_rng(8)
     ends = rng.permutation(np.append([0, most], rng.integers(0, most, ROWS - 2, endpoint=True)))
     steps = np.cumsum(np.append(0, rng.choice([0, 1, most], ROWS - 1)))
@@ -76,7 +76,7 @@ def test_distances_and_steps_come_back_up_to_the_last_that_so_many_bytes_hold(mo
 
 
 @pytest.mark.parametrize("words", [255, 256, 257, 65_535, 65_536, 65_537])
-def test_words_come_back_up_to_the_last_that_codes_of_so_many_bytes_name(words):
+def test_words_are_restored_up_to_the_limits_of_their_codes(words):
     places = np.random.default_rng(9).permutation(np.arange(4 * words) % words)
     text = pa.array([f"{place}" for place in range(words)]).take(pa.array(places))
     hashes = (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -86,7 +86,7 @@ def test_words_come_back_up_to_the_last_that_codes_of_so_many_bytes_name(words):
 
 
 def visits(rows=10_000, objects=1_000):
-    """A frame of rows that come one after another, of a text, its hash twice, and no groups."""
+    """A frame of rows in order of time, with a text, its hash twice, and no groups."""
     rng = np.random.default_rng(7)
     codes = rng.integers(0, objects, rows)
     hashes = rng.integers(-(2**63), 2**63, objects)
@@ -107,7 +107,7 @@ def test_what_repeats_takes_no_bytes_again():
     assert len(compact_frames.to_bytes(frame)) < 7.5 * len(frame)
 
 
-def test_whoever_reads_the_text_the_bytes_are_the_same():
+def test_the_bytes_do_not_depend_on_the_reader_of_the_text():
     frame = visits()
     coded = frame.set_column(4, "name", pa.array([*frame["name"].to_pylist(), "unused"]).dictionary_encode()[:-1])
     assert compact_frames.to_bytes(coded) == compact_frames.to_bytes(frame)
@@ -133,7 +133,7 @@ def numbered(rows, groups, ascending=False):
 
 @pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize("groups", [2, 3, 256, 257, 65_536, 65_537])
-def test_a_hash_is_told_by_its_number_wherever_that_stands(groups, ascending):
+def test_a_hash_is_derived_from_its_number_in_any_column(groups, ascending):
     frame = numbered(200_000, groups, ascending)
     data = compact_frames.to_bytes(frame)
     assert compact_frames.from_bytes(data).equals(frame)
@@ -143,7 +143,7 @@ def test_a_hash_is_told_by_its_number_wherever_that_stands(groups, ascending):
 
 
 @pytest.mark.parametrize("groups", [256, 257, 65_536, 65_537, 65_538])
-def test_two_numbers_may_have_one_hash_though_they_are_far_apart(groups):
+def test_two_distant_numbers_may_share_a_hash(groups):
     frame = numbered(1000, groups)
     for name in ("group", "again"):
         column = frame[name].to_numpy().copy()
@@ -153,13 +153,13 @@ def test_two_numbers_may_have_one_hash_though_they_are_far_apart(groups):
 
 
 @pytest.mark.parametrize("apart", [1, 3276, 3449, 3450, 2**17, 2**40])
-def test_numbers_far_apart_tell_a_hash_too_or_are_not_looked_at(apart):
+def test_distant_numbers_determine_a_hash_or_are_not_tried(apart):
     frame = numbered(900, 20)
     frame = frame.set_column(3, "by.0", pa.array(frame["by.0"].to_numpy() * apart))
     assert compact_frames.from_bytes(compact_frames.to_bytes(frame)).equals(frame)
 
 
-def test_a_number_that_tells_a_hash_but_once_does_not_tell_it():
+def test_a_number_with_one_exception_does_not_determine_a_hash():
     for other in (300, 899, 5):
         frame = numbered(900, 20)
         hashes = frame["group"].to_numpy().copy()
@@ -184,7 +184,7 @@ def test_damaged_bytes_are_refused_or_whole(made):
 
 
 @pytest.mark.parametrize("way", [[1, 0], [5, 0], [6, 0], [6, 3], [7, 0], [7, 1], [8, 0], [4, 0]])
-def test_the_number_of_rows_is_that_of_numbers_that_are_there(way):
+def test_the_number_of_rows_equals_that_of_the_stored_numbers(way):
     from skyband import snapshot
 
     header, arrays = snapshot.unpack(compact_frames.to_bytes(visits(300, 20)))

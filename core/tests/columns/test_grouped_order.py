@@ -1,4 +1,4 @@
-"""Entries by group and key: as numpy sorts them by both."""
+"""Entries sorted by group and key, compared with numpy."""
 
 import numpy as np
 import pytest

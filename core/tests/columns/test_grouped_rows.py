@@ -1,4 +1,4 @@
-"""Rows by group and time: as if the frames were one that is sorted, each column asked for alone."""
+"""Rows by group and time equal those of one sorted frame, column by column."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from skyband.operator.waiting_rows import WaitingRows
 
 
 def frames(rng, counts, groups=5, moments=40):
-    """Frames with every kind of column, each row with a number of its own."""
+    """Frames with every kind of column, each row with a unique number."""
     made, first = [], 0
     for count in counts:
         own = rng.integers(0, groups, count)
@@ -78,7 +78,7 @@ def test_some_groups_are_as_they_were_among_all(ties):
     assert some.rows["number"].tolist() == [row["number"] for row in wanted]
 
 
-def test_numbers_beside_nulls_stay_what_they_are():
+def test_numbers_next_to_nulls_do_not_change():
     numbers = pa.array([2**63 - 1, None, 5])
     frame = pa.RecordBatch.from_pydict({"time": [3, 2, 1], "group": np.zeros(3, np.uint64), "number": numbers})
     assert GroupedRows([frame]).rows["number"].to_pylist() == [5, None, 2**63 - 1]
@@ -91,7 +91,7 @@ def test_rows_that_stand_in_order_are_not_copied():
 
 @pytest.mark.parametrize("until", [0, 1, 17, 39, 40, None])
 @pytest.mark.parametrize("count", [1, 3, 64, 65, 130])
-def test_rows_wait_in_the_order_in_which_they_came_and_in_few_frames(count, until):
+def test_rows_wait_in_order_of_arrival_in_few_frames(count, until):
     given = frames(np.random.default_rng(count), sizes(count))
     waiting = WaitingRows()
     for frame in given:

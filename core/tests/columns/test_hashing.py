@@ -1,4 +1,4 @@
-"""The hash of a column is mmh3's of each value, whatever the column's type, slice or nulls."""
+"""The hash of a column is mmh3's of each value, for every type, slice and null."""
 
 import struct
 from decimal import Decimal
@@ -31,7 +31,7 @@ def test_every_length_of_binary(values):
 
 
 @given(st.lists(st.integers(-(2**31), 2**31 - 1)))
-def test_integers_hash_alike_whatever_their_width(numbers):
+def test_integers_of_every_width_have_the_same_hash(numbers):
     expected = [reference(struct.pack("<q", number)) for number in numbers]
     for kind in (pa.int32(), pa.int64()):
         assert hash_column(pa.array(numbers, kind)).tolist() == expected
@@ -72,7 +72,7 @@ def test_several_columns_hash_as_their_hashes():
 
 @pytest.mark.parametrize("words", [1, 63, 64, 65, 300])
 def test_a_dictionary_hashes_as_its_words_do_under_each_seed(words):
-    """The last ones are known with their hashes: one comes again under another seed, or when others have come."""
+    """The latest are remembered with their hashes, also by seed and after others."""
     columns = [pa.array([f"{turn} {word}" if word else None for word in range(words + 1)]) for turn in range(6)]
     for turn in (0, 0, 1, 0, 2, 3, 4, 5, 0, 1, 5):
         for seed in (0, THETA_SEED, 0, 7):
@@ -81,7 +81,7 @@ def test_a_dictionary_hashes_as_its_words_do_under_each_seed(words):
                 assert hash_column(coded, seed).tolist() == plain
 
 
-def test_few_dictionaries_are_known_however_many_come():
+def test_only_few_dictionaries_are_remembered():
     for number in range(40):
         hash_column(pa.array([f"{number} {word}" for word in range(100)]).dictionary_encode())
         assert len(hashing._words) <= 4
@@ -104,7 +104,7 @@ def test_a_type_without_a_hash_is_named():
 
 
 @pytest.mark.parametrize("count", [1, 2, 31, 32, 33, 63, 64, 65, 80])
-def test_which_columns_are_null_is_told_by_the_lower_half_of_a_hash(count):
+def test_nulls_change_only_the_lower_half_of_a_hash(count):
     """However many there are: shards are chosen by the upper half, as they were when a null was hashed as no text."""
     rng = np.random.default_rng(count)
     chosen = [

@@ -1,4 +1,4 @@
-"""Names come back as they went in, and only those a window can still answer with are kept."""
+"""Names are restored unchanged, and only those that a window may still need are kept."""
 
 import numpy as np
 import pyarrow as pa
@@ -36,7 +36,7 @@ def test_names_are_those_last_seen_since(batches):
 
 
 @pytest.mark.parametrize("count", [50, 64, 65, 100])
-def test_names_that_nobody_asks_for_are_forgotten_all_the_same(count):
+def test_names_are_forgotten_even_if_never_looked_up(count):
     """Of groups that have rows and no answer for long, a few at a time or many."""
     names = ValuesById(pa.string())
     for moment in range(200):
@@ -49,7 +49,7 @@ def test_names_that_nobody_asks_for_are_forgotten_all_the_same(count):
 @pytest.mark.parametrize(
     "kind", [pa.string(), pa.large_string(), pa.binary(), pa.float64(), pa.timestamp("ns")], ids=str
 )
-def test_names_are_the_same_however_few_come_at_a_time(kind):
+def test_names_are_the_same_for_any_batch_size(kind):
     """Answers, what is forgotten and the bytes of a state: a row at a time, some, and all of a moment at once."""
     rng = np.random.default_rng(7)
     pool = [f"object {number}" for number in range(400)]
@@ -82,7 +82,7 @@ def test_names_are_the_same_however_few_come_at_a_time(kind):
         each[0].lookup(np.array([int(ids.max()) + 1 if ids.max() < 2**63 - 1 else int(ids.min()) - 1]))
 
 
-def test_few_names_that_nobody_asks_for_are_put_by_the_others():
+def test_few_names_are_merged_even_if_never_looked_up():
     names = ValuesById(pa.string())
     for moment in range(3000):
         ids, values = to_ids(pa.array([f"object {moment}"]))
@@ -91,7 +91,7 @@ def test_few_names_that_nobody_asks_for_are_put_by_the_others():
         assert len(names._few) + len(names._names) <= 300
 
 
-def test_names_of_several_are_learnt_and_given_together():
+def test_names_of_several_groups_are_learned_and_looked_up_together():
     ids, values = to_ids(pa.array(["a", "b", "c", "a", "d"]))
     rows = Rows(np.arange(5), {"object": ids, "name": values})
     several = [ValuesById(pa.string()) for _ in range(3)]
@@ -202,8 +202,8 @@ def test_values_in_use_are_those_of_a_dictionary_after_every_step(seed, monkeypa
         assert frame.column("id").to_pylist() == sorted(texts)
 
 
-def test_a_new_value_beside_many_is_learned_without_them(monkeypatch):
-    """A thousand, one by one, beside 100,000: these would be copied a hundred million times, and are some times."""
+def test_learning_a_new_value_does_not_copy_the_others(monkeypatch):
+    """A thousand, one by one, among 100,000: these are copied a few times, not each time."""
     names, copied, concat = ValuesInUse(pa.string()), [], pa.concat_arrays
 
     def counted(arrays):

@@ -1,4 +1,4 @@
-"""The extent of a column is its smallest and its largest value."""
+"""The minimum and maximum of a column."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Rows by group and time: as numpy sorts them by both, whatever the rows."""
+"""Rows sorted by group and time, compared with numpy."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ def test_no_rows_are_in_no_group():
 
 
 @pytest.mark.parametrize(("groups", "many"), [(1000, False), (100_000, False), (2**40, True), (2**63, True)])
-def test_a_sample_tells_whether_groups_are_too_many_to_be_numbered(groups, many):
+def test_a_sample_shows_whether_there_are_too_many_groups_to_number(groups, many):
     rng = np.random.default_rng(groups % 1000)
     keys = rng.integers(0, groups, 600_000).astype(np.uint64)
     assert module._are_many(keys) == many

@@ -1,4 +1,4 @@
-"""Rows by arrival number against a list, while they come one by one and in batches, are forgotten, and are restored."""
+"""Rows by arrival number, compared with a list, while rows are added singly and in batches, forgotten and restored."""
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +46,7 @@ def test_rows_are_those_of_a_list_after_every_step(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_that_wait_are_those_of_a_list(seed):
-    """Deferred or not, looked up, forgotten and restored at any step, of which most look at nothing."""
+    """Deferred or not, looked up, forgotten and restored at any step; most steps look up nothing."""
     rng = np.random.default_rng([46, seed])
     store, rows, times, before = RowStore(FIELDS), [], [], 0
     for step in range(400):
@@ -96,7 +96,7 @@ def test_a_row_is_copied_a_few_times_however_many_there_are(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1, 63, 64, 100])
-def test_there_are_few_runs_however_many_rows_come_at_a_time(count):
+def test_there_are_few_runs_for_any_batch_size(count):
     """A look-up goes through each of them."""
     store = RowStore(FIELDS[:1])
     for number in range(300):
@@ -105,7 +105,7 @@ def test_there_are_few_runs_however_many_rows_come_at_a_time(count):
 
 
 @pytest.mark.parametrize(("times", "seen"), [([1, 2, 3], 2), ([1, 3, 2], 3), ([1, None, 2], 3)])
-def test_a_state_of_more_rows_than_came_or_of_others_than_in_time_order_is_refused(times, seen):
+def test_a_state_with_too_many_or_unordered_rows_is_rejected(times, seen):
     columns_of = [pa.array(times, pa.int64()), pa.array([1, 2, 3])]
     frame = pa.RecordBatch.from_arrays(columns_of, names=["time", "code"])
     with pytest.raises(SnapshotError, match=f"3 names, not all in time order, for {seen} rows"):
@@ -113,7 +113,7 @@ def test_a_state_of_more_rows_than_came_or_of_others_than_in_time_order_is_refus
 
 
 @pytest.mark.parametrize("before", [0, 100])
-def test_the_batch_that_rows_are_a_slice_of_is_not_kept(before):
+def test_the_batch_behind_a_slice_is_not_kept_alive(before):
     rng = np.random.default_rng(1)
     store, allocated = RowStore(FIELDS), pa.total_allocated_bytes()
     store.update(np.zeros(before), columns(rng, before))

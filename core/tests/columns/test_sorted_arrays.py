@@ -1,4 +1,4 @@
-"""Sets as ascending arrays: what numpy's own functions give."""
+"""Sets as ascending arrays, compared with numpy's set functions."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_of_nothing(kind):
 @settings(max_examples=300)
 @given(st.data())
 def test_places_are_numpys_whether_values_ascend_or_not(data):
-    """Keys from so few that some come twice, some are less and some more than all members."""
+    """Keys from a small range: some repeat, some are below and some above all members."""
     most = data.draw(st.sampled_from([3, 40, 2**64 - 1]))
     keys = arrays.arrays(np.uint64, st.integers(0, 60), elements=st.integers(0, most))
     members, values = np.sort(data.draw(keys)), data.draw(keys)

@@ -1,4 +1,4 @@
-"""Columns by key against a dictionary, while rows come, go and return, a few at a time and many, and in copies."""
+"""Columns by key, compared with a dictionary, while rows are added, forgotten and added again, and in copies."""
 
 from copy import copy
 
@@ -75,8 +75,8 @@ def test_keys_without_columns_are_known_too():
     assert known.lookup(np.array([9, 5], np.uint64)) == []
 
 
-def test_few_rows_that_come_and_go_beside_many_leave_these_alone(monkeypatch):
-    """A thousand times one comes and one goes, beside 100,000: these are copied some times, not a thousand times."""
+def test_adding_and_removing_few_rows_does_not_copy_many(monkeypatch):
+    """One row is added and one removed, 1,000 times, among 100,000: these are copied a few times, not 1,000 times."""
     known, copied, concat = KeyedColumns(np.int64, FIELDS), [], pa.concat_arrays
 
     def counted(arrays):
@@ -99,7 +99,7 @@ def test_few_rows_that_come_and_go_beside_many_leave_these_alone(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1, 2, 100])
-def test_there_are_few_runs_however_many_rows_come_at_a_time(count):
+def test_there_are_few_runs_for_any_batch_size(count):
     """A look-up goes through each of them."""
     known = KeyedColumns(np.int64, FIELDS)
     for start in range(0, 300 * count, count):

@@ -1,4 +1,4 @@
-"""Of processes that need the same kernel at once one compiles it; however that one ends, the others answer."""
+"""One of several processes compiles a kernel that all need; however it ends, the others answer."""
 
 import os
 import signal
@@ -77,7 +77,7 @@ def test_the_second_waits_and_reads_what_the_first_has_compiled(start):
     assert answer(second) == ["2 1"]
 
 
-def test_what_two_keep_for_different_types_at_once_is_not_mistaken(start):
+def test_caches_written_at_once_for_different_types_are_not_mixed_up(start):
     """numba reads the index, adds to it and writes it: of two at once both would call theirs the first."""
     first = start("1")
     assert first.stdout.readline() == "compiles\n"
@@ -131,7 +131,7 @@ NO_FILE = "compiling_once._FILE = 'no/such/folder'"
 
 
 @pytest.mark.parametrize("before", [NO_LOCKS, NO_FILE], ids=["locks", "files"])
-def test_where_nothing_can_be_locked_each_compiles_its_own(start, before):
+def test_without_locks_each_process_compiles_its_own(start, before):
     first = start()
     assert first.stdout.readline() == "compiles\n"
     assert answer(start(before=before)) == ["compiles", "2 0"]

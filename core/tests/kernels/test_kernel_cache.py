@@ -1,4 +1,4 @@
-"""A kernel that calls another file's kernel is compiled again when that file has changed, or has moved away."""
+"""A kernel that calls another file's kernel is compiled again when that file has changed or moved."""
 
 import os
 import pickle
@@ -28,11 +28,11 @@ NUMBAS = {"module": "numba", "decorator": "njit"}
 RUN = "import calling\nprint(calling.calling(), sum(calling.calling.stats.cache_hits.values()))"
 A_DAY = 86_400
 OWN = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-"""Kernels are kept beside their files."""
+"""Kernels are cached next to their files."""
 
 
 def run(folder, first="pass"):
-    """What the kernel says in a process of its own, and how often it was found on disk."""
+    """The kernel's result in a new process, and its number of cache hits."""
     command = [sys.executable, "-c", f"{first}\n{RUN}"]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True, env=OWN).stdout.split()
 
@@ -45,7 +45,7 @@ def write(folder, answer, between):
 
 @pytest.mark.parametrize("age", [-A_DAY, A_DAY], ids=["older", "newer"])
 def test_a_kernel_is_compiled_again_once_a_module_that_it_reaches_has_changed(tmp_path, age):
-    """The file may be older than what was kept of the one before: an installer leaves the times of an archive."""
+    """The file may be older than the cache of the previous one: an installer keeps the times of an archive."""
     write(tmp_path, 1, OURS)
     assert run(tmp_path) == ["1", "0"]
     assert run(tmp_path) == ["1", "1"], "nothing has changed: it is read from disk"
@@ -57,8 +57,8 @@ def test_a_kernel_is_compiled_again_once_a_module_that_it_reaches_has_changed(tm
     assert run(tmp_path) == ["2", "1"]
 
 
-def test_kernels_that_use_nothing_of_core_are_kept_as_numba_keeps_them(tmp_path):
-    """What is kept of them must not depend on whether a process has imported Skyband before."""
+def test_kernels_without_core_are_cached_as_numba_does(tmp_path):
+    """Their cache must not depend on whether a process has imported Skyband before."""
     write(tmp_path, 1, NUMBAS)
     assert run(tmp_path) == ["1", "0"]
     assert run(tmp_path, first="import skyband.kernels.numba_compiler_patches") == ["1", "1"]
@@ -77,8 +77,8 @@ def attempt(folder, code):
 
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_kernel_kept_from_before_a_module_moved_is_compiled_anew(tmp_path, suffix):
-    """What was kept names a module that is not there any more."""
+def test_a_kernel_cached_before_a_module_moved_is_compiled_again(tmp_path, suffix):
+    """The cache names a module that no longer exists."""
     (tmp_path / "calling.py").write_text(CALLED.format(answer=7).replace("called", "calling"))
     assert attempt(tmp_path, PLAIN).stdout == "7\n"
     (kept,) = (tmp_path / "__pycache__").glob(f"*.{suffix}")

@@ -1,4 +1,4 @@
-"""The shared k-skyband is what its definition says: an item is kept iff fewer than k others dominate it."""
+"""The k-skyband equals its definition: an item is kept iff fewer than k others dominate it."""
 
 import math
 
@@ -63,7 +63,7 @@ def test_items_added_at_once_are_no_different(k, room, items):
 
 @given(st.integers(1, 4), st.integers(1, 40), st.lists(ITEMS, max_size=80))
 @settings(max_examples=200, deadline=None)
-def test_items_that_come_in_order_of_expiry_are_no_different(k, room, items):
+def test_items_in_order_of_expiry_give_the_same_result(k, room, items):
     band = KSkyband(k, room)
     added, now = play(band, sorted(items, key=lambda item: item[1]))
     assert rows(band.items()) == skyband(added, k, now)

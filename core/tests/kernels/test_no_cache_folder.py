@@ -1,4 +1,4 @@
-"""Where numba can keep nothing (a container's read-only files, no home), kernels are compiled all the same."""
+"""Kernels compile even if numba has no writable cache folder, as in a read-only container."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ READS_ALL = [
     "--inh-caps=+dac_read_search",
     "--ambient-caps=+dac_read_search",
 ]
-"""Of root's tests: a user without rights, but for reading this Python wherever it is."""
+"""For tests as root: a user whose only right is to read this Python, wherever it is."""
 
 
 @pytest.fixture
@@ -113,8 +113,8 @@ def test_kernels_in_a_read_only_folder_of_somebody_else_are_read(as_nobody, shar
     assert ran.stderr.count("set NUMBA_CACHE_DIR") == len(ran.stderr.splitlines()) == 1
 
 
-def test_where_the_lock_is_somebody_elses_one_has_a_lock_of_ones_own(as_nobody, shared):
-    """In a folder that all write to: kernels are read and kept, and compiled by one process of a user at a time."""
+def test_another_users_lock_file_is_replaced_by_an_own_one(as_nobody, shared):
+    """In a folder that all can write to: kernels are cached, and compiled by one process of a user at a time."""
     for folder in (shared, *shared.iterdir()):
         folder.chmod(0o777)
     (lock,) = shared.rglob("skyband-turns.lock")

@@ -1,4 +1,4 @@
-"""The frame knows no family: nothing in core or specs is chosen by the name of a kind of query or of a role."""
+"""Core and specs know no family: they choose nothing by the name of a kind of query or role."""
 
 import ast
 from pathlib import Path
@@ -20,7 +20,7 @@ def names():
 
 
 def chosen_by(tree, named):
-    """The lines where code is told apart by a kind or role: keys of a dictionary, comparisons, patterns, look-ups."""
+    """The lines where code depends on a kind or role: dictionary keys, comparisons, patterns, lookups."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             parts = [key for key in node.keys if key is not None]

@@ -1,4 +1,4 @@
-"""Kernels are compiled by numba alone without skyband-jit, and where numba is not one that it fits."""
+"""Kernels are compiled by numba alone without skyband-jit, or with an unsupported numba."""
 
 import os
 import subprocess
@@ -58,13 +58,13 @@ def test_kernels_are_compiled_by_numba_alone_without_skyband_jit(tmp_path):
     assert answers.startswith("False 6.0 0.25")
 
 
-def test_kernels_that_were_kept_with_skyband_jit_are_compiled_again_without_it(tmp_path):
-    """What is kept on disk names its classes."""
+def test_kernels_cached_with_skyband_jit_are_compiled_again_without_it(tmp_path):
+    """The cache on disk names its classes."""
     for change, sooner in (("", "True"), (WITHOUT, "False"), ("", "True")):
         assert run(f"{change}\n{ANSWERS}", tmp_path)[-1].startswith(f"{sooner} 6.0 0.25")
 
 
-def test_nothing_is_kept_on_disk_where_numba_would_not_renew_it(tmp_path):
+def test_nothing_is_cached_where_numba_would_not_renew_it(tmp_path):
     """A kernel that calls one of another file would be answered by an older one of these."""
     *notices, answers = run(f"{NEWER}\n{OTHER_CACHE}\n{ANSWERS}", tmp_path)
     assert answers.startswith("False 6.0 0.25")

@@ -1,4 +1,4 @@
-"""Distributions that are damaged or misbehave: each is listed with its cause, and every other works on."""
+"""Damaged or misbehaving distributions are listed with the cause and do not affect the others."""
 
 import itertools
 import re
@@ -77,13 +77,13 @@ def test_a_generator_that_fails_half_way_brings_nothing():
     assert read(half).problem == "RuntimeError: no luck"
 
 
-def test_no_answer_at_all_is_no_backend_but_no_fault():
+def test_an_empty_hook_brings_no_backend_and_is_not_a_fault():
     assert read(None).problem is None
     assert read(()).backends == ()
 
 
 @pytest.mark.parametrize("module", [None, 3, "text", object(), {}])
-def test_an_entry_point_that_is_no_module(module):
+def test_an_entry_point_that_is_not_a_module(module):
     assert read_hooks(Plugin("acme", "1.0", "x", "acme_hooks"), module).problem
 
 
@@ -136,7 +136,7 @@ def test_names_are_found_whatever_their_case():
 
 
 @pytest.mark.parametrize("reason", ["", None, 3, ["no"]])
-def test_what_is_lacking_comes_with_a_reason(reason):
+def test_missing_capabilities_need_a_reason(reason):
     with pytest.raises(ConfigError, match="lacks: merge needs a reason"):
         attrs.evolve(INFO, lacks={"merge": reason})
 

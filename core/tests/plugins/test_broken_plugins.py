@@ -1,4 +1,4 @@
-"""`skyband backends` in a process of its own, with plugins that are broken in every way we know."""
+"""`skyband backends` in a separate process, with every kind of broken plugin that we know."""
 
 import json
 
@@ -68,7 +68,7 @@ def test_the_same_as_json(ruins):
     assert "claimed by" in problems["sketch/both", "acme-two"]
 
 
-def test_the_other_commands_work_beside_them(ruins):
+def test_the_other_commands_still_work(ruins):
     assert ruins.run("describe", "sketch/pcsa-ml").returncode == 0
     assert ruins.run("--help").returncode == 0
 

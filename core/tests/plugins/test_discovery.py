@@ -1,4 +1,4 @@
-"""Discovery: every plugin is tried alone, and its faults are written down beside it."""
+"""Discovery loads every plugin separately and records its faults."""
 
 import json
 from types import SimpleNamespace
@@ -69,7 +69,7 @@ def test_an_installed_plugin_is_found(site):
         ),
     ],
 )
-def test_a_broken_plugin_says_why_and_harms_no_other(site, code, cause):
+def test_a_broken_plugin_says_why_and_affects_no_other(site, code, cause):
     whole = {plugin.distribution for plugin in discover()}
     site.install("acme", code)
     site.install_sketch("zeta", "mine")
@@ -176,7 +176,7 @@ def test_the_metadata_of_distributions_that_are_no_plugins_is_not_read(site):
     assert "other" not in {plugin.distribution for plugin in discover()}
 
 
-def test_what_a_plugin_prints_at_import_is_no_data(site):
+def test_output_of_a_plugins_import_does_not_go_to_stdout(site):
     site.install(
         "acme", "print('welcome to acme')\nfrom skyband import hookimpl\n@hookimpl\ndef skyband_backends(): return []"
     )

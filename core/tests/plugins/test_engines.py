@@ -1,4 +1,4 @@
-"""Engines come from plugins: listed, chosen by name, each one's fault its own."""
+"""Engines from plugins are listed and chosen by name, and a broken one does not affect the others."""
 
 import json
 

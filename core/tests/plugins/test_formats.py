@@ -1,4 +1,4 @@
-"""Formats of plugins as core has them: by the hook alone, none by name, and what to install where one is missing."""
+"""Formats of plugins in core: found by the hook alone, with what to install if one is missing."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def test_core_names_no_format_of_a_plugin_but_in_its_install_hints():
         (("acme", "a:B", "a log", ("read",)), "can: unknown 'read'; did you mean 'reads'?"),
     ],
 )
-def test_what_a_plugin_says_wrongly_of_a_format_is_told(arguments, said):
+def test_wrong_declarations_of_a_format_are_reported(arguments, said):
     with pytest.raises(ConfigError, match=re.escape(said)):
         FormatInfo(*arguments)
 
@@ -98,7 +98,7 @@ def test_a_format_that_cannot_do_what_it_says_is_listed_with_what_it_lacks(site)
     assert listed["problem"].endswith(said)
 
 
-def test_a_method_that_a_format_lacks_is_told_with_the_remedy():
+def test_a_missing_method_of_a_format_is_reported_with_the_remedy():
     class Nothing(Format):
         def check(self, keys, on_spark):
             return []
@@ -108,7 +108,7 @@ def test_a_method_that_a_format_lacks_is_told_with_the_remedy():
             getattr(Nothing(), method)(TableKeys())
 
 
-def test_a_sink_that_fails_with_changes_is_told_with_the_micro_batch():
+def test_a_sink_that_fails_with_changes_is_reported_with_the_micro_batch():
     class Fails(BatchSink):
         latest = exists = write = append = None
 

@@ -1,4 +1,4 @@
-"""Core without a family beside it: it lists nothing, and says what to install."""
+"""Core without any plugin lists nothing, and says what to install."""
 
 import os
 import re
@@ -18,7 +18,7 @@ sink = { format = "parquet", path = "counts", checkpoint = "checkpoint" }
 """
 
 
-def test_without_plugins_nothing_is_listed_and_that_is_no_fault(site):
+def test_without_plugins_nothing_is_listed_without_an_error(site):
     ran = site.run("queries", SKYBAND_PLUGINS="skyband")
     assert (ran.returncode, ran.stderr) == (0, "") and len(ran.stdout.splitlines()) == 1  # the head of the table
 
@@ -57,14 +57,14 @@ def test_a_command_of_jobs_or_spark_says_which_distribution_brings_it(command, h
     assert f"; it comes with {home}: pip install {home}" in ran.stderr
 
 
-def test_help_says_where_the_command_to_begin_with_comes_from(site):
+def test_help_names_the_distribution_of_the_first_command(site):
     begin = "Begin with `skyband demo`"
     assert site.run("--help").stdout.endswith(f"{begin}.\n")
     text = " ".join(site.run("--help", SKYBAND_PLUGINS="skyband").stdout.split())
     assert text.endswith(f"{begin}; it comes with skyband-distinct: pip install skyband-distinct")
 
 
-def test_where_every_query_comes_from_is_known():
+def test_the_distribution_of_every_query_is_known():
     homes = {one.info.kind: one.distribution for one in installed().queries.listing}
     assert {kind: comes_with(kind).rpartition(" ")[2] for kind in homes} == homes
 

@@ -1,4 +1,4 @@
-"""A question of a third party's own to the states of its backend: on the command line, in Python and in SQL."""
+"""A third party's question about states of its backend: on the command line, in Python and in SQL."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Commands that plugins add."""
+"""Commands from plugins."""
 
 COMMANDS = """
     import click
@@ -18,7 +18,7 @@ COMMANDS = """
 """
 
 
-def test_help_says_whose_command_it_is(site):
+def test_help_names_the_distribution_of_a_command(site):
     site.install("acme-commands", COMMANDS)
     assert "greet Greet the world. (from acme-commands)" in " ".join(site.run("--help").stdout.split())
     assert site.run("greet").stdout == "hello\n"
@@ -27,7 +27,7 @@ def test_help_says_whose_command_it_is(site):
     assert shown.endswith("This command comes from acme-commands.\n")
 
 
-def test_what_goes_wrong_in_it_is_told_with_whose_it_is(site):
+def test_errors_of_a_command_name_its_distribution(site):
     site.install("acme-commands", COMMANDS)
     ran = site.run("fail")
     assert (ran.returncode, ran.stderr) == (

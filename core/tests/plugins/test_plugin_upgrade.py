@@ -1,4 +1,4 @@
-"""State of a run with an earlier version of a plugin: taken by one that fits, refused by one that does not."""
+"""State from an earlier version of a plugin: accepted if it fits, rejected otherwise."""
 
 import sys
 
@@ -56,7 +56,7 @@ def acme(site, monkeypatch):
     sys.modules.pop("acme_sketch", None)
 
 
-def test_a_patch_of_a_plugin_goes_on_and_one_that_drops_a_parameter_says_so(acme):
+def test_a_patch_release_resumes_and_one_that_drops_a_parameter_says_so(acme):
     run = acme("1.0.0")
     run.push(ROWS.combine_chunks().to_batches()[0])
     held, latest, end = run.operator.snapshot(), run._latest, run.finish()

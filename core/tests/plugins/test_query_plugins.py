@@ -1,4 +1,4 @@
-"""Kinds of query that plugins bring: what is wrong with one is told with the distribution's name and the cause."""
+"""Kinds of query from plugins: errors name the distribution and the cause."""
 
 import sys
 from importlib import import_module
@@ -28,7 +28,7 @@ HOOKS = """
 
 @pytest.fixture
 def acme(site):
-    """Installs a query whose module is the code given, and finds it anew."""
+    """Installs a query with this module's code, and discovers plugins again."""
 
     def install(code, api=1):
         site.module("acme_query", code)
@@ -110,7 +110,7 @@ def test_a_query_has_at_most_45_public_members():
     assert len(public) <= 45, public
 
 
-def test_a_kind_claimed_twice_is_listed_with_both_and_the_others_go_on(site):
+def test_a_kind_claimed_twice_is_listed_with_both_and_the_others_work(site):
     for name in ("acme-one", "acme-two"):
         site.install(name, HOOKS.format(api=1))
     lines = site.run("queries").stdout.splitlines()
@@ -121,7 +121,7 @@ def test_a_kind_claimed_twice_is_listed_with_both_and_the_others_go_on(site):
     assert "claimed by acme-one and acme-two" in site.run("describe", "query/acme-sum").stderr
 
 
-def test_a_listing_says_why_a_query_cannot_be_asked(site):
+def test_a_listing_says_why_a_query_cannot_be_used(site):
     site.module("acme_query", "import no_such_module")
     site.install("acme-query", HOOKS.format(api=1))
     line = next(line for line in site.run("queries").stdout.splitlines() if line.startswith("acme-sum"))

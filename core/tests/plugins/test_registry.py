@@ -1,4 +1,4 @@
-"""The registry: choosing a backend, creating it, bringing it back, and what is said where that cannot be."""
+"""The registry: choosing, creating and restoring a backend, and the errors when that fails."""
 
 import doctest
 
@@ -69,7 +69,7 @@ def test_two_claims_are_an_error_that_names_both_until_one_is_chosen():
     assert [entry.key for entry in made.backends()] == ["sketch/other"]
 
 
-def test_a_distribution_without_the_backend_is_told():
+def test_a_distribution_without_the_backend_is_reported():
     with pytest.raises(ConfigError, match="tiny is not in zeta; it is in acme"):
         registry(("acme", [info()])).bind("sketch", "tiny", "zeta")
 
@@ -111,7 +111,7 @@ def test_an_unknown_role_of_a_plugin_is_listed_with_its_cause():
     assert "unknown role 'sketches'; did you mean 'sketch'?" in made.listing()[0].problem
 
 
-def test_unknown_names_come_with_the_closest():
+def test_unknown_names_are_reported_with_the_closest_one():
     made = registry(("acme", [info("k-skb")]))
     with pytest.raises(ConfigError, match="sketch: unknown backend 'kskb'; did you mean 'k-skb'"):
         made.bind("sketch", "kskb")
@@ -121,7 +121,7 @@ def test_unknown_names_come_with_the_closest():
         made.backends("sketsh")
 
 
-def test_a_missing_default_says_where_it_comes_from_and_what_did_not_load():
+def test_a_missing_default_names_its_distribution_and_what_did_not_load():
     made = Registry([Plugin("skyband-distinct", "1.0", "x", "x", problem="could not be imported: no numba")])
     with pytest.raises(ConfigError, match=r"pip install skyband-distinct; plugins that did not load: .*no numba"):
         made.bind("sketch")
@@ -137,7 +137,7 @@ def test_a_missing_default_says_where_it_comes_from_and_what_did_not_load():
         ("skyband.roles:Window", "is not a subclass of Sketch"),
     ],
 )
-def test_a_factory_that_is_no_backend(factory, message):
+def test_a_factory_that_is_not_a_backend(factory, message):
     with pytest.raises(PluginError, match=message):
         load_class(info(factory=factory))
 
@@ -157,7 +157,7 @@ def test_a_factory_is_imported_only_when_it_is_created(site):
         bound.create()
 
 
-def test_create_says_every_wrong_parameter_at_once():
+def test_create_reports_every_wrong_parameter_at_once():
     with pytest.raises(ConfigError) as caught:
         skyband.create("sketch", "pcsa-ml", epsilon=2, sede=1)
     assert "epsilon: must be" in str(caught.value)
@@ -208,7 +208,7 @@ def test_a_snapshot_of_nothing_we_know(header):
 
 
 @pytest.mark.parametrize("header", [{}, {"role": "sketch"}, {"name": "pcsa-ml"}])
-def test_a_snapshot_of_nobody(header):
+def test_a_snapshot_without_a_backend(header):
     with pytest.raises(SnapshotError, match="does not hold a backend's state"):
         skyband.restore(snapshot.encode(header, {}))
 
@@ -234,7 +234,7 @@ def test_the_example_of_create_runs():
     assert [doctest.DocTestRunner().run(example).failed for example in examples] == [0]
 
 
-def test_a_distribution_that_brings_nothing_of_a_name_is_told_under_the_key_that_chose_it():
+def test_a_distribution_without_the_name_is_reported_under_the_key_that_chose_it():
     """Whatever is chosen: a job shows the problem beside that key."""
     registry = Registry(discover())
     for call, field in (

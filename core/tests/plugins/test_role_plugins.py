@@ -1,4 +1,4 @@
-"""A role that a plugin brings, with a query that asks it, taken through every command; and whole in its faults only."""
+"""A plugin with a role and a query for it, tried with every command; and broken ones."""
 
 import sys
 
@@ -134,7 +134,7 @@ DISTINCT = 'item = "n"\nwindows = ["1 minute"]\nevery = "1 minute"'
 
 @pytest.fixture
 def acme(site, tmp_path, monkeypatch):
-    """Installs the role, by default whole, and gives a function that calls the command line beside two jobs."""
+    """Installs the role, by default intact, and returns a function that calls the command line next to two jobs."""
     times = pa.array([0, 10, 70], pa.int64()).cast(pa.timestamp("s"))
     pq.write_table(pa.table({"ts": times, "n": [1, 2, 3]}), tmp_path / "rows.parquet")
     (tmp_path / "job.toml").write_text(JOB.format(kind="acme-count", keys=COUNT))
@@ -172,7 +172,7 @@ def test_every_command_treats_it_as_one_of_cores(acme):
 
 
 def works_otherwise(call):
-    """Whether what is core's goes on."""
+    """Whether core's own still works."""
     return call("run", "core.toml", "--engine", "local").exit_code == 0
 
 
@@ -195,7 +195,7 @@ def test_claimed_twice_it_harms_itself_alone(acme):
     assert works_otherwise(call)
 
 
-def test_a_backend_whose_role_went_says_that_nothing_brings_it(acme):
+def test_a_backend_without_its_role_says_that_nothing_brings_it(acme):
     call = acme(roles=())
     line = next(line for line in call("backends").stdout.splitlines() if line.startswith("tally/plain"))
     assert line.endswith("; no installed plugin brings it")

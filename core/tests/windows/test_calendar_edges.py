@@ -1,4 +1,4 @@
-"""The calendar at its edges: the last days of months, hours of zones that are half an hour off, rows at a moment."""
+"""Edge cases of the calendar: ends of months, zones with half-hour offsets, rows exactly at a moment."""
 
 import datetime
 from bisect import bisect_left
@@ -25,7 +25,7 @@ def local_time(zone, *date):
 @pytest.mark.parametrize("zone", [*ODD, "Africa/Casablanca", "UTC"])
 @pytest.mark.parametrize("every", ["1 hour", "20 minutes", "1 day"])
 def test_hours_asked_over_the_day_of_any_zone(zone, every):
-    """Each moment is asked in Greenwich's hours and the zone's midnight besides; rows at and about all of these."""
+    """Moments are UTC's hours and the zone's midnights; rows are at and around all of these."""
     midnight = local_time(zone, 2024, 3, 10 if zone == "Africa/Casablanca" else 6)  # it puts its clock back for Ramadan
     hours = [midnight + hour * datetime.timedelta(hours=1) for hour in (-5, -1, 0, 1, 7, 23, 24, 25)]
     hours += [hour.replace(minute=0) for hour in hours]
@@ -136,8 +136,8 @@ def test_a_stretch_ends_at_the_first_moment_that_finds_every_window_empty(seed):
 
 @pytest.mark.parametrize("zone", [*ODD, "America/Sao_Paulo"])
 @pytest.mark.parametrize("window", ["today in {}", "this week in {}", "since 00:00:01 in {}"])
-def test_a_window_that_begins_anew_holds_what_came_since_it_began(zone, window):
-    """At its own end it is whole, a microsecond later it has begun anew."""
+def test_a_window_that_starts_over_holds_rows_since_its_start(zone, window):
+    """At its end it is complete; a microsecond later it has started over."""
     length = parse_length(window.format(zone))
     schedule = AnewSchedule(parse_length("3 hours"), length, 0)
     whole = CalendarSchedule(parse_length("3 hours"), [length], 0)
@@ -185,7 +185,7 @@ def test_the_last_that_is_a_length_of_the_calendar_and_the_first_that_is_none(te
         parse_length(text)
 
 
-def test_no_window_of_the_calendar_is_longer_than_it_says():
+def test_no_calendar_window_exceeds_its_declared_length():
     """In any zone, over months of 31 days, leap years, and days of 25 hours."""
     begin = micros(datetime.datetime(2011, 1, 1, tzinfo=UTC))
     for zone in ("Europe/Paris", "Pacific/Apia", "UTC"):
@@ -209,7 +209,7 @@ TURNS = (
     ("Asia/Kathmandu", 2024, 1, 1),
     ("UTC", 2024, 12, 31),
 )
-"""Midnights that come twice, or never, or with a day that is left out, and plain ones about the new year."""
+"""Midnights that repeat, or are skipped, or with a skipped day, and plain ones around the new year."""
 BEGINS = {
     "day": lambda day: True,
     "week": lambda day: day.weekday() == 0,

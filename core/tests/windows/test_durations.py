@@ -1,4 +1,4 @@
-"""Durations, as Spark writes them and as numbers of rows."""
+"""Durations as text and as numbers of rows."""
 
 import pytest
 from attrs import define
@@ -74,7 +74,7 @@ def test_equal_lengths_are_equal_however_written_and_keep_their_text():
         (" " * 20_000, "20,000 characters"),
     ],
 )
-def test_what_is_no_duration(text, message):
+def test_values_that_are_not_durations(text, message):
     with pytest.raises(ValueError, match=message):
         parse(text)
 

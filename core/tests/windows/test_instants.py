@@ -1,4 +1,4 @@
-"""Instants and dates are written in every year; where Python has them, as Python writes them."""
+"""Instants and dates as text in every year, like Python's where Python supports them."""
 
 import datetime
 
@@ -42,7 +42,7 @@ def test_the_calendar_is_numpys_in_every_year(microseconds):
         (-(2**63), "-290308-12-21 19:59:05"),
     ],
 )
-def test_years_that_python_lacks_are_told(microseconds, written):
+def test_years_outside_of_pythons_range_are_written(microseconds, written):
     assert text_tables.moment(microseconds) == written
     assert number_format.moment(microseconds, in_rows=False) == written
 

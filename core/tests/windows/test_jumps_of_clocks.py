@@ -1,4 +1,4 @@
-"""Every jump of every zone's clock since 1900, with the day before and after: what schedules say about it.
+"""Schedules around every clock change of every zone since 1900, with the day before and after.
 
 What zones do is read from zoneinfo's own data. Many zones share their jumps: each is looked at once.
 """
@@ -17,7 +17,7 @@ from skyband.windows.calendar_schedule import CalendarSchedule
 
 MICRO, MINUTE, HOUR, DAY = 1, 60_000_000, 3_600_000_000, 86_400_000_000
 UNTIL = 4_102_444_800_000_000
-"""2100: what comes later comes as the years before it do."""
+"""2100: later years follow the same rules as those before it."""
 
 
 def data_of(name):
@@ -100,7 +100,7 @@ def begins_of(unit):
     return np.arange(first, last).astype(f"datetime64[{step}]").astype("datetime64[us]").astype(np.int64)
 
 
-def test_zoneinfo_has_the_jumps_that_are_looked_for_where_two_come_soon_after_each_other(zones):
+def test_zoneinfo_has_pairs_of_jumps_in_quick_succession(zones):
     """A look every three days finds both."""
     soon = {name: int(np.diff(changes).min()) for name, (changes, _) in zones.items() if len(changes) > 1}
     assert min(soon.values()) > time_zone_conversion._PROBED * 1_000_000
@@ -156,7 +156,7 @@ def windows_in(zone):
     return whole + [CalendarLength("day", 1, zone, so_far=True, clock=clock) for clock in (0, 19 * HOUR // 2)]
 
 
-def test_no_window_begins_before_what_is_said_to_be_needed(zones, clocks):
+def test_no_window_begins_before_the_time_reported_as_needed(zones, clocks):
     """At each moment about a jump, and about those a month and a year later, whose windows begin at it."""
     for name, jumps in jumps_by_zone(zones).items():
         schedule = CalendarSchedule(CalendarLength("day", 1, name), windows_in(name), 0)

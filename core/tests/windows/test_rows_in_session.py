@@ -1,4 +1,4 @@
-"""How far is looked for the end of a stretch of rows: not at all later rows anew for every gap."""
+"""The search for the end of a session does not scan all later rows again for every gap."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ ROWS = 20_000
 @pytest.mark.parametrize("between", [40, 500, 3000])
 @pytest.mark.parametrize(("schedule", "window"), [(Schedule, "1 hour"), (CalendarSchedule, "today")])
 def test_rows_are_looked_at_a_few_times_however_many_gaps_there_are(between, schedule, window, monkeypatch):
-    """A gap of ten days after every so many rows: a stretch is answered, then the next begins."""
+    """A gap of ten days after every few rows: a session is answered, then the next begins."""
     asked, original = [], schedule.has_ended
 
     def has_ended(self, last, watermark):

@@ -1,4 +1,4 @@
-"""When groups answer and when their stretches end, against a look at each moment and each window."""
+"""Moments and ends of sessions, compared with a check of each moment and window."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,8 @@ def moments_of(slide, phase):
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_a_stretch_of_several_queries_ends_where_the_longest_window_holds_its_last_row_at_no_moment_to_come(seed):
-    """At that watermark and each one before and after; a quick look never says otherwise."""
+def test_a_session_of_several_queries_ends_when_no_later_moment_needs_its_last_row(seed):
+    """At that watermark and each one before and after; the fast check never contradicts this."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 4))
     windows, slides = rng.integers(1, 30, count).tolist(), rng.integers(1, 20, count).tolist()
@@ -62,8 +62,8 @@ def test_a_stretch_of_one_query_ends_at_the_first_moment_that_finds_its_window_e
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_moments_of_spans_come_once_each_in_their_order(seed):
-    """Spans that overlap, touch or are apart; those of each span by itself too."""
+def test_moments_of_spans_are_ordered_without_duplicates(seed):
+    """Spans that overlap, touch or are disjoint; also those of each span alone."""
     rng = np.random.default_rng(seed)
     slides, phases = rng.integers(1, 9, 2).tolist(), rng.integers(0, 9, 2).tolist()
     schedule = Schedule([5, 7], slides, phases)

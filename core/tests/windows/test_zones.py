@@ -1,4 +1,4 @@
-"""Every time zone there is, each day of some years: what clocks show and when days begin, as zoneinfo has it."""
+"""Every time zone on each day of some years, compared with zoneinfo."""
 
 import datetime
 from zoneinfo import ZoneInfo, available_timezones
