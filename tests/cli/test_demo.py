@@ -17,7 +17,9 @@ def test_the_demo_runs_and_its_answers_are_within_the_bound(folder):
     assert "█" in shown.stdout
     assert "94 answers; the largest error is" in shown.stdout
     late = make_weblog(20000).late.sum()
-    assert f"{late} of them come late" in shown.stderr
+    first = shown.stderr.splitlines()[0]
+    assert f"of one day, {late} late, in 12 Parquet files." in first and len(first) <= 80
+    assert max(len(line) for line in shown.stdout.splitlines()) <= 80, "it fits a terminal"
     assert f"late     {late} (dropped;" in shown.stderr
 
 

@@ -143,6 +143,32 @@ def test_commands_scripts_and_folders_it_names_are_there(name, guide):
         assert (ROOT / path).exists(), path
 
 
+def prose(text):
+    """A page without its code, comments and link targets; code within a line counts as one word."""
+    text = re.sub(r"^```.*?^```|<!--.*?-->", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "CODE", text))
+
+
+@pytest.mark.parametrize("name", [*HAND_WRITTEN, "../../README.md", "../../CONTRIBUTING.md"])
+def test_every_column_of_a_table_has_a_heading(name):
+    text = re.sub(r"^```.*?^```", "", (DOCS / name).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^(\|.*\|)\n\|[-|]+\|$", text, re.MULTILINE)
+    assert [line for line in headings if not all(cell.strip() for cell in line.strip("|").split("|"))] == []
+
+
+@pytest.mark.parametrize("name", [*HAND_WRITTEN, "../../README.md", "../../CONTRIBUTING.md"])
+def test_no_sentence_is_long(name):
+    """A list's item or a part after a colon or a semicolon counts as a sentence; tables of figures are lists."""
+    blocks = re.split(r"\n\s*\n|\n(?=[-*] |\d+\. )", prose((DOCS / name).read_text("utf-8")))
+    sentences = [
+        sentence
+        for block in blocks
+        if not block.startswith("|")
+        for sentence in re.split(r"(?<=[.?!:;])\**\s+", " ".join(block.split()))
+    ]
+    assert [sentence for sentence in sentences if len(re.findall(r"[\w’'-]+", sentence)) > 35] == []
+
+
 def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
     page = guide("extend/conformance.md")
     (program,), (shown,) = page.blocks("python"), page.blocks("text")

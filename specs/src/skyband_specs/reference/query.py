@@ -21,12 +21,14 @@ def query_page(info: QueryInfo) -> str:
     cls = load_query(info.kind)
     example, parts = job_example(info.kind), read_docstring(cls)
     links = " and ".join(link.replace("](", "](../") for link in role_links(info.kind)) or "none"
+    lead, _, details = parts.text.partition("\n\n")
     return page(
         code(info.kind),
         f"{info.summary[:1].upper()}{info.summary[1:]}. {'Roles' if len(cls.roles) > 1 else 'Role'}: {links}.",
-        prose(parts.text),
-        *([] if not parts.example else [fenced("pycon", parts.example)]),
+        prose(lead),
         *([] if example is None else [_example(example)]),
+        *([] if not parts.example else [section("In Python", fenced("pycon", parts.example))]),
+        *([] if not details else [section("Details", prose(details))]),
         section("Keys", _keys(info.kind, cls)),
         *_results(info.kind),
         section("Rows left out", _left_out(cls)),

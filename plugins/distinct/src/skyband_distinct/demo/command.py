@@ -26,7 +26,7 @@ every = "30 minutes"
 delay = "5 minutes"                      # later rows are dropped and counted
 
 [backends]
-sketch = "pcsa-ml"                       # any of: skyband backends --role sketch
+sketch = "pcsa-ml"                       # more: skyband backends
 
 [sink]
 format = "parquet"
@@ -66,10 +66,7 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     log.write(home / "requests")
     path = home / "job.toml"
     path.write_text(JOB, "utf-8")
-    _say(
-        f"1. A stream: {rows:,} requests to a website in one day, as {FILES} Parquet files; "
-        f"{int(log.late.sum())} of them come late."
-    )
+    _say(f"1. A stream: {rows:,} web requests of one day, {int(log.late.sum())} late, in {FILES} Parquet files.")
     _say(f"2. A job: {path}\n")
     _say(click.style("\n".join(f"   {line}".rstrip() for line in JOB.splitlines()), dim=True))
     changes = " ".join(f"--set {redact(change)}" for change in sets)
