@@ -185,7 +185,7 @@ def test_a_newer_small_value_passes_an_older_large_one_and_ties_go_to_the_smalle
     ("keys", "message"),
     [
         ({"window": "9 rows", "every": "3 rows"}, "half_life: must be a length of time, and needs windows in time"),
-        ({"half_life": "9 rows"}, "half_life: is a time"),
+        ({"half_life": "9 rows"}, "half_life: must be a length of time"),
         ({"half_life": "0 seconds"}, "half_life: must be"),
         ({"window": "today in UTC"}, 'half_life: needs windows and `every` of fixed length: write "24 hours"'),
         ({"repeats": "never"}, "repeats: is a promise, which `half_life` does not support: choose one of latest"),
