@@ -122,7 +122,7 @@ def test_text_has_one_column(tmp_path):
         ("csv", {"sep": "#|", "comment": "#"}, "options.comment: must differ"),
         ("csv", {"comment": "//"}, "options.comment: the local engine accepts one ASCII character"),
         ("csv", {"timestampFormat": "QQ yyyy"}, "options.timestampFormat: the local engine: 'QQ' in the format"),
-        ("csv", {"dateFormat": "HH:mm"}, "options.dateFormat: the local engine: the format 'HH:mm' has no year"),
+        ("csv", {"dateFormat": "HH:mm"}, "options.dateFormat: the local engine: the format 'HH:mm' has no"),
         ("csv", {"timestampFormat": "d/M/yy h:mm"}, "needs both h and a"),
         ("csv", {"locale": "xx"}, "options.locale: the local engine knows en, .*got 'xx'"),
         ("json", {"multiLine": "yes"}, "options.multiLine: must be true or false"),

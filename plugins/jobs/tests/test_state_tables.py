@@ -86,7 +86,7 @@ def test_groups_may_stand_in_folders_as_spark_writes_them(tmp_path):
 def test_files_of_a_table_with_different_columns_are_named(written):
     path = written(local.apply(table(stream(1)), counting(), {"sketch": "exact"}))
     pq.write_table(pa.table({"at": [1], "h": ["a"]}), f"{path}/other.parquet")
-    with pytest.raises(InputError, match=r"other.parquet' has the columns at, h, but .*000.parquet' has .*name files"):
+    with pytest.raises(InputError, match=r"other.parquet' has the columns at, h, but .*000.parquet' has .*must be"):
         StatesTable(path)
 
 

@@ -49,7 +49,7 @@ def read_csv(
     within: ByteRange | None = None,
     refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """A file's rows, or those of a range, with the columns `wanted` of a schema.
+    """A file's rows, or those of a range, with the `columns` of a schema.
 
     Raises InputError if it does not fit that schema; `refused` takes single rows that do not.
     """

@@ -92,7 +92,7 @@ def read(
     within: ByteRange | None = None,
     refused: RefusedRows | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """A file's rows, or those of a range, with the columns `wanted` of its `schema`.
+    """A file's rows, or those of a range, with the `columns` of its `schema`.
 
     Raises InputError if a value does not have its type; if `refused` takes such rows, only if the file cannot be
     read to its end.
