@@ -12,7 +12,7 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
 from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.groups.small_groups.host import SmallGroupAnswers
-from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.queries.time_columns import moments
 
 from skyband_totals.row_features.features_kernels import features_of_rows
@@ -75,7 +75,7 @@ class FeaturesTable(SmallGroupsPerRow):
         self._due = min(self._due, int(last.min()) + self._span)
         self._count_what_cannot_be_added(rows)
         answers = self._answers(rows, owners, columns, new)
-        return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NOBODY, ())
+        return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NO_KEYS, ())
 
     def _answers(self, rows: Rows, owners: Int64, columns: Mapping[str, Array], new: Array) -> pa.RecordBatch:
         sums = np.array([columns[name] for name in self._sums], np.int64).reshape(-1, len(owners))

@@ -16,7 +16,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, as_batch
 from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.groups.small_groups.host import Promoted, SmallGroupAnswers, SmallGroups
-from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.composite_ids import several
 from skyband.roles.matcher import SUM_SLACK
@@ -122,7 +122,7 @@ class SmallUncertainJoins(SmallGroupsPerRow):
             promoted += others
         if self._values is not None:
             self._values.keep(self._entries.column("code"), lazily=True)
-        return SmallGroupAnswers(as_batch(answers) if answers else None, np.concatenate(owners), NOBODY, promoted)
+        return SmallGroupAnswers(as_batch(answers) if answers else None, np.concatenate(owners), NO_KEYS, promoted)
 
     def _arrived(self, rows: Rows) -> Tuples:
         """The tuples of rows, with their samples in the order of summation."""

@@ -11,7 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.groups.answer_columns import AnswerColumns, as_batch
 from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.groups.small_groups.host import Promoted, SmallGroupAnswers
-from skyband.groups.small_groups.per_row import NOBODY, SmallGroupsPerRow
+from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.windows.window_parameters import closed_length
 
 from skyband_uncertain.uncertain_sum.processor import answers_of, tuples_of
@@ -89,7 +89,7 @@ class SmallUncertainSums(SmallGroupsPerRow):
             answers.append(given)
             owners.append(np.full(len(given), key, np.uint64))
             promoted += grown
-        return SmallGroupAnswers(as_batch(answers), np.concatenate(owners), NOBODY, promoted)
+        return SmallGroupAnswers(as_batch(answers), np.concatenate(owners), NO_KEYS, promoted)
 
     def _walk(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> _Walked:
         existence, means, averages = tuples_of(rows)
