@@ -32,7 +32,7 @@ import resource, sys
 from pathlib import Path
 import numba, pyarrow.dataset, pyarrow.parquet
 from skyband.cli.commands import group
-import skyband_jobs.local.run, skyband_distinct.exact
+import skyband_jobs.local.run, skyband_distinct.exact.backend
 from skyband import memory_limit
 
 memory_limit.LEAST = 0  # all is loaded already

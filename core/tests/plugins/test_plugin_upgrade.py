@@ -19,7 +19,7 @@ PLUGIN = """
 SKETCH = """
     from attrs import define
     from skyband.config.parameters import integer
-    from skyband_distinct.exact import Exact
+    from skyband_distinct.exact.backend import Exact
 
     @define(eq=False)
     class Acme(Exact):

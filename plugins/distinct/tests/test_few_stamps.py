@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import skyband
-from skyband_distinct.few_stamps import FewStamps
-from skyband_distinct.stamp_table import StampTable
+from skyband_distinct.stamps.few_stamps import FewStamps
+from skyband_distinct.stamps.stamp_table import StampTable
 
 COARSE = {"epsilon": 0.2, "delta": 0.1}
 """Parameters with few cells, so that short streams are many."""

@@ -7,7 +7,7 @@ from cut_run import cut_run
 from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband_distinct.distinct_count import execution
-from skyband_distinct.pcsa_ml import PcsaMl
+from skyband_distinct.stamps.pcsa_ml import PcsaMl
 
 QUERY = {"kind": "distinct-count", "time": "t", "item": "item", "by": ["group"], "every": "10 seconds"}
 ROUGH = {"sketch": {"name": "pcsa-ml", "epsilon": 0.5}}

@@ -7,7 +7,7 @@ import pytest
 import skyband
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband_distinct.sweep_kernel import hash_all, sweep
+from skyband_distinct.k_skb.sweep_kernel import hash_all, sweep
 from skyband_distinct.time_order import in_one_order
 
 MOST = 2**64 - 1

@@ -12,9 +12,9 @@ from skyband import create, snapshot
 from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError, SnapshotError
 from skyband.states.state import encode_state, read_state
+from skyband_distinct.k_skb.sweep_kernel import hash_all
 from skyband_distinct.latest_values import RangeSample, around, from_bits, range_estimate, to_bits
 from skyband_distinct.sketch_sizes import skyband_shape
-from skyband_distinct.sweep_kernel import hash_all
 from skyband_specs.binomial import allowed_failures
 from skyband_specs.sketch.streams import spread
 from skyband_specs.state_mutations import mutations

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband_distinct.likelihood import DEVIATION, LEVELS, likeliest
+from skyband_distinct.stamps.likelihood import DEVIATION, LEVELS, likeliest
 
 ARRAYS = 100
 tables = st.lists(st.integers(0, ARRAYS), min_size=1, max_size=LEVELS)

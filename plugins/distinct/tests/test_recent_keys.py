@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband_distinct.recent_keys import RecentKeys
+from skyband_distinct.stamps.recent_keys import RecentKeys
 
 SIZE = 7
 row = st.tuples(st.integers(-30, 30), st.integers(0, 90))

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband import SnapshotError
 from skyband.arrays import TIME_MIN
-from skyband_distinct.first_gap import PHI, first_gaps
 from skyband_distinct.key_hashing import salt
-from skyband_distinct.likelihood import LEVELS, filled_since, likeliest
+from skyband_distinct.stamps.first_gap import PHI, first_gaps
+from skyband_distinct.stamps.likelihood import LEVELS, filled_since, likeliest
 
 MASK, GAMMA = 2**64 - 1, 0x9E3779B97F4A7C15
 SMALL = {"epsilon": 0.9, "delta": 0.9, "seed": 3}

@@ -19,7 +19,7 @@ from skyband.state_validation import StateReader
 from skyband_distinct.distinct_count import execution
 from skyband_distinct.distinct_count.small_groups import SmallSums
 from skyband_distinct.exact_sums import exact_sums, exact_terms, terms_of
-from skyband_distinct.sum_bounds import ValueSample, around_k, miss_of_one, sum_estimate
+from skyband_distinct.k_skb.sum_bounds import ValueSample, around_k, miss_of_one, sum_estimate
 from skyband_jobs.files.states_table import StatesTable
 from skyband_spark.savepoints.first_states import begin_with_states
 from skyband_specs.binomial import allowed_failures

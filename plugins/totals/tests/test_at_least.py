@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 import skyband
 from skyband.engines import local
-from skyband_totals.bar import BAR, SIZE, STOCK
+from skyband_totals.exact.bar import BAR, SIZE, STOCK
 
 ROWS = {"misra-gries": 12_000}  # which keeps the youngest as they are
 SPAN = 60

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import skyband
-from skyband_totals.bar import SIZE
+from skyband_totals.exact.bar import SIZE
+from skyband_totals.exact.sum_steps import USED
 from skyband_totals.slots import KEY, TOTAL
-from skyband_totals.sum_steps import USED
 
 WINDOW, SLIDE = 4000, 500
 

@@ -5,12 +5,27 @@ from collections import Counter
 import numpy as np
 import pytest
 import skyband
-from skyband_totals import pair_kernels, sum_steps
-from skyband_totals.bar import AIM, BAR, DRAWN, ENDS, FAR, FIRST, FIRST_KEY, GRAND, KEYS, LEAST, LOOKS, LOT, SIZE, STOCK
 from skyband_totals.conformance.streams import turnover
-from skyband_totals.pair_ledger import PairLedger
+from skyband_totals.exact import pair_kernels, sum_steps
+from skyband_totals.exact.bar import (
+    AIM,
+    BAR,
+    DRAWN,
+    ENDS,
+    FAR,
+    FIRST,
+    FIRST_KEY,
+    GRAND,
+    KEYS,
+    LEAST,
+    LOOKS,
+    LOT,
+    SIZE,
+    STOCK,
+)
+from skyband_totals.exact.exact_distinct_pairs import PairLedger
+from skyband_totals.exact.pane_log import HEAD, NEXT, NUMBER, OLDEST, START, TAIL
 from skyband_totals.pairs import LAST, NEVER, OBJECT, UNKNOWN
-from skyband_totals.pane_log import HEAD, NEXT, NUMBER, OLDEST, START, TAIL
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TAKEN, TOTAL
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import skyband
 from skyband_totals.conformance.streams import binding
-from skyband_totals.history_kernels import (
+from skyband_totals.misra_gries.since_any_moment_kernels import (
     ERROR,
     FIRST,
     HEAD,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skyband.engines import local
 from skyband.queries import make_query
+from skyband_totals.fixed_point import worth
 from skyband_totals.narrow_floats import as_multiples
-from skyband_totals.unit_worth import worth
 from skyband_totals.units import FINE, NO_MULTIPLE, to_units
 
 MOST = {"float": 131_072, "halffloat": 16}

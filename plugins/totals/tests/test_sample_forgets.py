@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import skyband
-from skyband_totals import sample_kernels
+from skyband_totals.k_skb import sample_kernels
 
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])

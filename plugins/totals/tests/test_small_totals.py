@@ -6,8 +6,8 @@ import pyarrow.compute as pc
 import pytest
 from skyband.engines import local
 from skyband.groups.small_groups import limits
+from skyband_totals.fixed_point import MOST_TOGETHER, worth
 from skyband_totals.heavy_hitters import small_group_panes
-from skyband_totals.unit_worth import MOST_TOGETHER, worth
 
 SECOND = 1_000_000
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import skyband
 from numba import njit
-from skyband_totals.bar import DRAWN, LOT, STOCK
+from skyband_totals.exact.bar import DRAWN, LOT, STOCK
 from skyband_totals.selection import rank
 from skyband_totals.slots import place
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from skyband_totals.unit_worth import MOST, MOST_TOGETHER, worth
+from skyband_totals.fixed_point import MOST, MOST_TOGETHER, worth
 from skyband_totals.units import FINE, to_units, weights_of
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import skyband
 from skyband.columns.hashing import hash_column
 from skyband.roles import Sketch
+from skyband_distinct.k_skb.sweep_kernel import hash_all
 from skyband_distinct.key_hashing import salt
 from skyband_distinct.sketch_sizes import skyband_size, subsketches
-from skyband_distinct.sweep_kernel import hash_all
 
 SKETCHES = ("pcsa-ml", "exact", "k-skb", "se-pcsa", "se-fm")
 ROWS = 1_000_000

@@ -6,8 +6,8 @@ from bench.one_process.das_tree import kept_rows
 from bench.one_process.distinct import repeating
 from hypothesis import given
 from hypothesis import strategies as st
+from skyband_distinct.k_skb.sweep_kernel import hash_all, sweep
 from skyband_distinct.key_hashing import salt
-from skyband_distinct.sweep_kernel import hash_all, sweep
 
 pytestmark = pytest.mark.slow
 

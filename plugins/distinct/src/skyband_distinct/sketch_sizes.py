@@ -4,7 +4,7 @@ import math
 from functools import lru_cache
 from statistics import NormalDist
 
-from skyband_distinct.likelihood_formula import DEVIATION
+from skyband_distinct.stamps.likelihood_formula import DEVIATION
 
 _MARGIN = 1.1
 _SKYBAND_MARGIN = 1.05

@@ -10,11 +10,11 @@ from skyband.arrays import Array, Int64
 from skyband.config.parameters import number
 from skyband.state_validation import StateReader
 
+from skyband_totals.fixed_point import fit_together, worth
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
 from skyband_totals.top import NOTHING, UNKNOWN, Top
-from skyband_totals.unit_worth import fit_together, worth
 
 _ANY = 2**62
 _COLUMNS = ("weights", "errors", "sizes")

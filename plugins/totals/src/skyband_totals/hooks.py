@@ -10,11 +10,11 @@ def skyband_backends() -> list[BackendInfo]:
         BackendInfo(
             role="total-ranker",
             name="exact",
-            factory="skyband_totals.exact:Exact",
+            factory="skyband_totals.exact.backend:Exact",
             summary="every pane's totals, and a bar that finds the largest without a look at the others",
             guarantee="exact",
             reference="panes: Li, Maier, Tufte, Papadimos and Tucker 2005; the bar: Yi et al. 2003",
-            reader="skyband_totals.exact_reader:ExactReader",
+            reader="skyband_totals.exact.reader:ExactReader",
             lacks={
                 "any-since": "a pane is one total: what came in its first half cannot be told from the rest",
                 "out-of-order": "a pane that was closed is not opened again",
@@ -23,7 +23,7 @@ def skyband_backends() -> list[BackendInfo]:
         BackendInfo(
             role="total-ranker",
             name="misra-gries",
-            factory="skyband_totals.misra_gries:MisraGries",
+            factory="skyband_totals.misra_gries.backend:MisraGries",
             summary="Misra-Gries summaries that get coarser with age: bounds that are certain, since any moment",
             guarantee="bounded",
             reference="Misra and Gries 1982; Agarwal et al. 2012; Arasu and Manku 2004",
@@ -32,11 +32,11 @@ def skyband_backends() -> list[BackendInfo]:
         BackendInfo(
             role="total-ranker",
             name="k-skb",
-            factory="skyband_totals.k_skb:KSkb",
+            factory="skyband_totals.k_skb.backend:KSkb",
             summary="the k smallest random numbers since any moment, each with its object: a uniform sample",
             guarantee="bounded",
             reference="Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007",
-            reader="skyband_totals.k_skb_reader:KSkbReader",
+            reader="skyband_totals.k_skb.reader:KSkbReader",
             lacks={"out-of-order": "rows wait in a buffer in the order of time"},
         ),
         BackendInfo(

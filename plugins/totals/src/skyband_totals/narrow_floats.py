@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Float64
 
-from skyband_totals.unit_worth import worth
+from skyband_totals.fixed_point import worth
 
 REMEDY = "; of prices in a column of FLOAT, which has seven digits, take DOUBLE or DECIMAL"
 """How a warning about values between the units ends."""

@@ -21,10 +21,10 @@ from skyband.roles.clock import (
 from skyband.roles.thread_guard import inside_all
 
 from skyband_totals import ranker_parameters
+from skyband_totals.fixed_point import FULL
 from skyband_totals.ranker_parameters import LONGEST, TOTALS
 from skyband_totals.shares import Least, least_of, most_objects
 from skyband_totals.top import NOTHING, Top, Tops
-from skyband_totals.unit_worth import FULL
 from skyband_totals.units import FINE, REASONS, to_units
 
 _MOST_OBJECTS = 2**40

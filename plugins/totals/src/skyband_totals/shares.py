@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from skyband_totals.unit_worth import FULL
+from skyband_totals.fixed_point import FULL
 
 
 class Least(NamedTuple):

@@ -12,7 +12,7 @@ import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on wh
 from numba import njit
 from skyband.arrays import Array, Float64, Int64, read_only
 
-from skyband_totals.unit_worth import MOST, worth
+from skyband_totals.fixed_point import MOST, worth
 
 FINE, NEGATIVE, NO_NUMBER, TOO_LARGE, NO_MULTIPLE = range(5)
 REASONS = {

@@ -10,7 +10,7 @@ from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
 from skyband_distinct.exact_sums import MOST_TERMS, add_to, rounded
-from skyband_distinct.stamping import bits_set
+from skyband_distinct.stamps.stamping import bits_set
 
 _MOST_ROOM = 1 << 20
 _BLOCK = 64

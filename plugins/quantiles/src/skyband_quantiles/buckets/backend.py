@@ -31,7 +31,7 @@ from skyband_quantiles.buckets.history import (
     with_raw,
     with_windows,
 )
-from skyband_quantiles.buckets.restoring import contents_of, history_of
+from skyband_quantiles.buckets.state_arrays import contents_of, history_of
 from skyband_quantiles.buckets.uniting import Rules, unite
 from skyband_quantiles.role import QuantileSketch, Questions
 from skyband_quantiles.sketch_answers import Answers

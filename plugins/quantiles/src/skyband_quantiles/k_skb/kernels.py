@@ -3,8 +3,8 @@
 A score is a random number drawn for a row. Kept is what has fewer than k smaller scores at least as young, so that of
 all rows since a moment the k smallest scores are there, and those below the k-th are a sample without replacement.
 
-Source: Zhang et al. 2010, section 4. The sweep is that of `skyband_totals.sample_kernels`, with a value in place of an
-object.
+Source: Zhang et al. 2010, section 4. The sweep is that of `skyband_totals.k_skb.sample_kernels`, with values instead of
+objects.
 """
 
 from typing import Any

@@ -10,10 +10,10 @@ import pyarrow as pa
 from attrs import frozen
 from skyband.arrays import Array, Float64, Int64
 
+from skyband_totals.fixed_point import worth
 from skyband_totals.heavy_hitters.object_places import answer_of, either, numbered, picked, places_of
 from skyband_totals.heavy_hitters.rest_rows import in_units
 from skyband_totals.top import Tops
-from skyband_totals.unit_worth import worth
 
 DIFFERENCE, RATIO = "difference", "ratio"
 BOTH, UP, DOWN = "both", "up", "down"

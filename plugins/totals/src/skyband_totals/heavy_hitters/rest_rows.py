@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64
 
+from skyband_totals.fixed_point import worth
 from skyband_totals.top import UNKNOWN, Tops
-from skyband_totals.unit_worth import worth
 
 
 class Rest(NamedTuple):

@@ -8,12 +8,12 @@ import pyarrow.compute as pc
 from skyband.groups import top_k_merging
 from skyband.queries.composite_ids import answer_ids
 
+from skyband_totals.fixed_point import worth
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.heavy_hitters.rest_rows import in_units, object_counts, rest_of, shares
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS
 from skyband_totals.shares import Least, least_estimate, least_of
 from skyband_totals.top import UNKNOWN, Tops
-from skyband_totals.unit_worth import worth
 
 _PLACE = "window's place"
 """A column while shards' answers are merged, called as no column of a source is."""

@@ -21,11 +21,11 @@ from skyband.queries.time_columns import moments
 from skyband.rules.small_groups_with_rules import SmallGroupsWithRules
 from skyband.state_validation import StateReader
 
+from skyband_totals.fixed_point import MOST, worth
 from skyband_totals.heavy_hitters.rest_rows import shares, spread
 from skyband_totals.heavy_hitters.small_groups_kernels import rank_totals
 from skyband_totals.ranker_lengths import ever
 from skyband_totals.shares import least_of, most_objects
-from skyband_totals.unit_worth import MOST, worth
 from skyband_totals.units import to_units, weights_of
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from skyband.groups.small_groups.kernels import (
 )
 from skyband.kernels.nested import nested_njit
 
+from skyband_totals.fixed_point import MOST_TOGETHER
 from skyband_totals.selection import count_large, in_order, offer
 from skyband_totals.share_kernels import least_total
-from skyband_totals.unit_worth import MOST_TOGETHER
 
 _MOST_ROOM = 1 << 20
 _BLOCK = 64

@@ -18,6 +18,7 @@ from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 from skyband.windows.half_lives import left_after
 
+from skyband_totals.fixed_point import MOST_TOGETHER, worth
 from skyband_totals.heavy_hitters.decayed_totals import ranked_totals
 from skyband_totals.heavy_hitters.movers import mover_columns, movers_of
 from skyband_totals.heavy_hitters.object_places import answer_of
@@ -33,7 +34,6 @@ from skyband_totals.heavy_hitters.small_groups import SmallTotals
 from skyband_totals.heavy_hitters.small_groups_kernels import least_totals
 from skyband_totals.shares import Least, least_of
 from skyband_totals.top import Tops
-from skyband_totals.unit_worth import MOST_TOGETHER, worth
 
 if TYPE_CHECKING:
     from skyband_totals.heavy_hitters.query import HeavyHitters

@@ -6,7 +6,7 @@ import numpy as np
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
 from numba import njit
 
-from skyband_totals.unit_worth import MOST
+from skyband_totals.fixed_point import MOST
 
 
 @njit(cache=True)

@@ -15,9 +15,9 @@ from skyband.groups.small_groups.host import SmallGroupAnswers
 from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.queries.time_columns import moments
 
+from skyband_totals.fixed_point import MOST, worth
 from skyband_totals.row_features.features_kernels import features_of_rows
 from skyband_totals.row_features.query import NO_SUM, distinct_column, sum_column
-from skyband_totals.unit_worth import MOST, worth
 
 if TYPE_CHECKING:
     from skyband_totals.row_features.query import RowFeatures

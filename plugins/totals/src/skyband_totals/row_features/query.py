@@ -26,8 +26,8 @@ from skyband.queries.carried_columns import (
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_names
 
+from skyband_totals.fixed_point import MOST
 from skyband_totals.narrow_floats import REMEDY, as_multiples
-from skyband_totals.unit_worth import MOST
 from skyband_totals.units import FINE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
 
 NO_SUM = {

@@ -1,0 +1,1 @@
+"""sketch/exact: every key with its last time."""

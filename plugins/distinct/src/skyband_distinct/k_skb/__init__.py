@@ -1,0 +1,1 @@
+"""sketch/k-skb: the k smallest hashes since any moment."""

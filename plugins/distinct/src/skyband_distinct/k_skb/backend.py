@@ -1,0 +1,287 @@
+"""sketch/k-skb: the paper's k-skyband sketch, kept by sweeping a buffer instead of by a dominance-aggregation tree."""
+
+import math
+from collections.abc import Mapping
+from statistics import median
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment
+from skyband.config.half_open_ranges import ValueRange
+from skyband.roles import Sketch
+from skyband.state_validation import StateReader
+
+from skyband_distinct import sketch_parameters
+from skyband_distinct.exact_sums import terms_of
+from skyband_distinct.k_skb.sum_bounds import ValueSample, sum_estimate
+from skyband_distinct.k_skb.sweep_kernel import count_since, hash_all, sweep
+from skyband_distinct.k_skb.value_kernel import values_of
+from skyband_distinct.key_hashing import salt
+from skyband_distinct.latest_values import range_estimate, sample_of
+from skyband_distinct.sketch_sizes import skyband_shape
+from skyband_distinct.time_order import in_one_order, oldest_first
+
+# The paper counts dominances in a balanced tree (dAs-tree), updated with each row. Here rows wait in a buffer of 8 k;
+# when it is full, or an answer is asked for, one walk from the youngest to the oldest recomputes the skyband: a pair
+# is in iff its hash is below the kth smallest so far, which a table of buckets keeps in O(1). The walk also leaves
+# that kth smallest beside each pair, so that an estimate is one binary search and needs no second tree.
+# `tests/bench/one_process/distinct.py` times both, compiled: with 20 %, 90 % and 99 % repeated keys among 300,000, in
+# batches of 10,000, the sweep takes 7, 12 and 28 million rows/s, 80, 900 and 600 times as many as three dAs-trees. The
+# paper's exact list of recent keys is not needed: fewer than k pairs are all keys there are.
+_BUFFERED = 8
+_CHUNK = 1 << 20
+_NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.float64)
+
+
+@define(eq=False)
+class KSkb(Sketch):
+    """The k smallest hashes of the keys since any moment, from which their number follows (k-SKB).
+
+    A subsketch hashes the keys its own way and keeps the k-skyband of (time, hash): each pair with fewer than k smaller
+    hashes that are at least as young. These hold the k smallest hashes of the keys since any moment. If the kth
+    smallest is the fraction v of all hashes, the number of keys is about (k − 1) / v; the estimate is the median over
+    the subsketches. Each answer is off by at most epsilon with probability 1 − delta, and exact below k keys.
+
+    Where the paper's text is wrong it is corrected: a pair does not dominate itself, of a hash only the youngest pair
+    is kept, and (k − 1) / v is the unbiased estimate. The skyband is found by a sweep over buffered rows instead of the
+    paper's tree, with the same result.
+
+    With `hash = "theta"` the keys are MurmurHash3 of seed 9001, `skyband.columns.hashing.THETA_SEED`, and there is one
+    subsketch, of the keys as they are, with so many more hashes that it keeps the promise alone. The k smallest of them
+    since any moment are a theta sketch of Apache DataSketches: `skyband.states.theta` gives its image.
+
+    With `values = "latest"` each pair has the value of its row with it. Of each hash the youngest pair is kept, and
+    windows end at the present, so this is the value that the key had last in every window. The k − 1 smallest hashes
+    are a uniform sample of the keys, whatever their values: if m of these are in a range, about m / v keys are. That
+    count is off by at most epsilon times all keys of the window with probability 1 − delta, and exact below k keys.
+
+    What the values of the sample add up to, divided by v, is an unbiased estimate of their sum over all keys, off by a
+    relative sqrt((1 + s²) / k) where values deviate from their mean by s times it. Its low and high hold the sum with
+    probability 1 − delta, whatever the values: they are those of the number of keys (Chernoff) times those of the mean
+    (empirical Bernstein-Serfling), for which all values must lie within limits that are known. Exact below k keys.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error that delta of the answers may exceed (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+    hash : str, default None
+        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the
+        query's key `hash` sets it (one of theta)
+    values : str, default None
+        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added
+        up; the query's key `value` sets it (one of latest)
+
+    Complexity
+    ----------
+    Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of what is buffered. Memory is 16 bytes ·
+    subsketches · k (1 + ln(n / k)), n being the distinct keys not forgotten; 24 bytes with values.
+
+    References
+    ----------
+    Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 4. Sums: Bardenet and
+    Maillard, Concentration inequalities for sampling without replacement, Bernoulli 21(3), 2015, theorem 4.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "k-skb")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    >>> sketch.bounds(since=7)
+    (3.0, 3.0)
+    """
+
+    name: ClassVar[str] = "k-skb"
+
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
+    hash: str | None = sketch_parameters.hash_()
+    values: str | None = sketch_parameters.values()
+
+    _k: int = field(init=False)
+    _salts: list[Any] = field(init=False)
+    _skybands: list[tuple[Int64, UInt64, UInt64]] = field(init=False)
+    _values: list[Float64] = field(init=False)
+    """Of each skyband the values of its pairs; empty where there are none."""
+    _buffer: list[tuple[Array, ...]] = field(factory=list, init=False)
+    _buffered: int = field(default=0, init=False)
+    _floor: int = field(default=TIME_MIN, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        theta = self.hash == sketch_parameters.THETA
+        sketch_parameters.check_seed(self.seed, self.hash)
+        count, self._k = skyband_shape(self.epsilon, self.delta, theta)
+        self._salts = [None if theta else salt(self.seed, index) for index in range(count)]
+        self._skybands = [(_NO_TIMES, _NO_HASHES, _NO_HASHES)] * count
+        self._values = [_NO_VALUES] * count if self.keeps_values else []
+
+    def __len__(self) -> int:
+        self._settle()
+        return sum(len(times) for times, _, _ in self._skybands)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the skybands and of the buffer."""
+        row = 24 if self.keeps_values else 16
+        return row * self._buffered + sum((row + 8) * len(times) for times, _, _ in self._skybands)
+
+    @property
+    def keeps_values(self) -> bool:
+        return self.values is not None
+
+    @property
+    def adds_values(self) -> bool:
+        return True
+
+    @property
+    def needs_limits(self) -> bool:
+        return True
+
+    @property
+    def exact_up_to(self) -> int:
+        """Fewer than k pairs are all keys there are."""
+        return self._k - 1
+
+    def estimate(self, since: int) -> float:
+        """Distinct keys with time >= `since`: 0 where there are none, exact below k."""
+        since = moment("since", since)
+        if self._now is None or since > self._now:
+            return 0.0
+        self._settle()
+        since = max(since, TIME_MIN)
+        return round(float(median(self._one(skyband, since) for skyband in self._skybands)), 3)
+
+    def bounds(self, since: int) -> tuple[float, float]:
+        """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        return self.estimate_with_bounds(since)[1:]
+
+    def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
+        count = self.estimate(since)
+        if count < self._k:
+            return count, count, count
+        low, high = self._around(count)
+        return count, max(low, float(self._k)), high
+
+    def forget(self, before: int) -> None:
+        """Drop the pairs older than `before`: they count for no later moment. O(log kept)."""
+        self._floor = max(self._floor, min(moment("before", before), 2**63 - 1))
+        self._settle()
+        for index, skyband in enumerate(self._skybands):
+            count = count_since(skyband[0], self._floor)
+            self._skybands[index] = skyband[0][:count], skyband[1][:count], skyband[2][:count]
+        self._values = [
+            values[: len(skyband[0])] for values, skyband in zip(self._values, self._skybands, strict=False)
+        ]
+
+    def _one(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
+        count = count_since(skyband[0], since)
+        if count < self._k:
+            return float(count)
+        return max(float(self._k), (self._k - 1) / ((float(skyband[2][count - 1]) + 1) / 2.0**64))
+
+    def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
+        keys = self.estimate(since)
+        samples = [sample_of(*sample, between) for sample in self._samples_since(since)]
+        return range_estimate(samples, keys, self.epsilon if keys >= self._k else 0.0, self._k)
+
+    def _sum_terms(self, since: int, least: float, most: float) -> tuple[Float64, float, float]:
+        samples = self._samples_since(since)
+        whole = next((sample.values for sample in samples if sample.share == 1.0), None)
+        if whole is None:
+            total, low, high = sum_estimate(samples, self._k, self.delta, least, most)
+            return np.array([total]), low, high
+        terms = terms_of(whole)
+        total = math.fsum(terms.tolist())
+        return terms, total, total
+
+    def _samples_since(self, since: int) -> list[ValueSample]:
+        """Of each subsketch the values of the keys with time >= `since` that are its sample: of all where few are."""
+        self._settle()
+        some, since = self._now is not None and since <= self._now, max(since, TIME_MIN)
+        samples = []
+        for (times, hashes, limits), values in zip(self._skybands, self._values, strict=True):
+            count = count_since(times, since) if some else 0
+            if count < self._k:
+                samples.append(ValueSample(values[:count], 1.0))
+                continue
+            limit = limits[count - 1]
+            samples.append(ValueSample(values[:count][hashes[:count] < limit], (float(limit) + 1) / 2.0**64))
+        return samples
+
+    def _update(self, times: Int64, keys: UInt64) -> None:
+        self._take(times.copy(), keys.copy())
+
+    def _update_with_values(self, times: Int64, keys: UInt64, values: Float64) -> None:
+        self._take(times.copy(), keys.copy(), values)
+
+    def _take(self, *columns: Array) -> None:
+        self._buffer.append(columns)
+        self._buffered += len(columns[0])
+        if self._buffered >= _BUFFERED * self._k:
+            self._settle()
+
+    def _settle(self) -> None:
+        if not self._buffered:
+            return
+        columns = [np.concatenate(parts) for parts in zip(*self._buffer, strict=True)]
+        self._buffer, self._buffered = [], 0
+        for start in range(0, len(columns[0]), _CHUNK):
+            some, which, *values = oldest_first(*(column[start : start + _CHUNK] for column in columns))
+            for index, word in enumerate(self._salts):
+                self._sweep(index, some, which if word is None else hash_all(which, word), *values)
+
+    def _sweep(self, index: int, times: Int64, hashes: UInt64, values: Float64 | None = None) -> None:
+        """Take pairs in, by time ascending."""
+        kept_times, kept_hashes, _ = self._skybands[index]
+        band = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
+        self._skybands[index] = band
+        if values is not None:
+            earlier = kept_times, kept_hashes, self._values[index]
+            self._values[index] = values_of(band[0], band[1], *earlier, times, hashes, values)
+
+    def _merge(self, other: Self) -> None:
+        self._settle()
+        other._settle()
+        self._floor = max(self._floor, other._floor)
+        for index, (times, hashes, _) in enumerate(other._skybands):
+            values = [other._values[index][::-1].copy()] if self.keeps_values else []
+            self._sweep(index, times[::-1].copy(), hashes[::-1].copy(), *values)
+
+    def _state(self) -> dict[str, Array]:
+        self._settle()
+        columns: list[tuple[Any, ...]] = [(times, hashes) for times, hashes, _ in self._skybands]
+        if self.keeps_values:
+            columns = [(*pairs, values) for pairs, values in zip(columns, self._values, strict=True)]
+        skybands = [in_one_order(*pairs) for pairs in columns]
+        state = {
+            "now": np.array([] if self._now is None else [self._now], np.int64),
+            "floor": np.array([self._floor], np.int64),
+            "kept": np.array([len(times) for times, *_ in skybands], np.int64),
+        }
+        names = ("times", "hashes", "values") if self.keeps_values else ("times", "hashes")
+        return state | {name: np.concatenate([pairs[place] for pairs in skybands]) for place, name in enumerate(names)}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        reader = StateReader(state)
+        self._now = reader.optional("now")
+        self._floor = reader.number("floor")
+        latest = TIME_MIN if self._now is None else self._now
+        times = reader.column("times", np.int64, at_least=max(self._floor, TIME_MIN + 1), at_most=latest)
+        columns = [times, reader.column("hashes", np.uint64, len(times))]
+        if self.keeps_values:
+            columns.append(reader.column("values", np.float64, len(times), at_least=-np.inf))
+        sizes = reader.sizes("kept", len(self._salts), len(times))
+        ends = np.cumsum(sizes)[:-1]
+        for index, (some, *own) in enumerate(zip(*(np.split(column, ends) for column in columns), strict=True)):
+            reader.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
+            self._sweep(index, *(column[::-1].copy() for column in (some, *own)))
+            whole = len(self._skybands[index][0]) == len(some)
+            reader.require(whole, "hashes", "must be a k-skyband: others of them rule some out")

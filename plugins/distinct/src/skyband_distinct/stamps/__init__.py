@@ -1,0 +1,1 @@
+"""sketch/pcsa-ml, se-fm and se-pcsa: tables of time stamps."""

@@ -1,0 +1,93 @@
+"""sketch/pcsa-ml: a time stamp for every cell of a PCSA table, and the likeliest count behind those filled."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Int64, UInt64
+
+from skyband_distinct import sketch_parameters
+from skyband_distinct.key_hashing import salt
+from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
+from skyband_distinct.stamps.likelihood import likeliest
+from skyband_distinct.stamps.recent_keys import BLOCK, RecentKeys
+from skyband_distinct.stamps.stamp_bitmap import StampBitmap
+from skyband_distinct.stamps.stamp_sketch import StampSketch
+from skyband_distinct.stamps.stamp_table import StampTable
+from skyband_distinct.stamps.stamping import stamp_one
+
+_MOST_CELLS = 1 << 20
+"""Of a table whose cells are counted anew for each answer: more do not fit the caches that this is quick in."""
+
+
+@define(eq=False)
+class PcsaMl(StampSketch):
+    """A table of time stamps (PCSA), read by maximum likelihood: one hash and one store a key. The default.
+
+    A key belongs to one of many arrays and, with probability 2^−(j + 1), to level j of it; that cell of the table keeps
+    the youngest time. The cells younger than a moment are those that the keys since that moment filled. How many cells
+    of each level these are is all there is to know of the number of keys, and the likeliest number is the estimate.
+
+    Each answer is off by at most epsilon with probability 1 − delta. Small counts are exact, because the 8 / epsilon
+    most recent keys are kept as well. At epsilon 0.02 and delta 0.05 there are 4995 arrays, and the relative standard
+    error is 0.92 %.
+
+    Parameters
+    ----------
+    epsilon : float, default 0.02
+        relative error that delta of the answers may exceed (at least 0.001 and below 1)
+    delta : float, default 0.05
+        share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
+    seed : int, default 0
+        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+
+    Complexity
+    ----------
+    Update O(1) a key; estimate O(arrays · log(keys / arrays)). Memory is about 8 bytes · arrays · (log2(keys / arrays)
+    + 4), and of fewer keys than arrays 32 to 64 bytes a key of the longest window asked (`forget`).
+
+    References
+    ----------
+    The table: Flajolet and Martin, Probabilistic counting algorithms for data base applications, 1985, section 5. The
+    time stamps: Zhang, Zhang, Cheema and Lin, Counting distinct objects over sliding windows, 2010, section 3. The
+    likelihood: Lang, Back to the future: an even more nearly optimal cardinality estimation algorithm (CPC), 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skyband
+    >>> sketch = skyband.create("sketch", "pcsa-ml")
+    >>> sketch.update(times=np.arange(10), keys=np.arange(10, dtype=np.uint64) % 4)
+    >>> sketch.estimate(since=7)
+    3.0
+    >>> sketch.bounds(since=7)
+    (3.0, 3.0)
+    """
+
+    name: ClassVar[str] = "pcsa-ml"
+
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
+
+    _salt: Any = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._salt = salt(self.seed)
+        self._recent = RecentKeys(likelihood_recent(self.epsilon) + 1)
+        self._table = StampTable(likelihood_arrays(self.epsilon, self.delta), begin_small=True)
+
+    def _stamp(self, times: Int64, keys: UInt64) -> Int64:
+        highs = np.empty((len(times) + BLOCK - 1) // BLOCK, np.int64)
+        is_stamped = self._table.stamp_few(times, keys, self._salt, highs)
+        if is_stamped < len(times):
+            rest = times[is_stamped:], keys[is_stamped:], self._salt, highs[is_stamped // BLOCK :]
+            self._table.fill(lambda room, levels: stamp_one(room, levels, *rest))
+        return highs
+
+    def _read(self, since: int) -> float:
+        return float(likeliest(self._table.filled_since(since), self._table.arrays))
+
+    def bitmap(self) -> StampBitmap | None:
+        bitmap = StampBitmap(self._table.arrays, self._salt, self._with_bounds)
+        return bitmap if bitmap.rows * bitmap.width <= _MOST_CELLS else None

@@ -1,0 +1,1 @@
+"""total-ranker/exact: the totals of every pane."""

@@ -1,0 +1,1 @@
+"""total-ranker/k-skb: a uniform sample of the rows since any moment."""

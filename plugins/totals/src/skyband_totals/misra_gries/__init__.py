@@ -1,0 +1,1 @@
+"""total-ranker/misra-gries: a history of Misra-Gries summaries."""

@@ -1,0 +1,276 @@
+"""total-ranker/misra-gries: totals since any moment within certain bounds, from Misra-Gries summaries by age."""
+
+import math
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from attrs import define, field
+from skyband.arrays import Array, Int64, read_only
+from skyband.config.parameters import number
+from skyband.errors import SnapshotError
+
+from skyband_totals.fixed_point import fit_together, worth
+from skyband_totals.misra_gries import since_any_moment_kernels as kernel
+from skyband_totals.misra_gries import tally_kernels as tallies
+from skyband_totals.role import Amounts, TotalRanker
+from skyband_totals.shares import least_units
+from skyband_totals.top import NOTHING, UNKNOWN, Top
+
+_ANY = 2**62
+_NOTHING = read_only(np.empty(0, np.int64))
+
+
+@define(eq=False)
+class MisraGries(TotalRanker):
+    """Totals since any moment between a low and a high that are certain: Misra-Gries summaries, coarser with age.
+
+    The true total is always between `low` and `high`, and high − low is at most `epsilon` times the grand total since
+    the moment, whatever the moment. The youngest rows are kept as they are; older ones are in summaries of some objects
+    each, whose error is at most epsilon / 2 of all that is younger. For total="rows" and "sum". Below an epsilon of
+    0.005, `total-ranker/exact` takes less.
+
+    With `share` or `at_least`, every object that may have so much is in the answer, so that none is missing; those
+    whose `low` has it are sure to have it. Where so much is less than `epsilon` of the grand total, an object may be
+    missing that has no more than `epsilon`. `k` limits their number. Of `windows` only the longest matters.
+
+    Parameters
+    ----------
+    by : str, default "time"
+        whether windows are times or row counts (one of time, rows)
+    windows : list of int
+        lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
+    every : int
+        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+    k : int, default None
+        objects in an answer, at most (at least 1)
+    share : float, default None
+        the part of the grand total from which on objects are in (above 0 and at most 1)
+    at_least : float, default None
+        the total from which on objects are in (above 0)
+    total : str, default "rows"
+        what is counted or added up of an object (one of rows, sum, distinct)
+    unit : float, default 1.0
+        weights are whole multiples of this (above 0)
+    epsilon : float, default 0.01
+        high − low of a total, as part of the grand total (at least 0.0001 and below 1)
+
+    Complexity
+    ----------
+    A row costs O(log n) amortised, an answer O(what is kept of the window). Memory is 24 bytes for each of 1024 /
+    epsilon rows, and 16 bytes for each of O(1 / epsilon² log n) entries; on streams in which most objects are rare, far
+    fewer.
+
+    References
+    ----------
+    Misra and Gries, Finding repeated elements, 1982. Agarwal et al., Mergeable summaries, PODS 2012. Arasu and Manku,
+    Approximate counts and quantiles over sliding windows, PODS 2004.
+
+    Examples
+    --------
+    >>> import skyband
+    >>> ranker = skyband.create("total-ranker", "misra-gries", windows=[10], every=5, k=2, epsilon=0.1)
+    >>> ranker.update(times=[0, 1, 6, 7, 8], objects=[4, 4, 9, 9, 9])
+    >>> ranker.advance(10)
+    >>> top = ranker.top(0)
+    >>> top.objects.tolist(), top.low.tolist(), top.high.tolist()
+    ([9, 4], [3.0, 2.0], [3.0, 2.0])
+    """
+
+    name: ClassVar[str] = "misra-gries"
+    order_matters: ClassVar[bool] = True
+    totals: ClassVar[tuple[str, ...]] = ("rows", "sum")
+
+    epsilon: float = number(0.01, at_least=1e-4, below=1, help="high − low of a total, as part of the grand total")
+
+    _history: kernel.History = field(init=False)
+    _others: list[kernel.History] = field(factory=list, init=False)
+    """Histories of streams merged into this one; rows go to its own."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        self._history = kernel.new(self._m, self._raw, self.longest)
+
+    @property
+    def exact_up_to(self) -> int:
+        """The youngest rows, so many of them, are kept as they are."""
+        return self._raw
+
+    @property
+    def limit(self) -> int:
+        """Objects in an answer, at most: `k`, or any number without it, so that none is missed."""
+        return _ANY if self.k is None else self.k
+
+    @property
+    def _m(self) -> int:
+        return math.ceil(2 / self.epsilon)
+
+    @property
+    def _part(self) -> float:
+        return self.epsilon / 2
+
+    @property
+    def _raw(self) -> int:
+        return math.ceil(2 * kernel.BASE / self._part)
+
+    def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
+        if amounts is not None and not amounts.all():
+            weighed = amounts > 0
+            times, objects, amounts = times[weighed], objects[weighed], amounts[weighed]
+        if len(times):
+            units = _NOTHING if amounts is None else read_only(amounts)
+            self._history = kernel.take(self._history, read_only(times), read_only(objects), units, self._part)
+
+    def _advance(self, now: int) -> None:
+        self._expire(now)
+
+    def _expire(self, now: int) -> None:
+        for history in self._histories:
+            kernel.expire(history, now - self.longest)
+        self._others = [history for history in self._others if _size(history)]
+
+    @property
+    def _histories(self) -> list[kernel.History]:
+        return [self._history, *self._others]
+
+    def _top(self, window: int) -> Top:
+        assert self._now is not None
+        return self._since(self._now - self.windows[window])
+
+    def _since(self, begin: int) -> Top:
+        table = tallies.new_tally(sum(tallies.entries_since(history, begin) for history in self._histories))
+        sums = np.zeros(4, np.int64)
+        for history in self._histories:
+            tallies.tally(history, begin, table, sums)
+        sure, unsure, errors, least = sums.tolist()
+        if not sure + unsure:
+            return NOTHING
+        unit = self.unit if self.total == "sum" else 1.0
+        low, high = sure + least, sure + unsure - least
+        found = tallies.select(table, sums, self.limit, least_units(self.least, low))
+        objects, likely, lows, highs, rest = found
+        columns = (worth(column, unit) for column in (likely / 2, lows, highs))
+        numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))
+        some = UNKNOWN if unsure + errors else int(np.count_nonzero(table[:, tallies.TAKEN]))
+        return Top(objects, *columns, *numbers, objects_in_all=some)
+
+    def _merge(self, other: Self, now: int) -> None:
+        others = deepcopy(other._histories)
+        if not _size(self._history):
+            self._history, others = others[0], others[1:]
+        self._others += [history for history in others if _size(history)]
+        self._expire(now)
+
+    def _alive(self, now: int) -> int:
+        self._expire(now)
+        return sum(int(history.counts[kernel.WEIGHT]) for history in self._histories)
+
+    def _settle(self) -> None:
+        if self._now is not None:
+            self._expire(self._now)
+
+    def __len__(self) -> int:
+        self._settle()
+        return sum(map(_size, self._histories))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the nodes, their entries, and the rows."""
+        return sum(array.nbytes for history in self._histories for array in history)
+
+    def _state(self) -> dict[str, Array]:
+        self._settle()
+        parts = [_columns(history) for history in self._histories]
+        return {**self._clock(), **{name: np.concatenate([part[name] for part in parts]) for name in parts[0]}}
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        self._set_clock(state["clock"])
+        columns = {name: np.array(state[name]) for name in _NAMES}
+        if any(column.dtype != np.int64 for column in columns.values()) or len(columns["counts"]) % 4:
+            raise SnapshotError("of total-ranker/misra-gries holds columns that are not int64, or counts of no history")
+        places = dict.fromkeys(_NAMES, 0)
+        histories = []
+        for _, nodes, entries, rows in columns["counts"].reshape(-1, 4).tolist():
+            sizes = dict.fromkeys(_NAMES, nodes) | {"counts": 4, "keys": entries, "lows": entries}
+            sizes |= dict.fromkeys(("times", "objects", "units"), rows)
+            if min(sizes.values()) < 0:
+                raise SnapshotError("of total-ranker/misra-gries holds counts below 0")
+            held = {name: columns[name][places[name] : places[name] + size] for name, size in sizes.items()}
+            places = {name: places[name] + size for name, size in sizes.items()}
+            histories.append(self._loaded(held))
+        if not histories or any(len(columns[name]) != places[name] for name in _NAMES):
+            raise SnapshotError("of total-ranker/misra-gries holds columns of lengths that its counts do not tell")
+        self._history, self._others = histories[0], histories[1:]
+
+    def _loaded(self, held: Mapping[str, Array]) -> kernel.History:
+        """A history from its columns. Raises SnapshotError where they cannot be."""
+        history = kernel.new(self._m, self._raw, self.longest)
+        phase, nodes, entries, rows = held["counts"].tolist()
+        times = np.concatenate([np.stack([held["first"], held["last"]], axis=1).reshape(-1), held["times"]])
+        last = -(2**63) if self._last is None else self._last
+        ends = np.cumsum(held["size"])
+        lows = np.add.reduceat(np.append(held["lows"], 0), np.minimum(ends - held["size"], entries)) if nodes else ends
+        lows = np.where(held["size"] > 0, lows, 0)  # a node without entries: none of its objects may be heavy
+        wrong = (
+            not 0 <= phase < kernel.STEP
+            or rows > len(history.times)
+            or (times[1:] < times[:-1]).any()
+            or (len(times) > 0 and int(times[-1]) > last)
+            or (held["size"] < 0).any()
+            or (held["weight"] < 1).any()
+            or (nodes > 0 and int(ends[-1]) != entries)
+            or (nodes == 0 and entries > 0)
+            or (held["units"] < 1).any()
+            or (held["lows"] < 1).any()
+            or (held["error"] < 0).any()
+            or (lows + (self._m + 1) * held["error"] > held["weight"]).any()
+            or not fit_together(held["weight"], held["units"])
+        )
+        if wrong:
+            raise SnapshotError("of total-ranker/misra-gries holds nodes or rows that no stream leads to")
+        table = np.empty((max(16, nodes), kernel.FIELDS), np.int64)
+        fields = (held["first"], held["last"], held["weight"], held["error"], ends - held["size"], held["size"])
+        table[:nodes] = np.stack(fields, axis=1)
+        for mine, theirs in zip(history[-3:], ("times", "objects", "units"), strict=True):
+            mine[:rows] = held[theirs]
+        history.counts[[kernel.NODES, kernel.POOL, kernel.ROWS, kernel.PHASE]] = nodes, entries, rows, phase
+        history.counts[kernel.WEIGHT] = int(held["weight"].sum() + held["units"].sum())
+        keys, lows = (np.append(held[name], np.empty(64, np.int64)) for name in ("keys", "lows"))
+        return history._replace(nodes=table, keys=keys, lows=lows)
+
+
+_NAMES = ("counts", "first", "last", "weight", "error", "size", "keys", "lows", "times", "objects", "units")
+"""The columns of histories one after the other: four counts each, a row a node, an entry, or a row of the stream."""
+
+
+def _size(history: kernel.History) -> int:
+    """Entries and rows."""
+    counts, nodes = history.counts, history.nodes
+    return int(counts[kernel.ROWS] + nodes[: counts[kernel.NODES], kernel.SIZE].sum())
+
+
+def _columns(history: kernel.History) -> dict[str, Any]:
+    counts, held = history.counts, history.nodes[: history.counts[kernel.NODES]]
+    entries = np.concatenate(
+        [_NOTHING, *(np.arange(start, start + size) for start, size in held[:, [kernel.START, kernel.SIZE]].tolist())]
+    )
+    rows = (counts[kernel.HEAD] + np.arange(counts[kernel.ROWS])) % len(history.times)
+    head = [counts[kernel.PHASE], len(held), len(entries), len(rows)]
+    nodes = {
+        name: held[:, column].copy()
+        for name, column in zip(
+            ("first", "last", "weight", "error", "size"),
+            (kernel.FIRST, kernel.LAST, kernel.HEAVY, kernel.ERROR, kernel.SIZE),
+            strict=True,
+        )
+    }
+    return {
+        "counts": np.array(head, np.int64),
+        **nodes,
+        "keys": history.keys[entries],
+        "lows": history.lows[entries],
+        "times": history.times[rows],
+        "objects": history.objects[rows],
+        "units": history.units[rows],
+    }
