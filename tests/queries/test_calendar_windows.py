@@ -186,7 +186,7 @@ def test_what_does_not_go_together_is_refused_with_the_remedy(changes, said):
 def test_backends_that_cannot_are_refused_by_name():
     source = table(visits("Europe/Paris", 1))
     query = {"kind": "distinct-count", "time": "ts", "item": "item", "windows": ["today"], "every": "1 hour"}
-    with pytest.raises(ConfigError, match="hll-panes lacks any-since: take a sketch that answers since any moment"):
+    with pytest.raises(ConfigError, match="hll-panes lacks any-since: choose a sketch that has it"):
         local.apply(source, query, backends={"sketch": {"name": "hll-panes", "pane": "1 hour"}})
     ranked = {
         "kind": "top-k",

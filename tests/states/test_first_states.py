@@ -220,7 +220,7 @@ def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, 
         ("rows", {"k": 5}, None, "query.k: the states were made with k = 3: use that .got 5"),
         ("rows", {"windows": ["30 minutes"]}, None, "query.windows: the states were made with windows = "),
         ("rows", {"carry": ["host"]}, None, "query.carry: is in no state"),
-        ("rows", {"object": "client"}, None, "query.object: is string in the states, and int64 in the source"),
+        ("rows", {"object": "client"}, None, "query.object: is string in the states, but int64 in the source"),
         ("rows", {"object": ["page", "client"]}, None, "query.object: is one column in the states"),
         ("quantiles", {"windows": ["2 hours"]}, None, "query.windows: the states cover 1 hour, without rows before"),
         (
@@ -228,7 +228,7 @@ def test_what_is_asked_of_quantiles_may_be_other_than_of_their_states(tmp_path, 
             "backends.quantile-sketch.alpha: the states were made with alpha = 0.01: use that",
         ),
         ("quantiles", {}, {"quantile-sketch": "buckets"}, "backends.quantile-sketch: .* choose exact .got buckets"),
-        ("offset", {"offset": "3 minutes"}, None, "query.offset: must be that of the query that gave the states"),
+        ("offset", {"offset": "3 minutes"}, None, "query.offset: must be that of the query that made the states"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_taken_over_is_refused_with_the_reason(tmp_path, case, changes, backends, said):
@@ -258,7 +258,7 @@ def test_other_queries_and_moments_are_refused(tmp_path):
     ("case", "changes", "said", "first"),
     [
         ("rows", {"object": "client"}, "query.object: is int64 in the states", True),
-        ("offset", {"offset": "3 minutes"}, "query.offset: must be that of the query that gave the states", False),
+        ("offset", {"offset": "3 minutes"}, "query.offset: must be that of the query that made the states", False),
     ],
 )
 def test_each_state_of_a_table_must_fit_and_not_the_first_alone(tmp_path, case, changes, said, first):

@@ -1,4 +1,4 @@
-"""Turns that were answered before are done again without their answers, to the same bytes."""
+"""Replaying micro-batches without their answers leaves the same state, byte for byte."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +17,11 @@ IN_TIME = {"windows": ["30 seconds", "100 seconds"]}
 ASKED = {
     "in time": IN_TIME,
     "in rows": {"windows": ["700 rows"], "every": "90 rows"},
-    "of the calendar": {"windows": ["today in Europe/Paris"], "every": "1 minute"},
+    "in the calendar": {"windows": ["today in Europe/Paris"], "every": "1 minute"},
     "by groups": IN_TIME | {"by": ["group"]},
     "ranges": IN_TIME | {"value": "value", "ranges": [[0, 5], [5, 9]]},
     "sums": IN_TIME | {"value": "value", "upper": 10},
-    "beside those before": {"windows": ["30 seconds"], "against": "previous"},
+    "with previous": {"windows": ["30 seconds"], "against": "previous"},
     "states": IN_TIME | {"emit": "state"},
     "changed states": IN_TIME | {"emit": "changed-state", "by": ["group"]},
 }
@@ -29,7 +29,7 @@ VALUED = ("ranges", "sums")
 
 
 def turns(query, backend):
-    """Four micro-batches, with a silence in which every window runs empty."""
+    """Four micro-batches, with a gap in which every window becomes empty."""
     rng = np.random.default_rng(3)
     times = np.sort(rng.integers(0, 400, 4_000)) * SECOND + np.repeat([0, 0, 3_000_000, 3_000_000], 1_000) * SECOND
     batch = pa.record_batch(
@@ -40,8 +40,8 @@ def turns(query, backend):
             "group": rng.integers(0, 2, 4_000),
         }
     )
-    made = Operator(query, bind(query, batch.schema, {"sketch": backend}), batch.schema)
-    return made, [encode(query, batch.slice(start, 1_000)) for start in range(0, 4_000, 1_000)]
+    operator = Operator(query, bind(query, batch.schema, {"sketch": backend}), batch.schema)
+    return operator, [encode(query, batch.slice(start, 1_000)) for start in range(0, 4_000, 1_000)]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_replayed_turn_leaves_the_same_state(asked, backend, monkeypatch):
         logged.append(LoggedBatch.decode(operator.logged_batch([compact_frames.to_bytes(encoded.frame)])))
         states.append(operator.snapshot())
     assert answered > 10
-    if asked != "beside those before":
-        monkeypatch.setattr(CountingProcessor, "_counts", None)  # called, it would fail
+    if asked != "with previous":
+        monkeypatch.setattr(CountingProcessor, "_counts", None)  # a call would fail
         monkeypatch.setattr(CountingProcessor, "columns_of", None)
     other, _ = turns(query, backend)
     other.restore(states[0])
-    for some, reached in ((logged[1:2], 1), (logged[2:], 3)):
-        other.replay(some)
-        assert other.snapshot() == states[reached]
+    for batches, last in ((logged[1:2], 1), (logged[2:], 3)):
+        other.replay(batches)
+        assert other.snapshot() == states[last]
     assert other.step(frames[-1].progress) is not None

@@ -1,4 +1,4 @@
-"""distinct-count on the local engine, against counting each window by hand."""
+"""distinct-count on the local engine, compared with counting each window by hand."""
 
 from collections import defaultdict
 
@@ -13,7 +13,7 @@ SECOND = 1_000_000
 
 
 def stream(seed: int, rows: int = 400, groups: int = 3, span: int = 90) -> pa.Table:
-    """Rows in random order over `span` seconds with a long silence in the middle; some items null."""
+    """Rows in random order over `span` seconds with a long gap in the middle; some items are null."""
     rng = np.random.default_rng(seed)
     seconds = rng.integers(0, span, rows)
     seconds = np.where(seconds > span // 2, seconds + 10 * span, seconds) - span // 4
@@ -36,12 +36,12 @@ def by_hand(table: pa.Table, by: list[str], windows: dict[str, int], every: int)
             rows[tuple(row[name] for name in by)].append((int(row["ts"].timestamp() * SECOND + 0.5), row["who"]))
     last = max(time for group in rows.values() for time, _ in group)
     longest = max(windows.values())
-    for group, seen in rows.items():
-        first = min(time for time, _ in seen)
+    for group, entries in rows.items():
+        first = min(time for time, _ in entries)
         for at in range((first // every + 1) * every, (last // every + 1) * every + 1, every):
-            if any(at - longest <= time < at for time, _ in seen):
+            if any(at - longest <= time < at for time, _ in entries):
                 for name, length in windows.items():
-                    distinct = {item for time, item in seen if at - length <= time < at}
+                    distinct = {item for time, item in entries if at - length <= time < at}
                     expected[(*group, at, name)] = float(len(distinct))
     return expected
 
@@ -49,9 +49,9 @@ def by_hand(table: pa.Table, by: list[str], windows: dict[str, int], every: int)
 def answers(result: pa.Table, by: list[str]) -> dict[tuple, float]:
     at = np.asarray(result["at"].cast(pa.int64()))
     keys = zip(*[result[name].to_pylist() for name in by], at.tolist(), result["window"].to_pylist(), strict=True)
-    found = dict(zip(keys, result["count"].to_pylist(), strict=True))
-    assert len(found) == len(result)
-    return found
+    counts = dict(zip(keys, result["count"].to_pylist(), strict=True))
+    assert len(counts) == len(result)
+    return counts
 
 
 def query(**changes):
@@ -69,7 +69,7 @@ def test_every_window_equals_counting_it_by_hand(seed, by):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_batches_and_snapshots_cannot_be_seen(seed):
+def test_batches_and_snapshots_do_not_change_the_answers(seed):
     table = stream(seed).sort_by("ts").combine_chunks()
     whole = local.apply(table, query(by=["place"]))
     rng = np.random.default_rng(seed)
@@ -100,7 +100,7 @@ def test_late_rows_and_null_items_are_counted():
     assert (metrics.rows_in, metrics.rows_late, metrics.dropped) == (5, 1, {"null item": 1})
 
 
-def test_windows_in_rows_answer_after_every_so_many():
+def test_windows_in_rows_answer_after_a_number_of_rows():
     table = pa.table({"seq": range(10), "who": list("abcabcaaaa")})
     rows = query(time="seq", windows=["4 rows"], every="2 rows")
     result = local.apply(table, rows, {"sketch": "exact"})
@@ -114,7 +114,7 @@ def test_an_impossible_time_is_named():
         local.apply(table, query())
 
 
-def test_every_problem_at_once():
+def test_all_problems_are_reported_at_once():
     table = pa.table({"ts": pa.array([1.5]), "whom": ["a"]})
     with pytest.raises(ConfigError) as caught:
         local.apply(table, query(by=["plaice"]), {"sketch": {"name": "pcsa-ml", "epsilon": 2}, "matcher": "x"})
@@ -145,13 +145,13 @@ def test_a_wrong_key_is_named_with_the_remedy(changes, message):
 
 
 @pytest.mark.parametrize("values", [None, 7, "distinct-count", ["kind"]])
-def test_what_is_no_query_is_said(values):
+def test_a_value_that_is_not_a_query_is_refused(values):
     with pytest.raises(ConfigError, match=r"must be a query's keys, such as .*, or a Query .got "):
         make_query(values)
 
 
 @pytest.mark.parametrize("kind", [7, ["distinct-count"]])
-def test_a_kind_that_is_no_name_is_said(kind):
+def test_a_kind_that_is_not_a_name_is_refused(kind):
     with pytest.raises(ConfigError, match=r"kind: must be a name .got .*known: .*distinct-count"):
         make_query({"kind": kind})
 
@@ -160,12 +160,13 @@ def test_a_query_may_be_given_as_its_keys():
     keys = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 minute"], "every": "5 seconds"}
     table = stream(1)
     assert local.apply(table, keys).equals(local.apply(table, make_query(keys)))
-    assert make_query(made := make_query(keys)) is made
+    query = make_query(keys)
+    assert make_query(query) is query
     with pytest.raises(ConfigError, match="must be a query's keys"):
         local.apply(table, None)
 
 
-def test_the_operators_bytes_do_not_tell_how_the_input_was_cut():
+def test_the_operators_bytes_do_not_depend_on_how_the_input_was_cut():
     table = stream(3).sort_by("ts").combine_chunks()
     snapshots = set()
     for size in (len(table), 50, 7):

@@ -1,4 +1,4 @@
-"""`empty = "zero"` of distinct-count against the definition: a group answers at every moment after its first row."""
+"""`empty = "zero"` of distinct-count, compared with the definition: groups answer at every moment after a first row."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ SKETCHES = ["pcsa-ml", "k-skb", "se-fm", "se-pcsa", "exact"]
 
 
 def stream(rng, size):
-    """Rows in ties, at moments and beside them, null items, and quiet times of several windows."""
+    """Rows with equal times, at moments and between them, null items, and gaps of several windows."""
     seconds = np.sort(rng.integers(0, 40, size))
     seconds += 200 * (seconds > 15) + 63 * (seconds > 30)
     items = [None if item > 9 else int(item) for item in rng.zipf(1.5, size)]
@@ -35,21 +35,21 @@ def expected(rows, windows, by):
     if not entries:
         return []
     last = max(second for _, second, _ in entries) // EVERY * EVERY + EVERY
-    found = []
+    answers = []
     for group in {group for group, _, _ in entries}:
         own = [(second, item) for of, second, item in entries if of == group]
         for at in range(min(own)[0] // EVERY * EVERY + EVERY, last + 1, EVERY):
             counts = {window: len({item for t, item in own if at - window <= t < at}) for window in windows}
-            found += [(group, at, window, float(count)) for window, count in counts.items()]
-    return sorted(found)
+            answers += [(group, at, window, float(count)) for window, count in counts.items()]
+    return sorted(answers)
 
 
 def lines(table, by):
-    found = []
+    answers = []
     for row in table.to_pylist():
         at, window = row["at"].minute * 60 + row["at"].second, int(row["window"].split()[0])
-        found.append((row["group"] if by else 0, at, window, row["count"], row["low"], row["high"]))
-    return sorted(found)
+        answers.append((row["group"] if by else 0, at, window, row["count"], row["low"], row["high"]))
+    return sorted(answers)
 
 
 def follow(seed):
@@ -79,8 +79,8 @@ VALUES = {"items": {}, "their sum": {"value": "item"}, "by ranges": {"value": "i
 
 @pytest.mark.parametrize("by", [[], ["group"]])
 @pytest.mark.parametrize("what", VALUES)
-def test_groups_answer_while_time_goes_on_without_a_row_in_any(what, by):
-    """Turn by turn, where no window of any group has a key, as in one turn that has the last keys too."""
+def test_groups_continue_to_answer_when_none_of_them_gets_a_row(what, by):
+    """Several turns in which no window has a key give the same answers as one turn that includes the last keys."""
     rows = stream(np.random.default_rng(5), 40)
     query = {"kind": "distinct-count", "time": "t", "item": "item", "windows": ["10 seconds"], "every": "5 seconds"}
     query |= {"empty": "zero", "by": by, **VALUES[what]}
@@ -96,8 +96,8 @@ def test_groups_answer_while_time_goes_on_without_a_row_in_any(what, by):
 
 
 @pytest.mark.parametrize("name", SKETCHES)
-def test_what_a_sketch_counts_of_nothing_is_0(name):
-    """With more items than it counts exactly, so that the group has a sketch of its own."""
+def test_a_sketch_counts_0_in_an_empty_window(name):
+    """With more items than it counts exactly, so that the group has its own sketch."""
     rng = np.random.default_rng(3)
     seconds = np.sort(rng.integers(0, 20, 3000))
     rows = pa.table(
@@ -115,7 +115,7 @@ def test_what_a_sketch_counts_of_nothing_is_0(name):
     assert found[-1][3:] == (1.0, 1.0, 1.0)
 
 
-def test_days_of_a_calendar_that_are_empty():
+def test_empty_calendar_days():
     days = pa.array(["2026-03-27 12:00", "2026-03-31 01:00"]).cast(pa.timestamp("us"))
     rows = pa.table({"t": days.cast(pa.timestamp("us", "UTC")), "item": ["a", "b"]})
     query = {"kind": "distinct-count", "time": "t", "item": "item", "windows": ["1 day in Europe/Paris"]}
@@ -138,7 +138,7 @@ def test_days_of_a_calendar_that_are_empty():
         ({"empty": "null"}, "must be one of zero"),
     ],
 )
-def test_what_has_no_empty_windows_is_refused(keys, said):
+def test_queries_without_empty_windows_are_refused(keys, said):
     query = {"kind": "distinct-count", "time": "t", "item": "item", "windows": ["5 seconds"], "every": "5 seconds"}
     with pytest.raises(ConfigError, match=f"empty: {said}"):
         LocalRun.start({**query, "empty": "zero", **keys}, stream(np.random.default_rng(0), 1).schema)

@@ -23,11 +23,11 @@ SEEDS = 150
         ("se-pcsa", {"epsilon": 0.1, "delta": 0.05, "zeta": 10}, 50_000),
     ],
 )
-def test_answers_are_within_epsilon_but_for_delta(name, options, most):
+def test_answers_are_within_epsilon_except_for_delta(name, options, most):
     """At each count, failures over the seeds pass a binomial test.
 
-    The seeds are fixed, so it never flakes; a sketch that keeps its promise to the letter fails for one
-    choice of seeds in a million, at each count. Counts are dense where small counts turn from exact to estimated.
+    The seeds are fixed, so it never flakes; a sketch that just keeps its guarantee fails for one choice of seeds in a
+    million, at each count. Counts are dense where small counts turn from exact to estimated.
     """
     counts = np.unique(np.geomspace(1, most, 60).astype(np.int64))
     epsilon, failures = options["epsilon"], np.zeros(len(counts), int)
@@ -41,7 +41,7 @@ def test_answers_are_within_epsilon_but_for_delta(name, options, most):
 
 @pytest.mark.parametrize("name", ["pcsa-ml", "k-skb", "se-pcsa"])
 def test_the_defaults_have_no_bias(name):
-    """The mean error over seeds stays within five standard errors of 0, at any count."""
+    """The mean error over seeds is within five standard errors of 0 at each count."""
     counts, most = np.array([500, 1500, 5_000, 20_000, 100_000]), 100_000
     errors = []
     for seed in range(12):
@@ -54,7 +54,7 @@ def test_the_defaults_have_no_bias(name):
 
 @pytest.mark.parametrize("zeta", [100, 10])
 def test_se_pcsa_has_no_dead_zone(zeta):
-    """Heuristic, but this it does reach at its defaults: exact up to 8 keys an array, then an rms error of 0.6 %.
+    """With its defaults it is exact up to 8 keys an array, and then has an rms error of 0.6 %, although heuristic.
 
     The paper's list of 1 / epsilon = 50 keys leaves estimates up to 327 % too high between 51 and about 1000 keys.
     """

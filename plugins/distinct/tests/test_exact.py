@@ -1,4 +1,4 @@
-"""exact counts exactly, through growing, forgetting and its cache of sorted times."""
+"""The exact sketch stays exact through growing, forgetting and its cache of sorted times."""
 
 import numpy as np
 import skyband
@@ -39,7 +39,7 @@ def test_it_equals_a_dictionary(moves):
             assert sketch.estimate(since) == sum(time >= since for time in last.values())
 
 
-def test_a_window_of_keys_takes_the_memory_of_the_window():
+def test_memory_is_limited_by_the_keys_of_the_window():
     sketch, most = skyband.create("sketch", "exact"), 0
     for start in range(0, 400_000, 1000):
         moments = np.arange(start, start + 1000)
@@ -50,16 +50,16 @@ def test_a_window_of_keys_takes_the_memory_of_the_window():
     assert most < 100 * 20_000
 
 
-def test_a_union_has_forgotten_what_either_has():
+def test_a_union_has_forgotten_the_keys_that_either_has():
     for before, other_before in ((30, 10), (10, 30)):
-        one, other = skyband.create("sketch", "exact"), skyband.create("sketch", "exact")
-        for number, (sketch, floor) in enumerate(((one, before), (other, other_before))):
+        merged, other = skyband.create("sketch", "exact"), skyband.create("sketch", "exact")
+        for number, (sketch, floor) in enumerate(((merged, before), (other, other_before))):
             sketch.update(np.arange(40), np.arange(40, dtype=np.uint64) + np.uint64(40 * number))
             sketch.forget(floor)
-        one.merge(other)
-        assert len(one) == one.estimate(30) == 20
+        merged.merge(other)
+        assert len(merged) == merged.estimate(30) == 20
         restored = skyband.create("sketch", "exact")
-        restored.load_state(one.dump_state())
+        restored.load_state(merged.dump_state())
         assert len(restored) == 20
 
 

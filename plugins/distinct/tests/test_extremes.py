@@ -1,4 +1,4 @@
-"""The first and last moments, the loosest and tightest parameters, and forgetting leave every sketch in order."""
+"""Sketches at the first and last moments, with the loosest and tightest parameters, and after forgetting."""
 
 import math
 
@@ -33,7 +33,7 @@ def check_answers(sketch, last_times):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", ["a", 1.5, None, np.float64(2)])
-def test_what_is_no_moment_is_refused(name, value):
+def test_a_value_that_is_not_a_moment_is_refused(name, value):
     sketch = small(name)
     sketch.update([1, 2, 3], [1, 2, 3])
     before = sketch.snapshot()
@@ -47,8 +47,8 @@ def test_what_is_no_moment_is_refused(name, value):
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25)
 @given(st.lists(moments, max_size=60), st.integers(0, 300))
-def test_the_first_and_the_last_moment_are_moments(name, times, more):
-    """Alone, and with so many keys at each that the sketch must estimate."""
+def test_the_first_and_the_last_moment_are_valid(name, times, more):
+    """With few keys, and with enough at each that the sketch must estimate."""
     sketch = small(name)
     times = [*times, *[FIRST, LAST] * more]
     sketch.update(np.array(times, np.int64), np.arange(len(times), dtype=np.uint64))
@@ -59,7 +59,7 @@ def test_the_first_and_the_last_moment_are_moments(name, times, more):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_never_is_no_moment_and_leaves_no_trace(name):
+def test_the_reserved_time_of_never_is_refused_without_a_trace(name):
     sketch = small(name)
     before = sketch.snapshot()
     with pytest.raises(skyband.InputError, match="reserved for never"):
@@ -118,14 +118,16 @@ def test_a_state_after_forgetting_does_not_depend_on_batches(name, first, second
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25)
 @given(rows, rows, st.integers(-5, 65), st.integers(-5, 65))
-def test_merging_what_has_forgotten_answers_later_moments_as_the_whole_does(name, first, second, mine, theirs):
+def test_merged_sketches_answer_later_moments_as_the_whole_does_after_forgetting(
+    name, first, second, before, other_before
+):
     merged, other, whole = fed(name, first, 50), fed(name, second, 50), fed(name, first + second, 50)
-    merged.forget(mine)
-    other.forget(theirs)
-    theirs_before = other.snapshot()
+    merged.forget(before)
+    other.forget(other_before)
+    unchanged = other.snapshot()
     merged.merge(other)
-    assert other.snapshot() == theirs_before
-    for since in range(max(mine, theirs), 66):
+    assert other.snapshot() == unchanged
+    for since in range(max(before, other_before), 66):
         assert merged.estimate(since) == whole.estimate(since)
         assert merged.bounds(since) == whole.bounds(since)
 
@@ -133,21 +135,21 @@ def test_merging_what_has_forgotten_answers_later_moments_as_the_whole_does(name
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=25)
 @given(rows, rows, st.integers(-5, 65), st.integers(-5, 65), st.integers(1, 70))
-def test_what_either_has_forgotten_is_so_whichever_takes_the_other_in(name, first, second, mine, theirs, age):
-    """Where a sketch drops rows to the moment, also those that come late."""
-    one, other = fed(name, first, 50), fed(name, second, 50)
-    one.forget(mine)
-    other.forget(theirs)
-    taken_in = skyband.restore(one.snapshot())
-    one.merge(other)
-    other.merge(taken_in)
-    assert one.snapshot() == other.snapshot()
+def test_the_order_of_merging_does_not_matter_after_forgetting(name, first, second, before, other_before, age):
+    """If a sketch drops rows exactly, it drops late rows too."""
+    merged, other = fed(name, first, 50), fed(name, second, 50)
+    merged.forget(before)
+    other.forget(other_before)
+    original = skyband.restore(merged.snapshot())
+    merged.merge(other)
+    other.merge(original)
+    assert merged.snapshot() == other.snapshot()
     if name in ("exact", "k-skb"):
-        forgotten = max(mine, theirs)
-        left = one.estimate(forgotten)
-        assert one.estimate(FIRST) == left
-        one.update([forgotten - age], np.array([1000], np.uint64))
-        assert one.estimate(FIRST) == one.estimate(forgotten) == left
+        floor = max(before, other_before)
+        count = merged.estimate(floor)
+        assert merged.estimate(FIRST) == count
+        merged.update([floor - age], np.array([1000], np.uint64))
+        assert merged.estimate(FIRST) == merged.estimate(floor) == count
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Groups of more keys than their sketch counts exactly, which need no sketch of their own: as with one, row for row."""
+"""Groups with more keys than their sketch counts exactly have the same answers without their own sketch as with one."""
 
 import numpy as np
 import pyarrow as pa
@@ -70,8 +70,8 @@ def test_answers_and_states_are_the_same_however_rows_are_cut(seed, monkeypatch)
 
 
 @pytest.mark.parametrize("rows_each", [1, 6, 7, 40])
-def test_few_rows_and_many_are_taken_in_alike(rows_each, monkeypatch):
-    """Few rows are looked for among all entries, of many rows the entries are noted: at, before and after that."""
+def test_few_rows_and_many_are_counted_alike(rows_each, monkeypatch):
+    """Few rows are searched among all entries, many through a hash table: at, below and above that limit."""
     rng = np.random.default_rng(rows_each)
     query = QUERY | {"windows": ["60 seconds"]}
     seconds = np.repeat(np.arange(120), rows_each)
@@ -96,8 +96,8 @@ def test_few_rows_and_many_are_taken_in_alike(rows_each, monkeypatch):
 
 @pytest.mark.parametrize("at_once", [7, 400, 3000])
 @pytest.mark.parametrize("values", [{}, {"value": "value"}], ids=["counts", "sums"])
-def test_keys_that_come_again_count_once_while_older_ones_make_room_for_them(values, at_once, monkeypatch):
-    """Windows hold 35 keys, groups 40: of rows of minutes the oldest go again and again before the next answer."""
+def test_returning_keys_count_once_while_older_ones_make_room(values, at_once, monkeypatch):
+    """Windows hold 35 keys, groups 40: in long batches, the oldest keys are forgotten again and again."""
     monkeypatch.setattr(execution, "_MOST_KEYS", 40)
     rng = np.random.default_rng(at_once)
     seconds = np.repeat(np.arange(300), 10)
@@ -123,7 +123,7 @@ def test_a_sketch_of_too_many_cells_has_no_bitmap():
     assert PcsaMl(epsilon=0.001).bitmap() is None
 
 
-def test_the_largest_groups_are_told_whether_they_have_a_sketch_or_none(monkeypatch):
+def test_the_largest_groups_are_reported_with_and_without_a_sketch(monkeypatch):
     monkeypatch.setattr(execution, "_MOST_KEYS", 300)
     sizes = {"b": 200, "a": 500, "d": 250, "c": 20}
     groups = np.repeat([*sizes], [*sizes.values()])

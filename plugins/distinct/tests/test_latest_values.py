@@ -1,4 +1,4 @@
-"""Ranges of values: of each key the latest value counts, exactly, or estimated within epsilon of all keys."""
+"""Ranges of values: each key's latest value counts, exactly, or estimated within epsilon of all keys."""
 
 import math
 
@@ -27,7 +27,7 @@ SKETCHES = [
     ("k-skb", {"epsilon": 0.9, "delta": 0.9}),
 ]
 RANGES = [(-INF, INF), (0, 1), (1, 3), (1, INF), (-INF, 0), (2, 2.5), (-0.0, 1), (3, INF)]
-"""Ends that are values of the streams, one range without any, and one with nothing but the infinite."""
+"""Ends that are values of the streams, one range without values, and one with only the infinite."""
 VALUES = (-INF, -1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 3.0, INF)
 
 rows = st.lists(st.tuples(st.integers(-3, 6), st.integers(0, 30), st.sampled_from(VALUES)), max_size=60)
@@ -50,7 +50,7 @@ def fed(name, parameters, *streams):
 
 
 def latest_of(stream):
-    """Of each key its last time and the largest value then, by the definition."""
+    """{key: (its last time, the largest value then)}, by the definition."""
     last = {}
     for time, key, value in stream:
         last[key] = max(last.get(key, (time, value)), (time, value))
@@ -79,7 +79,7 @@ def test_few_keys_are_counted_by_their_latest_value(name, parameters, first, sec
 
 @pytest.mark.parametrize(("name", "parameters"), SKETCHES)
 @given(rows, rows, st.integers(-4, 7), st.randoms(use_true_random=False))
-def test_batches_order_merging_and_forgetting_cannot_be_seen(name, parameters, first, second, before, random):
+def test_batches_order_merging_and_forgetting_do_not_change_the_counts(name, parameters, first, second, before, random):
     whole = fed(name, parameters, first + second)
     mixed = random.sample(first + second, len(first + second))
     assert fed(name, parameters, *([row] for row in mixed)).snapshot() == whole.snapshot()
@@ -99,25 +99,25 @@ def test_batches_order_merging_and_forgetting_cannot_be_seen(name, parameters, f
 
 
 @pytest.mark.parametrize(("name", "parameters"), SKETCHES)
-def test_there_is_one_zero(name, parameters):
-    one = fed(name, parameters, [(1, 5, 0.0)]).snapshot()
+def test_negative_zero_equals_zero(name, parameters):
+    zero = fed(name, parameters, [(1, 5, 0.0)]).snapshot()
     for stream in ([(1, 5, -0.0)], [(1, 5, 0.0), (1, 5, -0.0)], [(1, 5, -0.0), (1, 5, 0.0)]):
         assert (
             fed(name, parameters, stream).snapshot()
             == fed(name, parameters, *([row] for row in stream)).snapshot()
-            == one
+            == zero
         )
 
 
 def many(seed, keys=6000, count=20_000):
-    """More keys than a small sketch holds, whose values change; many ties in time and value."""
+    """More keys than a small sketch holds, with changing values and many ties in time and value."""
     rng = np.random.default_rng(seed)
     times = rng.integers(0, 300, count)
     return times, spread(rng.integers(0, keys, count) + 10**6 * seed), np.round(rng.exponential(2, count), 1)
 
 
 @pytest.mark.parametrize("parameters", [{"epsilon": 0.2}, {"epsilon": 0.2, "hash": "theta"}])
-def test_of_many_keys_it_keeps_the_latest_value_of_each_hash_in_its_sample(parameters):
+def test_it_keeps_the_latest_value_of_each_hash_in_its_sample(parameters):
     """The definition, by sorting: the k − 1 smallest hashes of all keys since a moment, with each key's value."""
     times, keys, values = many(1)
     sketch = made("k-skb", parameters)
@@ -142,8 +142,8 @@ def test_of_many_keys_it_keeps_the_latest_value_of_each_hash_in_its_sample(param
 
 
 @pytest.mark.parametrize("parameters", [{"epsilon": 0.2}, {"epsilon": 0.2, "hash": "theta"}])
-def test_a_union_of_states_counts_what_the_merged_sketch_does(parameters):
-    """Keys that are in both have the value of the later of their rows."""
+def test_a_union_of_states_counts_like_the_merged_sketch(parameters):
+    """Keys in both states have the value of their later row."""
     streams = [many(1), many(1, keys=3000, count=9000)]
     streams[1] = (streams[1][0] + 1, streams[1][1], streams[1][2] + 1)
     for name, chosen in (("k-skb", parameters), ("exact", {})):
@@ -161,12 +161,12 @@ def test_a_union_of_states_counts_what_the_merged_sketch_does(parameters):
 
 @pytest.mark.parametrize("parameters", [{}, {"hash": "theta"}])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.02, 0.05), (0.1, 0.05), (0.3, 0.3), (0.9, 0.5), (0.1, 1e-4)])
-def test_the_promise_holds_for_every_share_of_the_keys(epsilon, delta, parameters):
-    """Exactly, for many keys: of k − 1 sampled keys B are in a range of the share p, and G, D times the kth smallest
-    hash, is gamma distributed. The count is off by |B / G − p| D; a median of several is where more than half are.
+def test_the_guarantee_holds_for_every_share_of_the_keys(epsilon, delta, parameters):
+    """Computed exactly for D keys, many: of k − 1 sampled keys B are in a range with the share p, and G, D times the
+    kth smallest hash, is gamma distributed. The count is off by |B / G − p| D; a median if more than half are.
 
-    Given B = b, which is binomial, the count is too high where G < b / (p + epsilon) and too low where G > b / (p −
-    epsilon). The interval misses where p G is not between its ends, which are the medians of the subsketches'.
+    Given B = b, which is binomial, the count is too high if G < b / (p + epsilon) and too low if G > b / (p −
+    epsilon). The interval misses if p G is not between its ends, which are the medians over the subsketches.
     """
     count, k = skyband_shape(epsilon, delta, "hash" in parameters)
     for p in (0.0001, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.9, 0.99, 1.0):
@@ -177,16 +177,16 @@ def test_the_promise_holds_for_every_share_of_the_keys(epsilon, delta, parameter
         either = scipy.stats.binom.sf(count // 2, count, above) + scipy.stats.binom.sf(count // 2, count, below)
         assert either <= delta, (p, either)
         off, z = epsilon * (k - 1) / (1 - epsilon), epsilon * np.sqrt(k) / (1 - epsilon)
-        ends = np.transpose([around(RangeSample(seen, 1.0), z) for seen in range(k)])
+        ends = np.transpose([around(RangeSample(number, 1.0), z) for number in range(k)])
         if count == 1:
             ends = [np.maximum(b - off, ends[0]), np.minimum(b + off, ends[1])]
         missed = mass @ scipy.stats.gamma.cdf(ends[0] / p, k), mass @ scipy.stats.gamma.sf(ends[1] / p, k)
-        assert sum(scipy.stats.binom.sf(count // 2, count, one) for one in missed) <= delta, (p, missed)
+        assert sum(scipy.stats.binom.sf(count // 2, count, miss) for miss in missed) <= delta, (p, missed)
 
 
 @pytest.mark.parametrize(("parameters", "most"), [({}, 30_000), ({"hash": "theta"}, 30_000)])
-def test_counts_of_ranges_are_within_epsilon_of_all_keys_but_for_delta(parameters, most):
-    """Failures over the streams pass a binomial test: one choice of seeds in a million fails a right sketch, for each
+def test_counts_of_ranges_are_within_epsilon_of_all_keys_except_for_delta(parameters, most):
+    """Failures over the streams pass a binomial test: one choice of seeds in a million fails a correct sketch, for each
     of 18 windows and ranges, so 2e-5 in all. The seeds are fixed, so it does not flake.
     """
     epsilon, delta, trials = 0.1, 0.05, 120
@@ -207,15 +207,15 @@ def test_counts_of_ranges_are_within_epsilon_of_all_keys_but_for_delta(parameter
     assert misses.max() <= allowed and outside.max() <= allowed, (misses, outside, allowed)
 
 
-def test_what_any_subsketch_has_seen_is_there():
-    """Its k − 1 hashes are of so many keys, whatever the median says."""
+def test_a_count_is_at_least_the_keys_in_any_sample():
+    """Whatever the median says."""
     samples = [RangeSample(9, 0.9), RangeSample(12, 0.96), RangeSample(10, 0.95)]
     assert range_estimate(samples, 60.0, 0.1, 10_000) == (12.0, 12.0, 12.0 + 0.1 * 60 / 0.9)
     assert range_estimate(samples[::2], 60.0, 0.01, 10_000)[1] == 10.0
 
 
-def test_a_range_of_few_keys_is_known_better_than_one_of_many():
-    """Of a hundredth of the keys within about a tenth of what the whole is within."""
+def test_a_range_of_few_keys_has_a_narrower_interval():
+    """A hundredth of the keys has about a tenth of the interval of all."""
     sketch = made("k-skb", {"epsilon": 0.05})
     count = 100_000
     sketch.update(np.arange(count), spread(np.arange(count)), np.arange(count) % 100)
@@ -227,7 +227,7 @@ def test_a_range_of_few_keys_is_known_better_than_one_of_many():
     assert widths[0] < 0.15 * widths[1] and widths[1] < 0.12 * count
 
 
-def test_of_all_values_the_count_is_the_plain_one():
+def test_the_range_of_all_values_has_the_plain_count():
     sketch = made("k-skb", {"epsilon": 0.1})
     times, keys, values = many(3, keys=50_000, count=60_000)
     sketch.update(times, keys, values)
@@ -252,15 +252,15 @@ def test_values_do_not_change_the_counts_of_all():
 
 
 @given(st.lists(st.floats(allow_nan=False)))
-def test_bits_are_in_the_order_of_values_and_come_back(values):
-    held = np.array(values, np.float64) + 0.0
-    bits = to_bits(held)
-    np.testing.assert_array_equal(from_bits(bits), held)
-    assert (held[np.argsort(bits, kind="stable")] == np.sort(held)).all()
+def test_bits_have_the_order_of_values_and_convert_back(values):
+    numbers = np.array(values, np.float64) + 0.0
+    bits = to_bits(numbers)
+    np.testing.assert_array_equal(from_bits(bits), numbers)
+    assert (numbers[np.argsort(bits, kind="stable")] == np.sort(numbers)).all()
 
 
 @pytest.mark.parametrize("name", ["exact", "k-skb"])
-def test_what_a_sketch_cannot_take_is_refused_and_leaves_no_trace(name):
+def test_invalid_values_are_refused_without_a_trace(name):
     plain, valued = create("sketch", name), made(name, {})
     times, keys = np.arange(3), spread(np.arange(3))
     valued.update(times, keys, [1, 2, 3])
@@ -281,7 +281,7 @@ def test_what_a_sketch_cannot_take_is_refused_and_leaves_no_trace(name):
         valued.merge(plain)
 
 
-def test_other_sketches_say_who_keeps_values():
+def test_other_sketches_name_those_that_keep_values():
     sketch = create("sketch", "pcsa-ml")
     with pytest.raises(InputError, match=r"pcsa-ml keeps no values: .* as k-skb and exact allow"):
         sketch.update([1], np.array([1], np.uint64), [1.0])
@@ -289,7 +289,7 @@ def test_other_sketches_say_who_keeps_values():
         create("sketch", "pcsa-ml", values="latest")
 
 
-def test_a_sketch_that_says_it_keeps_values_and_does_not_is_told_what_to_write():
+def test_a_sketch_that_claims_to_keep_values_is_told_which_methods_to_write():
     class Forgetful(type(create("sketch", "pcsa-ml"))):
         keeps_values = True
 
@@ -321,7 +321,7 @@ def test_changed_states_are_refused_or_answered(name, parameters):
 
 
 @pytest.mark.parametrize("name", ["exact", "k-skb"])
-def test_values_that_are_none_are_refused_in_a_state(name):
+def test_invalid_values_are_refused_in_a_state(name):
     sketch = made(name, {})
     sketch.update(*many(5, count=50))
     held = snapshot.decode(sketch.snapshot())

@@ -1,4 +1,4 @@
-"""`against` of distinct-count against the definition: the items of a window and of the one before it, counted anew."""
+"""`against` of distinct-count, compared with counting the items of each window and of the one before."""
 
 from calendar import monthrange
 from collections import defaultdict
@@ -25,7 +25,7 @@ NAMES = ("count", "previous", "difference", "ratio")
 
 
 def stream(rng, size):
-    """Rows in ties, at moments and beside them, null items, and quiet times of several windows."""
+    """Rows with equal times, at moments and between them, null items, and gaps of several windows."""
     seconds = np.sort(rng.integers(0, 50, size))
     seconds += 100 * (seconds > 15) + 33 * (seconds > 30)
     items = [None if item > 9 else int(item) for item in rng.zipf(1.5, size)]
@@ -79,13 +79,13 @@ def follow(seed, monkeypatch):
     return len(wanted)
 
 
-def test_counts_beside_those_of_the_window_before(monkeypatch):
+def test_counts_are_compared_with_the_window_before(monkeypatch):
     assert sum(follow(seed, monkeypatch) for seed in range(18)) > 300
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_counts_beside_those_of_the_window_before_on_ten_thousand_streams(monkeypatch):
+def test_counts_are_compared_with_the_window_before_on_ten_thousand_streams(monkeypatch):
     assert sum(follow(seed, monkeypatch) for seed in range(100, 10_100)) > 150_000
 
 
@@ -118,15 +118,15 @@ def test_small_groups_answer_as_processors_do_however_the_input_was_cut(most, mo
     assert len(first) > 1500 and all(first.equals(other) for other in others)
 
 
-def test_what_a_group_that_grows_was_answered_is_counted_from_its_keys(monkeypatch):
-    """Of every moment of the window that goes on, by counting anew."""
+def test_earlier_counts_of_a_growing_group_follow_from_its_keys(monkeypatch):
+    """At every moment of the current window, compared with counting again."""
     query = make_query(QUERY | {"windows": ["20 seconds", "10 seconds"]})
     for seed in range(20):
         rng = np.random.default_rng([48, seed])
         times, keys = np.sort(rng.integers(0, 60, 40)), rng.integers(0, 6, 40).astype(np.uint64)
         last, following = int(times[-1]), int(times[-1]) // 5 * 5 + 5
-        found = earlier_counts(query.schedule, last * 1_000_000, times * 1_000_000, keys)
-        for window, (at, counts) in zip((20, 10), found, strict=True):
+        earlier = earlier_counts(query.schedule, last * 1_000_000, times * 1_000_000, keys)
+        for window, (at, counts) in zip((20, 10), earlier, strict=True):
             wanted = {
                 moment: len(set(keys[(moment - window <= times) & (times < moment)].tolist()))
                 for moment in range(following - window, last + 1, 5)
@@ -136,8 +136,8 @@ def test_what_a_group_that_grows_was_answered_is_counted_from_its_keys(monkeypat
             }
 
 
-def test_days_of_a_zone_are_compared_where_groups_are_small(monkeypatch):
-    """Days of 23 and 25 hours among them; months begin elsewhere than two of them do, and have processors."""
+def test_days_of_a_zone_are_compared_in_small_groups(monkeypatch):
+    """Including days of 23 and 25 hours; months do not join to windows of two months, and so have processors."""
     zone, rng = ZoneInfo("Europe/Paris"), np.random.default_rng(5)
     hours = np.sort(rng.integers(0, 24 * 70, 300))
     days = [datetime(2026, 3, 20, tzinfo=zone) + timedelta(hours=int(hour)) for hour in hours]
@@ -183,7 +183,7 @@ def test_bounds_subtract(sketch):
 
 
 def test_months_are_compared_with_the_month_before():
-    """A month that ends on the 31st begins on the last of a month that has none, and so does that of the 30th."""
+    """A month that ends on the 31st begins on the last day of a shorter month, as does one that ends on the 30th."""
     zone = ZoneInfo("Europe/Paris")
     days = [datetime(2026, 1, 20, 12, tzinfo=zone) + timedelta(days=day) for day in range(200)]
     rows = pa.table({"t": pa.array(days, pa.timestamp("us", "UTC")), "item": range(200)})
@@ -199,7 +199,7 @@ def test_months_are_compared_with_the_month_before():
     assert compared > 150
 
 
-def test_a_state_holds_earlier_answers_that_a_group_has_had():
+def test_impossible_earlier_answers_in_a_state_are_refused():
     query = make_query(QUERY | {"windows": ["10 seconds"]})
     rows = stream(np.random.default_rng(3), 40)
     run = LocalRun.start(query, rows.schema)
@@ -207,23 +207,23 @@ def test_a_state_holds_earlier_answers_that_a_group_has_had():
     bindings, schema = run.operator.bindings, pa.schema(query.answer_fields(rows.schema))
     processor = PreviousProcessor(query, bindings, schema)
     header, arrays = processor.dump_state()
-    some = {"of": np.array([0]), "at": np.array([5_000_000]), **dict.fromkeys(("count", "low", "high"), np.ones(1))}
+    past = {"of": np.array([0]), "at": np.array([5_000_000]), **dict.fromkeys(("count", "low", "high"), np.ones(1))}
     for name, wrong in (("of", np.array([1])), ("count", -np.ones(1)), ("low", np.full(1, np.nan)), ("at", np.ones(1))):
-        bad = arrays | state_arrays.with_prefix("previous", some | {name: wrong})
-        with pytest.raises(SnapshotError, match="earlier answers that no group has had"):
+        bad = arrays | state_arrays.with_prefix("previous", past | {name: wrong})
+        with pytest.raises(SnapshotError, match="earlier answers that are impossible"):
             PreviousProcessor(query, bindings, schema).load_state(header, bad)
 
 
 @pytest.mark.parametrize(
     ("keys", "key", "message"),
     [
-        ({"windows": ["12 seconds"]}, r"windows\[0\]", r"must be a whole number of times `every` \(5 seconds\) with"),
+        ({"windows": ["12 seconds"]}, r"windows\[0\]", r"must be a multiple of `every` \(5 seconds\) with"),
         ({"windows": ["today"]}, r"windows\[0\]", 'has no previous window of equal length: .* "1 day in UTC"'),
-        ({"windows": ["2 days in UTC"], "every": "1 week in UTC"}, r"windows\[0\]", "must be a whole number of times"),
+        ({"windows": ["2 days in UTC"], "every": "1 week in UTC"}, r"windows\[0\]", "must be a multiple of `every`"),
         ({"windows": ["1 day in UTC"], "every": "1 day in UTC", "offset": "1 hour"}, "offset", "must be 0 with"),
-        ({"emit": "state"}, "emit", "gives states, which answer since any moment, and `against` compares answers"),
+        ({"emit": "state"}, "emit", "returns states instead of the answers that `against` compares"),
     ],
 )
-def test_what_is_not_compared_is_refused(keys, key, message):
+def test_windows_that_cannot_be_compared_are_refused(keys, key, message):
     with pytest.raises(ConfigError, match=f"{key}: {message}"):
         make_query(QUERY | {"windows": ["5 seconds"]} | keys)

@@ -1,4 +1,4 @@
-"""The contract of queries, kept by distinct-count: one test a query and check."""
+"""Conformance of distinct-count with the contract of queries: one test for each query and check."""
 
 DISTRIBUTION = "skyband-distinct"
 

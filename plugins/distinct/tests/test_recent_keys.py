@@ -1,4 +1,4 @@
-"""The most recent keys are the most recent keys, in whatever order the rows come."""
+"""The list of most recent keys is right in whatever order the rows arrive."""
 
 import numpy as np
 from hypothesis import given
@@ -8,7 +8,7 @@ from skyband_distinct.stamps.recent_keys import RecentKeys
 SIZE = 7
 row = st.tuples(st.integers(-30, 30), st.integers(0, 90))
 rows = st.lists(row, max_size=40) | st.lists(row, min_size=60, max_size=110)
-"""Of short lists alone hardly any would have more keys than are kept, and none more than there is room for."""
+"""Short lists alone would rarely have more keys than are kept, and never more than fit the table."""
 
 
 def columns(rows):
@@ -48,48 +48,50 @@ def test_it_keeps_the_youngest_then_smallest_keys(rows, cut, ordered):
 
 
 @given(rows, st.integers(1, 50))
-def test_what_it_knows_is_right(rows, cut):
+def test_counts_are_right_as_far_as_it_reaches_back(rows, cut):
     recent, last = fed(rows, cut), last_of(rows).values()
     for since in range(-31, 32):
-        if recent.knows(since):
+        if recent.reaches_back(since):
             assert recent.count(since) == sum(time >= since for time in last)
-    assert recent.knows(max(last, default=0) + 1)
+    assert recent.reaches_back(max(last, default=0) + 1)
 
 
 @given(rows, st.integers(1, 50))
-def test_it_knows_the_moments_with_fewer_keys_than_its_size_and_no_others(rows, cut):
+def test_it_reaches_back_to_moments_with_fewer_keys_than_its_size(rows, cut):
     recent, last = fed(rows, cut), last_of(rows).values()
     for since in range(-31, 32):
-        assert recent.knows(since) == (sum(time >= since for time in last) < SIZE)
+        assert recent.reaches_back(since) == (sum(time >= since for time in last) < SIZE)
 
 
 @given(rows, st.integers(1, 50))
-def test_what_it_knows_does_not_depend_on_batches_or_questions(rows, cut):
+def test_how_far_it_reaches_back_does_not_depend_on_batches_or_questions(rows, cut):
     whole, asked = fed(rows), RecentKeys(SIZE)
     for start in range(0, len(rows), cut):
         asked.add(*columns(rows[start : start + cut]))
-        asked.knows(0)
+        asked.reaches_back(0)
     assert entries(asked) == entries(whole)
     reloaded = RecentKeys(SIZE)
     reloaded.load(*whole.entries(), overflowed=whole.overflowed)
     for since in range(-31, 32):
-        assert whole.knows(since) == asked.knows(since) == reloaded.knows(since)
+        assert whole.reaches_back(since) == asked.reaches_back(since) == reloaded.reaches_back(since)
 
 
-def test_the_oldest_key_seen_again_raises_what_is_known():
+def test_it_reaches_less_far_back_when_the_oldest_key_arrives_again():
     recent = fed([(time, time) for time in range(SIZE + 1)])
-    assert [recent.knows(since) for since in (1, 2, 3)] == [False, True, True]
+    assert [recent.reaches_back(since) for since in (1, 2, 3)] == [False, True, True]
     recent.add(*columns([(50, 1)]))
-    assert [recent.knows(since) for since in (1, 2, 3)] == [False, False, True]
+    assert [recent.reaches_back(since) for since in (1, 2, 3)] == [False, False, True]
 
 
 @given(rows, rows)
-def test_merging_is_seeing_both(rows, others):
+def test_merging_equals_adding_both(rows, others):
     merged, whole = fed(rows), fed(rows + others)
     merged.merge(fed(others))
     assert entries(merged) == entries(whole)
     assert merged.overflowed == whole.overflowed
-    assert [merged.knows(since) for since in range(-31, 32)] == [whole.knows(since) for since in range(-31, 32)]
+    assert [merged.reaches_back(since) for since in range(-31, 32)] == [
+        whole.reaches_back(since) for since in range(-31, 32)
+    ]
 
 
 def test_its_table_stays_small():

@@ -1,4 +1,4 @@
-"""Rules of distinct-count: windows that come, change and go while a stream runs, answered at once."""
+"""Rules of distinct-count: windows that are added, changed and removed while a stream runs."""
 
 import numpy as np
 import pyarrow as pa
@@ -25,33 +25,33 @@ checked, started, batch_of, table_of = FRAME.checked, FRAME.started, FRAME.batch
 
 @pytest.mark.parametrize("backend", ["exact", "k-skb"])
 @pytest.mark.parametrize("by", [(), ("place",)], ids=["whole", "groups"])
-def test_rules_answer_what_they_would_have_answered_for_ever(by, backend):
-    """So few items are counted exactly by k-skb too."""
+def test_rules_answer_as_if_they_had_always_existed(by, backend):
+    """Items are few, so that k-skb is exact too."""
     assert sum(checked(seed, by, backend=backend) for seed in range(12)) > 400
 
 
-def test_ranges_of_values_are_asked_by_rules_too():
+def test_rules_answer_ranges_of_values():
     assert sum(checked(seed, options={"ranges": RANGES["ranges"]}, **RANGES) for seed in range(6)) > 200
 
 
-def test_a_rule_for_one_group_is_answered_there_alone():
+def test_a_rule_for_one_group_is_answered_only_there():
     for seed in range(20, 26):
         checked(seed, kill=[seed % 6], size={"filtered": True})
 
 
-def test_a_table_kept_from_changes_has_the_answers_of_rules_that_hold():
-    """Rules that come, change, end, and are for one group alone; cut by kills."""
+def test_a_table_updated_by_changes_has_the_answers_of_rules_in_force():
+    """Rules start, change and end, or are for one group only; runs are killed in between."""
     for seed in range(4):
         FRAME.followed(seed, kill=range(seed % 3, 6, 2), size={"filtered": seed % 2 == 0})
     assert sum(FRAME.followed(seed, ()) for seed in range(20, 22)) > 50
 
 
-def test_a_run_that_is_killed_goes_on_with_its_rules():
+def test_a_killed_run_continues_with_its_rules():
     for seed in range(40, 48):
         checked(seed, kill=range(seed % 3, 6, 2))
 
 
-def test_shards_give_what_one_gives():
+def test_several_shards_answer_like_one():
     for seed in range(60, 66):
         rows, steps = FRAME.scenario(seed)
         query = started(()).operator.query
@@ -72,9 +72,8 @@ def test_shards_give_what_one_gives():
 
 
 @pytest.mark.parametrize("backend", ["k-skb", "pcsa-ml", "se-fm", "se-pcsa"])
-def test_a_rule_gives_the_estimates_of_a_query_of_its_window(backend):
-    """With the bounds, where items are too many to be counted exactly: a rule that comes late, beside a query that was
-    there from the first row."""
+def test_a_rule_has_the_estimates_of_a_query_with_its_window(backend):
+    """With bounds, and too many items to count exactly: a late rule, compared with a query from the first row on."""
     random = np.random.default_rng(7)
     rows = [(second // 40, int(who), 0.0, 0) for second, who in enumerate(random.integers(0, 3_000, 2_000))]
     run, query = started((), backend), started((), backend, windows=["5 seconds"], every="2 seconds", longest=None)
@@ -82,13 +81,13 @@ def test_a_rule_gives_the_estimates_of_a_query_of_its_window(backend):
     run.push(first)
     query.push(first)
     run.broadcast(rules_table([Rule("late", 5, 2)], k=False))
-    got, wanted = (pa.Table.from_batches([one.push(second), one.finish()]) for one in (run, query))
+    got, wanted = (pa.Table.from_batches([each.push(second), each.finish()]) for each in (run, query))
     assert len(wanted) > 10
     assert got["rule"].unique().to_pylist() == ["late"]
     assert got.drop_columns("rule") == wanted
 
 
-def test_windows_of_the_query_hold_for_ever_and_may_change_at_once():
+def test_windows_of_the_query_always_exist_and_may_change_at_once():
     rows = FRAME.random_rows(np.random.default_rng(3), 60)
     before, after = {"windows": ["7 seconds"], "every": "2 seconds"}, {"windows": ["12 seconds", "5 seconds"]}
     got = FRAME.changed_at_once(before, after, rows)
@@ -97,7 +96,7 @@ def test_windows_of_the_query_hold_for_ever_and_may_change_at_once():
     assert set(got) == FRAME.answers_of(windows_of(rows, versions, rows[-1][0]))
 
 
-def test_a_rule_without_a_slide_has_that_of_the_query():
+def test_a_rule_without_a_slide_uses_that_of_the_query():
     rows = [(second, second % 3, 0.0, 0) for second in range(20)]
     table = pa.table({"name": ["r"], "window": ["4 seconds"]})
     got = FRAME.plain(apply(table_of(rows), {**KEYS, **LIMITS, "offset": "1 second"}, rules=table), ())
@@ -114,7 +113,7 @@ def test_a_rule_without_a_slide_has_that_of_the_query():
         (rules_table([Rule("still", 3, 0)], k=False), "rules.slide, row 0: .*above 0"),
     ],
 )
-def test_a_rule_that_cannot_be_taken_is_a_bad_row(table, why):
+def test_an_invalid_rule_is_a_bad_row(table, why):
     run = started(windows=["3 seconds"])
     with pytest.raises(InputError, match=why):
         run.broadcast(table)
@@ -132,7 +131,7 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(table, why):
         ({"rules": {}}, "rules: is a second source"),
     ],
 )
-def test_limits_and_the_other_keys_fit_each_other(keys, why):
+def test_keys_that_contradict_the_limits_are_refused(keys, why):
     with pytest.raises(ConfigError, match=why):
         make_query({**KEYS, **LIMITS, **keys})
 
@@ -156,7 +155,7 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize(("owner", "name", "wrong"), MUTANTS, ids=["longer", "also empty", "no turns", "no end"])
-def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
+def test_the_oracle_finds_mutants(monkeypatch, owner, name, wrong):
     monkeypatch.setattr(execution, "_MOST_KEYS", 0)
     monkeypatch.setattr(owner, name, wrong)
     assert FRAME.seen(range(8))

@@ -1,4 +1,4 @@
-"""Sketches are as large as their papers and their epsilon and delta ask."""
+"""Sketches have the sizes that their papers, epsilon and delta require."""
 
 import pytest
 import scipy
@@ -28,7 +28,7 @@ def test_the_figures_of_the_paper_at_two_and_five_percent():
 
 @given(epsilons, deltas)
 def test_the_median_of_the_subsketches_misses_at_most_delta(epsilon, delta):
-    """Exactly, for many keys: 1 / v is gamma distributed."""
+    """Computed exactly for many keys, with gamma distributed 1 / v."""
     count = subsketches(delta)
     k = skyband_size(epsilon, delta, count)
     above, below = scipy.stats.gamma.cdf((k - 1) / (1 + epsilon), k), scipy.stats.gamma.sf((k - 1) / (1 - epsilon), k)
@@ -36,12 +36,12 @@ def test_the_median_of_the_subsketches_misses_at_most_delta(epsilon, delta):
 
 
 @given(deltas)
-def test_subsketches_have_a_middle(delta):
+def test_the_number_of_subsketches_is_odd(delta):
     assert subsketches(delta) % 2 == 1
 
 
 @given(epsilons, epsilons, deltas)
-def test_a_smaller_epsilon_takes_a_larger_sketch(epsilon, other, delta):
+def test_a_smaller_epsilon_needs_a_larger_sketch(epsilon, other, delta):
     small, large = sorted((epsilon, other))
     assert likelihood_arrays(small, delta) >= likelihood_arrays(large, delta)
     assert fm_arrays(small, delta) >= fm_arrays(large, delta)

@@ -1,4 +1,4 @@
-"""Cells and ages in few bytes are those that numpy packs, and come back."""
+"""Cells and ages are packed into few bytes as numpy does, and unpacked again."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ times = st.lists(st.integers(TIME_MIN + 1, 2**63 - 1), max_size=50)
 
 
 @given(st.integers(0, 300), st.data())
-def test_cells_are_bits_as_numpy_has_them(most, data):
+def test_cells_are_packed_as_numpy_packs_bits(most, data):
     filled = np.array(data.draw(st.lists(st.booleans(), min_size=most, max_size=most)), bool)
     cells = np.flatnonzero(filled)
     packed = pack_cells(cells, most)
@@ -23,7 +23,7 @@ def test_cells_are_bits_as_numpy_has_them(most, data):
 
 
 @pytest.mark.parametrize("most", [0, 1, 7, 8, 9, 63, 64, 65])
-def test_bits_behind_the_last_cell_are_none(most):
+def test_bits_behind_the_last_cell_are_ignored(most):
     assert unpack_cells(np.full((most + 7) // 8, 255, np.uint8), most).tolist() == list(range(most))
 
 
@@ -41,8 +41,8 @@ def test_ages_take_as_many_bytes_as_the_oldest(times, spare):
 
 @pytest.mark.parametrize("begin_small", [False, True])
 @pytest.mark.parametrize("now", [0, 7, -(2**62), 2**62])
-def test_an_age_goes_back_to_the_first_time_there_is_and_no_further(now, begin_small):
-    """The time before it stands for a cell that no key has reached."""
+def test_an_age_reaches_back_to_the_earliest_time_and_no_further(now, begin_small):
+    """The time before it marks a cell that no key has reached."""
     for age, fits in ((now - TIME_MIN - 1, True), (now - TIME_MIN, False)):
         state = {
             "levels": np.array([1, 8]),
@@ -55,5 +55,5 @@ def test_an_age_goes_back_to_the_first_time_there_is_and_no_further(now, begin_s
             assert table.filled_since(TIME_MIN + 1)[0] == len(table) == 1
             np.testing.assert_equal(table.state(now), state)
         else:
-            with pytest.raises(SnapshotError, match="must not go back beyond time"):
+            with pytest.raises(SnapshotError, match="must not reach back beyond the earliest time"):
                 table.load(StateReader(state), now)

@@ -1,4 +1,4 @@
-"""se-fm, se-pcsa and pcsa-ml hold the state their definitions say, cell by cell."""
+"""se-fm, se-pcsa and pcsa-ml hold the state of their definitions, cell by cell."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def cell(word, first, width):
 
 
 def cells(name, key, arrays):
-    """The cells a key stamps, by the definition."""
+    """The cells that a key stamps, by the definition."""
     seed = mix(key ^ int(salt(SMALL["seed"])))
     if name == "pcsa-ml":
         return [cell(seed, 0, arrays)]
@@ -69,7 +69,7 @@ def stamps_of(name, times, keys, arrays):
 
 
 def padded(table):
-    """int64[LEVELS, arrays]: all cells of a table, however it holds them."""
+    """int64[LEVELS, arrays]: all cells of a table in either representation."""
     if table.few is not None:
         stamps = np.full((LEVELS, table.arrays), TIME_MIN)
         cells, times = table.few.filled()
@@ -91,7 +91,7 @@ def test_each_cell_holds_its_youngest_time(name, ordered):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_estimate_is_read_from_the_cells_by_its_formula(name):
+def test_the_estimate_follows_from_the_cells_by_its_formula(name):
     sketch = small(name)
     times, keys = rows(2, 300, True)
     sketch.update(times, keys)
@@ -107,12 +107,12 @@ def test_the_estimate_is_read_from_the_cells_by_its_formula(name):
             "se-fm": 2 ** (gaps / arrays) / PHI - 0.5,
         }[name]
         recent = sketch._recent
-        assert not recent.knows(since)
+        assert not recent.reaches_back(since)
         assert sketch.estimate(since) == pytest.approx(max(expected, recent.size), abs=1e-3)
 
 
 @given(st.integers(0, 2**32), st.integers(-600, 600))
-def test_the_compiled_counts_are_the_plain_ones(seed, since):
+def test_the_compiled_counts_equal_those_of_numpy(seed, since):
     rng = np.random.default_rng(seed)
     stamps = rng.integers(-500, 500, (9, 33))
     stamps[rng.random(stamps.shape) < 0.2] = TIME_MIN
@@ -149,12 +149,12 @@ def test_a_level_reached_only_later_grows_the_table():
     assert before < sketch.dump_state()["levels"][0] <= LEVELS
 
 
-def test_more_arrays_a_key_than_there_are_is_refused():
+def test_zeta_above_the_number_of_arrays_is_refused():
     with pytest.raises(skyband.ConfigError, match="zeta: must be at most 64"):
         skyband.create("sketch", "se-pcsa", epsilon=0.9, delta=0.9, zeta=65)
 
 
-def test_fewer_arrays_than_a_key_usually_stamps_are_all_stamped():
+def test_a_key_stamps_all_arrays_if_they_are_few():
     usual, all_of_them = (skyband.create("sketch", "se-pcsa", **SMALL, **zeta) for zeta in ({}, {"zeta": 64}))
     for sketch in (usual, all_of_them):
         sketch.update(np.arange(10_000), np.arange(10_000))
@@ -164,12 +164,12 @@ def test_fewer_arrays_than_a_key_usually_stamps_are_all_stamped():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_state_has_a_time_where_it_has_keys_and_nowhere_else(name):
-    made, nothing = small(name), small(name).dump_state()
-    made.update(np.array([5, 7]), np.array([1, 2], np.uint64))
-    state, now = made.dump_state(), {"now": np.array([7])}
-    for some in (nothing, state):
-        small(name).load_state(some)
-    for torn in (nothing | now, state | {"now": nothing["now"]}, state | {key: nothing[key] for key in RECENT}):
+def test_a_state_has_a_time_if_and_only_if_it_has_keys(name):
+    sketch, empty = small(name), small(name).dump_state()
+    sketch.update(np.array([5, 7]), np.array([1, 2], np.uint64))
+    state, now = sketch.dump_state(), {"now": np.array([7])}
+    for valid in (empty, state):
+        small(name).load_state(valid)
+    for torn in (empty | now, state | {"now": empty["now"]}, state | {key: empty[key] for key in RECENT}):
         with pytest.raises(SnapshotError):
             small(name).load_state(torn)

@@ -1,4 +1,4 @@
-"""What reads a state where it lies says what the restored sketch does, and is misled by no state that one refuses."""
+"""State readers answer like the restored sketch, and refuse damaged states."""
 
 from itertools import islice
 
@@ -23,17 +23,17 @@ CASES = [
 
 def sketch(name, parameters, keys, seed=0, forget=None, first=10**15):
     rng = np.random.default_rng(seed)
-    made = create("sketch", name, **parameters)
+    created = create("sketch", name, **parameters)
     if keys:
-        made.update(first + np.sort(rng.integers(0, 1000, keys)), rng.integers(0, 2**63, keys, dtype=np.uint64))
+        created.update(first + np.sort(rng.integers(0, 1000, keys)), rng.integers(0, 2**63, keys, dtype=np.uint64))
     if forget is not None:
-        made.forget(forget)
-    return made
+        created.forget(forget)
+    return created
 
 
 @pytest.mark.parametrize("keys", [0, 1, 60, 3000, 40_000])
 @pytest.mark.parametrize(("name", "parameters"), CASES)
-def test_it_says_what_the_restored_sketch_says(name, parameters, keys):
+def test_it_answers_like_the_restored_sketch(name, parameters, keys):
     held = sketch(name, parameters, keys, forget=10**15 + 100 if keys else None)
     reader = read_state(held.snapshot()).reader
     for since in (-(2**70), 10**15 + 100, 10**15 + 500, 10**15 + 998, 10**15 + 1001, 2**70):
@@ -52,16 +52,16 @@ def test_it_reads_any_times(name, parameters, times):
 
 @pytest.mark.parametrize("sizes", [(50, 60), (50, 30_000), (30_000, 20_000), (0, 50)])
 @pytest.mark.parametrize(("name", "parameters"), CASES)
-def test_a_union_says_what_the_merged_sketch_says(name, parameters, sizes):
+def test_a_union_answers_like_the_merged_sketch(name, parameters, sizes):
     parts = [sketch(name, parameters, keys, seed) for seed, keys in enumerate(sizes)]
     readers = [read_state(part.snapshot()).reader for part in parts]
     whole = restore(parts[0].snapshot())
     whole.merge(parts[1])
     for since in (10**15, 10**15 + 700, 10**15 + 999):
-        found = type(readers[0]).union(readers, [since] * 2)
+        estimate = type(readers[0]).union(readers, [since] * 2)
         true = len({key for part in parts for key in _keys(part, since)}) if name == "exact" else None
-        assert found == whole.estimate_with_bounds(since) or (found[0] == found[1] == found[2])
-        assert true is None or found[0] == true
+        assert estimate == whole.estimate_with_bounds(since) or (estimate[0] == estimate[1] == estimate[2])
+        assert true is None or estimate[0] == true
 
 
 def _keys(exact, since):
@@ -92,7 +92,7 @@ def test_changed_states_are_refused_or_answered(name, parameters, keys):
     [{"epsilon": 0}, {"epsilon": "small"}, {"epsilon": [1]}, {"delta": 2.0}, {"seed": -1}, {"zeta": 3}],
 )
 @pytest.mark.parametrize("name", ["k-skb", "pcsa-ml", "exact"])
-def test_parameters_that_are_no_ones_are_refused(name, parameters):
+def test_invalid_parameters_are_refused(name, parameters):
     held = snapshot.decode(create("sketch", name).snapshot())
     blob = encode_state("sketch", name, {**held.header["parameters"], **parameters}, held.arrays, None)
     with pytest.raises(SnapshotError, match=f"of sketch/{name} does not fit the installed version"):
@@ -100,10 +100,10 @@ def test_parameters_that_are_no_ones_are_refused(name, parameters):
 
 
 def test_samples_of_equal_keys_are_equal():
-    one, other = (read_state(sketch("k-skb", {}, 60_000).snapshot()).reader for _ in range(2))
-    samples = one.samples(10**15)
+    first, second = (read_state(sketch("k-skb", {}, 60_000).snapshot()).reader for _ in range(2))
+    samples = first.samples(10**15)
     assert len(samples) == 3 and all(0 < sample.share < 1 for sample in samples)
-    for mine, theirs in zip(samples, other.samples(10**15), strict=True):
-        assert mine.share == theirs.share
-        np.testing.assert_array_equal(mine.hashes, theirs.hashes)
-        assert len(mine.hashes) / mine.share == pytest.approx(60_000, rel=0.05)
+    for sample, other in zip(samples, second.samples(10**15), strict=True):
+        assert sample.share == other.share
+        np.testing.assert_array_equal(sample.hashes, other.hashes)
+        assert len(sample.hashes) / sample.share == pytest.approx(60_000, rel=0.05)

@@ -1,4 +1,4 @@
-"""States made with `hash = "theta"` give at any window the theta sketches that DataSketches makes of the same rows."""
+"""States made with `hash = "theta"` yield the theta sketches of DataSketches, in any window."""
 
 import struct
 from itertools import compress
@@ -45,7 +45,7 @@ def one_state(table, backend="k-skb"):
 
 
 def items_since(table, minutes):
-    """The items of the last so many minutes of the hour, as Python values."""
+    """The items of the hour's last `minutes` minutes, as Python values."""
     recent = np.asarray(table["ts"].cast(pa.int64())) >= START + (60 - minutes) * MINUTE
     return list(compress(table["item"].to_pylist(), recent))
 
@@ -89,7 +89,7 @@ COLUMNS = {
 @pytest.mark.parametrize("backend", ["k-skb", "exact"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_the_image_of_every_type_and_window_is_that_of_the_package(name, backend):
-    """Byte for byte, while all hashes are kept; empty text, zeros of both signs and NaN among them."""
+    """Byte for byte, while all hashes are kept; with empty text, zeros of both signs and NaN."""
     table = visits(COLUMNS[name])
     state = one_state(table, backend)
     for minutes in (60, 37, 5):
@@ -112,7 +112,7 @@ MANY = RNG.integers(0, 60_000, 150_000)
 LARGE = visits(MANY)
 
 
-def test_of_many_items_the_sketch_estimates_what_the_state_does():
+def test_a_sketch_of_many_items_has_the_estimate_of_the_state():
     state = one_state(LARGE)
     for minutes in (60, 37, 2):
         items = set(items_since(LARGE, minutes))
@@ -127,8 +127,8 @@ def test_of_many_items_the_sketch_estimates_what_the_state_does():
 
 @pytest.mark.parametrize("lg_k", [12, 16])
 @pytest.mark.parametrize("minutes", [60, 37])
-def test_it_mixes_with_sketches_that_others_made_of_the_same_rows(lg_k, minutes):
-    """Each item counts once in the union, is in the intersection and not in the difference, whoever sampled more."""
+def test_it_combines_with_other_sketches_of_the_same_rows(lg_k, minutes):
+    """Each item counts once in the union, is in the intersection and not in the difference, whichever samples more."""
     ours = sketch_of(states.theta(one_state(LARGE), last=f"{minutes} minutes"))
     items = items_since(LARGE, minutes)
     theirs = packaged(items, lg_k).compact()
@@ -165,7 +165,7 @@ def test_several_states_make_the_sketch_of_their_union(table, backend):
 
 
 @pytest.mark.parametrize("name", ["k-skb", "exact"])
-def test_of_snapshots_all_that_each_of_them_remembers_is_answered(name):
+def test_snapshots_answer_for_the_items_that_all_of_them_remember(name):
     keys = hash_column(pa.array(range(40)), THETA_SEED)
     parts = [create("sketch", name, hash="theta") for _ in range(2)]
     for part, before in zip(parts, (10, 30), strict=True):
@@ -176,7 +176,7 @@ def test_of_snapshots_all_that_each_of_them_remembers_is_answered(name):
     assert states.theta(blobs[0]) == image(range(10, 40))
 
 
-def test_the_hash_is_murmurs_of_seed_9001():
+def test_the_hash_is_murmurhash3_with_seed_9001():
     expected = [
         mmh3.hash64(data, seed=9001, x64arch=True, signed=False)[0] for data in (b"abc", b"", b"0123456789abcdefg")
     ]
@@ -186,7 +186,7 @@ def test_the_hash_is_murmurs_of_seed_9001():
 
 
 def test_hashes_that_no_theta_sketch_has_are_left_out():
-    """0, those that are alike but for the lowest bit, and what is not below theta."""
+    """0, hashes that only differ in the lowest bit, and those not below theta."""
     whole = image_of(np.array([0, 1, 4, 5, 8], np.uint64), None)
     assert [hash_ for (hash_,) in struct.iter_unpack("<Q", whole[16:])] == [2, 4]
     cut = image_of(np.array([2, 3, 6], np.uint64), 7)
@@ -197,7 +197,7 @@ def test_hashes_that_no_theta_sketch_has_are_left_out():
 
 @pytest.mark.parametrize("backend", ["k-skb", "exact"])
 def test_counts_do_not_change_with_the_hash_while_they_are_exact(backend):
-    """Groups small and large, in answers as in states."""
+    """In small and large groups."""
     rng = np.random.default_rng(3)
     table = visits(rng.integers(0, 3000, 9000)).append_column(
         "page", pa.array(np.minimum(rng.geometric(0.1, 9000), 30))
@@ -230,15 +230,15 @@ def test_types_that_spark_refuses_are_refused(name):
 @pytest.mark.parametrize(
     ("backend", "changes", "field", "said"),
     [
-        ("k-skb", {"item": ["item", "status"]}, "query.item", "join them to one text"),
+        ("k-skb", {"item": ["item", "status"]}, "query.item", "concatenate them in the source"),
         ("pcsa-ml", {}, "backends.sketch", "pcsa-ml has no parameter 'hash'"),
-        ({"name": "k-skb", "hash": "theta"}, {"hash": None}, "query.hash", 'must be "theta" too'),
-        ({"name": "exact", "hash": "theta"}, {"hash": None}, "query.hash", 'must be "theta" too'),
+        ({"name": "k-skb", "hash": "theta"}, {"hash": None}, "query.hash", 'must be "theta", because hash of k-skb'),
+        ({"name": "exact", "hash": "theta"}, {"hash": None}, "query.hash", 'must be "theta", because hash of exact'),
         ({"name": "k-skb", "seed": 7}, {}, "backends.sketch.seed", "leave it out (got 7)"),
         ("k-skb", {"hash": "tehta"}, "hash", "must be one of theta (got 'tehta')"),
     ],
 )
-def test_what_gives_no_theta_sketches_is_refused(backend, changes, field, said):
+def test_queries_that_cannot_yield_theta_sketches_are_refused(backend, changes, field, said):
     with pytest.raises(ConfigError) as caught:
         state_of(visits(["a"]), backend, **changes)
     (problem,) = caught.value.problems
@@ -258,7 +258,7 @@ def test_states_with_other_hashes_are_refused_with_the_remedy():
         states.theta(one_state(table)[:-1])
 
 
-def test_a_seed_in_a_states_header_is_refused_too():
+def test_a_seed_in_the_header_of_a_state_is_refused():
     from skyband import snapshot
     from skyband.states.state import encode_state
 
@@ -270,21 +270,21 @@ def test_a_seed_in_a_states_header_is_refused_too():
 
 @given(st.floats(0.001, 0.99), st.floats(1e-9, 0.99))
 def test_one_sketch_misses_at_most_delta(epsilon, delta):
-    """Exactly, for many keys: the kth smallest hash is gamma distributed."""
+    """Computed exactly for many keys: the kth smallest hash is gamma distributed."""
     k = theta_size(epsilon, delta)
     assert scipy.stats.gamma.cdf((k - 1) / (1 + epsilon), k) + scipy.stats.gamma.sf((k - 1) / (1 - epsilon), k) <= delta
 
 
 @given(st.floats(0.01, 0.5), st.floats(1e-6, 0.5), st.floats(1, 8))
-def test_of_fewer_keys_it_misses_less(epsilon, delta, times):
-    """Exactly, for n keys: the kth smallest of n hashes is beta distributed."""
+def test_it_misses_less_with_fewer_keys(epsilon, delta, times):
+    """Computed exactly for n keys: the kth smallest of n hashes is beta distributed."""
     k = theta_size(epsilon, delta)
     n = round(k * times)
     kth = scipy.stats.beta(k, n - k + 1)
     assert kth.cdf((k - 1) / n / (1 + epsilon)) + kth.sf((k - 1) / n / (1 - epsilon)) <= delta
 
 
-def test_it_takes_less_room_than_three_subsketches():
-    (three, k), (one, larger) = skyband_shape(0.02, 0.05, theta=False), skyband_shape(0.02, 0.05, theta=True)
-    assert (three, one) == (3, 1)
+def test_it_takes_less_memory_than_three_subsketches():
+    (three, k), (single, larger) = skyband_shape(0.02, 0.05, theta=False), skyband_shape(0.02, 0.05, theta=True)
+    assert (three, single) == (3, 1)
     assert larger < 0.7 * three * k

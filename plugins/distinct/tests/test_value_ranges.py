@@ -1,4 +1,4 @@
-"""distinct-count by ranges of a value: direct answers and states, as counting by hand has them."""
+"""distinct-count by ranges of a value: answers and states, compared with counting by hand."""
 
 import datetime
 import json
@@ -24,7 +24,7 @@ BACKENDS = ("exact", "k-skb")
 
 
 def payments(rows=3000, seed=1):
-    """Amounts at the ends of the ranges, many of them at one moment with others of the same client."""
+    """Amounts at the ends of the ranges; many clients have several at the same moment."""
     rng = np.random.default_rng(seed)
     minutes = np.sort(rng.integers(0, 180, rows)) * MINUTE
     return pa.table(
@@ -51,7 +51,7 @@ def timed_rows():
 
 
 def by_hand(start, stop, ends, **values):
-    """Clients whose last row of the window, of several the one of the largest amount, lies in the range."""
+    """The clients whose last row of the window, the largest amount if there are several, is in the range."""
     last = {}
     for time, row in timed_rows():
         if start <= time < stop and all(row[name] == value for name, value in values.items()):
@@ -77,13 +77,13 @@ def test_every_range_of_every_window_equals_counting_it_by_hand(backend, by):
         assert (row["count"], row["low"], row["high"]) == (expected,) * 3, row
 
 
-def test_ranges_stand_in_the_answers_as_they_were_given():
+def test_answers_name_the_ranges_as_they_were_given():
     answers = local.apply(TABLE, query(ranges=[[0, 0.5], [10, INF], [-INF, -3]]), {"sketch": "exact"})
     assert answers.column_names == ["at", "window", "range", "count", "low", "high"]
     assert answers["range"].to_pylist()[:3] == ["[0, 0.5)", "[10, inf)", "[-inf, -3)"]
 
 
-def test_ranges_that_part_all_values_add_up_to_the_plain_count():
+def test_ranges_that_cover_all_values_add_up_to_the_plain_count():
     plain = local.apply(TABLE, query(value=None), {"sketch": "exact"})
     parted = local.apply(TABLE, query(ranges=[[-INF, 3], [3, 10], [10, INF]]), {"sketch": "exact"})
     sums = parted.group_by(["at", "window"]).aggregate([("count", "sum")])
@@ -93,7 +93,7 @@ def test_ranges_that_part_all_values_add_up_to_the_plain_count():
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_state_answers_ranges_that_nobody_named_alone_and_united(backend):
+def test_a_state_answers_any_range_alone_and_united(backend):
     answers = local.apply(TABLE, query(by=["shop"], emit="state"), {"sketch": backend}).to_pylist()
     by_moment = {}
     for row in answers:
@@ -111,8 +111,8 @@ def test_a_state_answers_ranges_that_nobody_named_alone_and_united(backend):
             assert states.estimate(shops.values(), since=start, between=ends) == (expected,) * 3
             assert states.estimate(united, since=start, between=ends) == (expected,) * 3
             column = pa.array([united, None])
-            found = states.estimates(column, last=f"{minutes} minutes", between=ends).to_pylist()
-            assert found == [{"count": expected, "low": expected, "high": expected}, None]
+            estimates = states.estimates(column, last=f"{minutes} minutes", between=ends).to_pylist()
+            assert estimates == [{"count": expected, "low": expected, "high": expected}, None]
 
 
 def test_in_rows_the_last_row_of_a_client_counts():
@@ -124,7 +124,7 @@ def test_in_rows_the_last_row_of_a_client_counts():
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_in_rows_of_equal_times_the_largest_value_comes_last(backend, order):
+def test_the_largest_value_comes_last_if_row_numbers_are_equal(backend, order):
     table = pa.table({"seq": [7, 7, 7], "client": ["a", "a", "a"], "amount": [1, 9, 5]}).take(pa.array(order))
     asked = query(time="seq", windows=["3 rows"], every="3 rows", ranges=[[1, 5], [5, 9], [9, 10]])
     assert local.apply(table, asked, {"sketch": backend})["count"].to_pylist() == [0, 0, 1]
@@ -156,12 +156,12 @@ def test_values_are_numbers_of_any_type(kind):
 @pytest.mark.parametrize(
     ("changes", "backend", "field", "said"),
     [
-        ({"ranges": [[0, 10]]}, "pcsa-ml", "backends.sketch", "choose k-skb or exact; or make a column of the ranges"),
+        ({"ranges": [[0, 10]]}, "pcsa-ml", "backends.sketch", "choose k-skb or exact; or add a column with the range"),
         ({"ranges": [[0, 10]]}, {"name": "se-fm"}, "backends.sketch", "se-fm has no parameter 'values'"),
         ({"ranges": [[0, 10]], "value": "shop"}, "exact", "query.value", "column 'shop' must be a number"),
         ({"ranges": [[0, 10]], "value": "amuont"}, "exact", "query.value", "did you mean 'amount'?"),
         ({"ranges": [[0, 10]], "value": None}, "exact", "value", "is required with `ranges`"),
-        ({"ranges": [[0, 10]], "emit": "state"}, "exact", "ranges", "are asked of the states later"),
+        ({"ranges": [[0, 10]], "emit": "state"}, "exact", "ranges", "cannot be used with `emit`"),
         ({"ranges": []}, "exact", "ranges", "must be a list of ranges"),
         ({"ranges": "0-10"}, "exact", "ranges", "must be a list of ranges"),
         (
@@ -177,7 +177,7 @@ def test_values_are_numbers_of_any_type(kind):
         ({"ranges": [[0, 1]]}, {"name": "k-skb", "values": "latest"}, "backends.sketch.values", "is set by the query"),
     ],
 )
-def test_what_cannot_be_counted_by_ranges_is_refused_with_the_remedy(changes, backend, field, said):
+def test_invalid_ranges_are_refused_with_the_remedy(changes, backend, field, said):
     with pytest.raises(ConfigError) as caught:
         local.apply(TABLE, query(**changes), {"sketch": backend})
     (problem,) = caught.value.problems
@@ -185,7 +185,7 @@ def test_what_cannot_be_counted_by_ranges_is_refused_with_the_remedy(changes, ba
 
 
 @pytest.mark.parametrize("ends", [(1, 0), (0, 0), (0,), (0, 1, 2), "01", 5, (float("nan"), 1), (True, 2), (0, "1")])
-def test_what_is_no_range_is_refused(ends):
+def test_a_value_that_is_not_a_range_is_refused(ends):
     state = local.apply(TABLE, query(emit="state"), {"sketch": "exact"})["state"][0].as_py()
     with pytest.raises(InputError, match=r"between: must (be two numbers|have its first end below)"):
         states.estimate(state, between=ends)
@@ -194,9 +194,9 @@ def test_what_is_no_range_is_refused(ends):
 def test_states_without_values_are_refused_with_the_remedy():
     for backend in ("exact", "k-skb", "pcsa-ml", "se-pcsa"):
         state = local.apply(TABLE, query(value=None, emit="state"), {"sketch": backend})["state"][0].as_py()
-        with pytest.raises(InputError, match=r"between: goes with states of values, .* set `value` in the query"):
+        with pytest.raises(InputError, match=r"between: needs states with values, .* set `value` in the query"):
             states.estimate(state, between=(0, 10))
-        with pytest.raises(InputError, match="between: goes with states of values"):
+        with pytest.raises(InputError, match="between: needs states with values"):
             states.estimate([state, state], between=(0, 10))
     valued = local.apply(TABLE, query(emit="state"), {"sketch": "exact"})["state"][0].as_py()
     plain = local.apply(TABLE, query(value=None, emit="state"), {"sketch": "exact"})["state"][0].as_py()
@@ -204,7 +204,7 @@ def test_states_without_values_are_refused_with_the_remedy():
         states.estimate([valued, plain], between=(0, 10))
 
 
-def test_a_range_holds_its_first_end_and_not_its_second_but_all_beyond_where_there_is_none():
+def test_a_range_includes_its_first_end_but_not_its_second_unless_infinite():
     values = np.array([-INF, -1.0, 0.0, 9.999, 10.0, INF])
     for ends, expected in (
         ((0, 10), [0, 0, 1, 1, 0, 0]),
@@ -238,7 +238,7 @@ def test_ask_counts_ranges_of_a_table_of_states(tmp_path):
 
 
 def test_times_far_from_a_minute_keep_their_values():
-    """A row a microsecond before the window does not count, however it stands to the range."""
+    """A row a microsecond before the window does not count, even if its value is in the range."""
     moments = [START + 60 * MINUTE - 37 * MINUTE - 1, START + 60 * MINUTE - 37 * MINUTE, START + 60 * MINUTE - 1]
     table = pa.table({"ts": pa.array(moments, pa.timestamp("us", "UTC")), "client": [1, 2, 3], "amount": [5, 10, 5]})
     (state,) = local.apply(table, query(emit="state", every="1 hour"), {"sketch": "exact"})["state"].to_pylist()

@@ -1,4 +1,4 @@
-"""The sum of a value over the distinct items of a window, against the definition in plain Python and fractions."""
+"""The sum of a value over the distinct items of a window, compared with plain Python and fractions."""
 
 import math
 from collections import defaultdict
@@ -29,12 +29,12 @@ EVERY = 5
 EPOCH = datetime(1970, 1, 1)
 QUERY = {"kind": "distinct-count", "time": "t", "item": "item", "value": "value", "every": "5 seconds"}
 PRICES = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 0.1, 9.99, 1e16, 1.0, -1e16, 2.0**53, 3e-300, 1e290, -7.25]
-"""What cannot be added up, what is lost by adding up in another order, and plain prices."""
+"""Values that cannot be added up, values that are lost in another order, and plain prices."""
 TYPES = {"prices": pa.float64(), "whole": pa.int64(), "cents": pa.decimal128(9, 2)}
 
 
 def stream(rng, size):
-    """Rows in ties, at moments and beside them, items whose value changes, null items and values, quiet times."""
+    """Rows with equal times, at moments and between them, changing values, null items and values, and gaps."""
     seconds = np.sort(rng.integers(0, 50, size))
     seconds += 100 * (seconds > 15) + 33 * (seconds > 30)
     items = [None if item > 9 else int(item) for item in rng.zipf(1.5, size)]
@@ -51,7 +51,7 @@ def stream(rng, size):
 
 
 def expected(rows, query):
-    """{(group, moment, window): (count, sum)}: of each item its last row there, of several the largest value."""
+    """{(group, moment, window): (count, sum)} of each item's last row, the largest value if there are several."""
     lower = query.get("lower", 0.0 if "upper" in query else -math.inf)
     upper = query.get("upper", math.inf)
     groups, latest, answers = defaultdict(list), 0, {}
@@ -118,7 +118,7 @@ def test_each_item_is_added_up_once_with_its_latest_value_on_ten_thousand_stream
     assert sum(follow(seed, monkeypatch) for seed in range(100, 10_100)) > 150_000
 
 
-def test_small_groups_add_up_as_processors_do(monkeypatch):
+def test_small_groups_add_up_like_processors(monkeypatch):
     rng = np.random.default_rng(9)
     rows = stream(rng, 3000).set_column(2, "group", pa.array(rng.integers(0, 200, 3000)))
     rows = rows.set_column(3, "value", pa.array(rng.choice(PRICES[4:], 3000)))
@@ -135,7 +135,7 @@ def test_small_groups_add_up_as_processors_do(monkeypatch):
     assert len(tables[0]) > 1500 and tables[0].equals(tables[1]) and tables[0].equals(tables[2])
 
 
-def test_small_groups_hold_no_value_beyond_the_limits():
+def test_small_groups_refuse_values_beyond_the_limits():
     query = make_query(QUERY | {"windows": ["5 seconds"], "by": ["group"], "upper": 10})
     run = LocalRun.start(query, paid([1.0, 2.0], group=[1, 1]).schema, {"sketch": "exact"})
     table = run.operator._groups._small_groups._table
@@ -157,7 +157,7 @@ def test_sums_are_rounded_once_whatever_their_order():
         cut = int(rng.integers(0, len(values)))
         parts = np.concatenate([exact_terms(values[:cut]), exact_terms(values[cut:])])
         assert exact_sums(parts, np.array([0, 0, len(parts)])).tolist() == [0.0, exact]
-    half = [1.0, 2.0**-53, 2.0**-106]  # a half to even, and what lies below it
+    half = [1.0, 2.0**-53, 2.0**-106]  # half to even, with a term below it
     assert exact_sums(np.array(half), np.array([0, 3])).tolist() == [math.fsum(half)]
     for value in (2.0**960, -(2.0**960)):
         assert sorted(terms_of(np.array([1.0, value])).tolist()) == sorted([1.0, value])
@@ -167,7 +167,7 @@ def test_sums_are_rounded_once_whatever_their_order():
 
 
 @pytest.mark.parametrize(("delta", "theta"), [(0.05, None), (0.3, None), (0.2, "theta")])
-def test_bounds_of_a_sample_hold_the_sum_as_often_as_declared(delta, theta):
+def test_bounds_of_a_sample_contain_the_sum_as_often_as_declared(delta, theta):
     misses = []
     for seed in range(60):
         rng = np.random.default_rng([5, seed])
@@ -193,12 +193,12 @@ def test_the_estimate_of_a_sum_is_unbiased_and_its_bounds_narrow_as_samples_grow
         total, low, high = sketch.estimate_sum(0, 0, 1)
         errors.append(total / values.sum() - 1)
         widths.append((high - low) / total)
-    deviation = np.sqrt(1 + 1 / 3) / np.sqrt(sketch._k)  # of uniform values, that deviate by 1 / √3 of their mean
+    deviation = np.sqrt(1 + 1 / 3) / np.sqrt(sketch._k)  # uniform values deviate by 1 / √3 of their mean
     assert abs(np.mean(errors)) < 4 * 2 * deviation / np.sqrt(40)
     assert np.median(widths[1::2]) < 0.65 * np.median(widths[::2])
 
 
-def test_the_ends_of_a_number_of_keys_are_missed_as_seldom_as_said():
+def test_the_ends_of_a_number_of_keys_are_missed_as_rarely_as_declared():
     """n times the kth smallest of n hashes is close to a gamma number of shape k."""
     gamma = np.random.default_rng(1).gamma(50, size=200_000)
     for miss in (0.3, 0.05, 0.001):
@@ -206,13 +206,13 @@ def test_the_ends_of_a_number_of_keys_are_missed_as_seldom_as_said():
         assert below < 50 < above
         assert (gamma < below).mean() <= miss and (gamma > above).mean() <= miss
     assert miss_of_one(0.1, 1) == pytest.approx(0.05)
-    one = miss_of_one(0.05, 3)
-    assert 3 * one**2 * (1 - one) + one**3 == pytest.approx(0.025)
+    miss = miss_of_one(0.05, 3)
+    assert 3 * miss**2 * (1 - miss) + miss**3 == pytest.approx(0.025)
 
 
 @pytest.mark.parametrize("delta", [0.2, 0.05, 0.001])
-def test_an_end_of_a_sum_misses_by_the_number_of_keys_or_by_their_mean_half_as_often_each(delta):
-    """The width tells the chance p of theorem 4.3, of which 5 p is that of one end."""
+def test_the_number_of_keys_and_their_mean_each_cause_half_of_the_misses(delta):
+    """The width follows from the probability p of theorem 4.3; one end misses with probability 5 p."""
     values, share = np.random.default_rng(1).random(4999), 0.1
     _, low, high = sum_estimate([ValueSample(values, share)], 5000, delta, 0.0, 1.0)
     deviation, kappa = math.sqrt(2) * values.std(), 7 / 3 + 3 / math.sqrt(2)
@@ -263,7 +263,7 @@ def test_windows_in_rows_and_of_rules_and_changes():
     assert local.apply(table, changes, {"sketch": "exact"})["sum"].to_pylist() == [2, 14, 56]
 
 
-def test_states_of_values_that_cannot_be_added_up_are_no_beginning(tmp_path):
+def test_a_query_cannot_start_from_states_with_values_that_cannot_be_added_up(tmp_path):
     table = paid([1.5, 2.5, math.inf])
     keys = QUERY | {"windows": ["1 minute"]}
     for rows, plain in ((table.slice(0, 2), True), (table, False)):
@@ -272,35 +272,35 @@ def test_states_of_values_that_cannot_be_added_up_are_no_beginning(tmp_path):
         if plain:
             begin_with_states(run.operator, StatesTable(str(tmp_path)), 5_000_000)
         else:
-            with pytest.raises(SnapshotError, match="holds values that are not added up: value too large to add up"):
+            with pytest.raises(SnapshotError, match="holds values that cannot be added up: value too large to add up"):
                 begin_with_states(run.operator, StatesTable(str(tmp_path)), 5_000_000)
 
 
 @pytest.mark.parametrize(
     ("changes", "backend", "field", "said"),
     [
-        ({}, "pcsa-ml", "backends.sketch", "it counts items, and keeps no values to add up: choose exact, or k-skb"),
+        ({}, "pcsa-ml", "backends.sketch", "it only counts items, without values to add up: choose exact, or k-skb"),
         ({}, "se-fm", "backends.sketch", "choose exact, or k-skb with `upper`"),
         ({}, "se-pcsa", "backends.sketch", "choose exact, or k-skb with `upper`"),
-        ({}, "k-skb", "query.upper", "is required with k-skb, whose bounds of a sum need to know what the largest"),
+        ({}, "k-skb", "query.upper", "is required with k-skb, whose bounds of a sum depend on the largest"),
         ({"lower": 0}, "k-skb", "query.upper", "is required with k-skb"),
-        ({"against": "previous"}, "exact", "against", "compares counts, and not what values add up to"),
+        ({"against": "previous"}, "exact", "against", "compares counts, not sums of values"),
         ({"lower": 5, "upper": 5}, "exact", "upper", "must be above lower = 5 (got 5)"),
         ({"upper": -1}, "exact", "upper", "must be above lower = 0 (got -1)"),
-        ({"upper": 5, "ranges": [[0, 1]]}, "exact", "upper", "goes with the sum of a `value`"),
-        ({"lower": 5, "emit": "state"}, "exact", "lower", "goes with the sum of a `value`"),
-        ({"upper": 5, "value": None}, "exact", "upper", "goes with the sum of a `value`"),
+        ({"upper": 5, "ranges": [[0, 1]]}, "exact", "upper", "limits the sum of a `value`"),
+        ({"lower": 5, "emit": "state"}, "exact", "lower", "limits the sum of a `value`"),
+        ({"upper": 5, "value": None}, "exact", "upper", "limits the sum of a `value`"),
         ({"value": "item"}, "exact", "query.value", "column 'item' must be a number"),
     ],
 )
-def test_what_is_not_added_up_is_refused_with_the_remedy(changes, backend, field, said):
+def test_invalid_sums_are_refused_with_the_remedy(changes, backend, field, said):
     with pytest.raises(ConfigError) as caught:
         local.apply(paid([1]), QUERY | {"windows": ["5 seconds"]} | changes, {"sketch": backend})
     (problem,) = caught.value.problems
     assert problem.field == field and said in problem.message
 
 
-def test_a_sketch_says_what_it_lacks():
+def test_a_sketch_that_cannot_sum_says_so():
     with pytest.raises(InputError, match="sum: pcsa-ml counts keys only; k-skb and exact can add up values"):
         create("sketch", "pcsa-ml").estimate_sum(0)
     with pytest.raises(InputError, match="values: exact keeps no values: make it with"):
@@ -311,7 +311,7 @@ def test_a_sketch_says_what_it_lacks():
             sampled.estimate_sum(0, *limits)
 
 
-def test_a_job_that_counted_ranges_does_not_go_on_with_sums():
+def test_a_job_that_counted_ranges_cannot_continue_with_sums():
     """Ranges hold infinite values too."""
     table = paid([1.0, 2.0])
     keys = {"windows": ["5 seconds"]}

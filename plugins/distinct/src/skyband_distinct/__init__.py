@@ -1,4 +1,4 @@
-"""Distinct counts over any sliding window: the sketches of Zhang et al. (2010) and faster successors."""
+"""Distinct counts over sliding windows: the sketches of Zhang et al. (2010) and faster successors."""
 
 from skyband.lazy_names import lazy_names
 

@@ -1,13 +1,13 @@
-"""Sums of float64 that do not depend on the order of what is added up, in compiled code.
+"""Compiled sums of float64 that do not depend on the order of the values.
 
-Numbers are added up without rounding, as few numbers that do not overlap (Shewchuk 1997, as Python's `math.fsum`), and
-rounded once at the end. None may be infinite or so large that the sum is.
+Values are added without rounding, as a few numbers that do not overlap (Shewchuk 1997, like Python's `math.fsum`), and
+rounded once at the end. No value may be infinite, or so large that the sum is.
 """
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import Float64, read_only
 from skyband.errors import InputError
@@ -16,12 +16,12 @@ from skyband.kernels.nested import nested_njit
 from skyband_distinct.latest_values import LARGEST
 
 MOST_TERMS = 64
-"""Room for the terms of a sum: 2,098 bits lie between the ends of float64, 53 in each."""
+"""The most terms of a sum: float64 spans 2,098 bits, and each term holds 53."""
 
 
 @nested_njit
 def add_to(terms: Any, count: int, value: float) -> int:
-    """Add a value to the first `count` of the terms of a sum, in place; returns how many there are then."""
+    """Add a value to the first `count` terms of a sum, in place; returns the new number of terms."""
     after = 0
     for place in range(count):
         term = terms[place]
@@ -41,7 +41,7 @@ def add_to(terms: Any, count: int, value: float) -> int:
 
 @nested_njit
 def rounded(terms: Any, count: int) -> float:
-    """The float64 nearest to what the terms add up to, of two as near the even one."""
+    """The float64 nearest to the sum of the terms; the even one of two that are equally near."""
     if count == 0:
         return 0.0
     place = count - 1
@@ -54,7 +54,7 @@ def rounded(terms: Any, count: int) -> float:
         low = term - (high - value)
         if low != 0.0:
             break
-    # Half a unit of the last place was rounded to even: what lies below it decides.
+    # Half a unit in the last place was rounded to even: the terms below decide.
     if place > 0 and ((low < 0.0 and terms[place - 1] < 0.0) or (low > 0.0 and terms[place - 1] > 0.0)):
         twice = low * 2.0
         value = high + twice
@@ -65,7 +65,7 @@ def rounded(terms: Any, count: int) -> float:
 
 @njit(cache=True)
 def exact_terms(values: Any) -> Any:
-    """Few numbers that add up to what float64[n] do, to the last bit: float64[m]. O(n)."""
+    """float64[m]: a few numbers with exactly the sum of float64[n]. O(n)."""
     terms = np.empty(MOST_TERMS)
     count = 0
     for row in range(len(values)):
@@ -75,7 +75,7 @@ def exact_terms(values: Any) -> Any:
 
 @njit(cache=True)
 def exact_sums(values: Any, offsets: Any) -> Any:
-    """Each sum of values[offsets[i]:offsets[i + 1]], rounded once: float64[m]. O(n)."""
+    """float64[m]: the sum of each values[offsets[i]:offsets[i + 1]], rounded once. O(n)."""
     sums = np.empty(len(offsets) - 1)
     terms = np.empty(MOST_TERMS)
     for number in range(len(sums)):
@@ -87,7 +87,7 @@ def exact_sums(values: Any, offsets: Any) -> Any:
 
 
 def terms_of(values: Float64) -> Float64:
-    """As `exact_terms`. Raises InputError where a value is so large that a sum of such may be infinite."""
+    """Like `exact_terms`. Raises InputError if a value is so large that the sum might be infinite."""
     if len(values) and not float(np.abs(values).max()) <= LARGEST:
         row = int(np.abs(values).argmax())
         raise InputError("values", f"must lie within ±2^960 to be added up (got {values[row]:g})")

@@ -1,4 +1,4 @@
-"""What this distribution brings; imported by discovery, so it imports no backend."""
+"""The hooks of skyband-distinct, imported by discovery, and so without any backend."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ _PAPER = "Zhang, Zhang, Cheema and Lin 2010, Counting distinct objects over slid
 
 @hookimpl
 def skyband_backends() -> list[BackendInfo]:
-    """The sketches."""
+    """Sketches of distinct keys."""
     return [
         BackendInfo(
             role="sketch",
@@ -28,7 +28,7 @@ def skyband_backends() -> list[BackendInfo]:
             role="sketch",
             name="exact",
             factory="skyband_distinct.exact.backend:Exact",
-            summary="every key with its last time",
+            summary="a table of every key with its last time",
             guarantee="exact",
             reference="the definition: keys whose last time is at or after the moment",
             reader="skyband_distinct.exact.reader:ExactReader",
@@ -37,7 +37,7 @@ def skyband_backends() -> list[BackendInfo]:
             role="sketch",
             name="k-skb",
             factory="skyband_distinct.k_skb.backend:KSkb",
-            summary="k-SKB: the k smallest hashes since any moment, kept by sweeping a buffer",
+            summary="k-SKB: the k smallest hashes since any moment, maintained by sweeping a buffer",
             guarantee="bounded",
             reference=f"{_PAPER}, section 4",
             reader="skyband_distinct.k_skb.reader:KSkbReader",
@@ -63,7 +63,7 @@ def skyband_backends() -> list[BackendInfo]:
 
 @hookimpl
 def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
-    """Keys that are hashed as Spark hashes them, and are their own random bits."""
+    """Conformance cases with keys hashed as Spark hashes them, which are not mixed again."""
     if role != "sketch" or name not in ("exact", "k-skb"):
         return []
     bounds = {"epsilon": 0.1, "delta": 0.05} if name == "k-skb" else {}
@@ -72,12 +72,12 @@ def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
 
 @hookimpl
 def skyband_queries() -> list[QueryInfo]:
-    """The query that this family answers."""
+    """The query distinct-count."""
     return [
         QueryInfo(
             "distinct-count",
             "skyband_distinct.distinct_count.query:DistinctCount",
-            "how many different items each window holds",
+            "the number of distinct items in each window",
             examples="skyband_distinct.distinct_count.examples:EXAMPLES",
             presentation="skyband_distinct.distinct_count.presentation:DistinctCountPresentation",
         ),
@@ -86,7 +86,7 @@ def skyband_queries() -> list[QueryInfo]:
 
 @hookimpl
 def skyband_commands(group: "click.Group") -> None:
-    """The first five minutes: a stream, and a job that counts its clients."""
+    """The command `skyband demo`."""
     from skyband_distinct.demo import command
 
     group.add_command(command.command, "demo")

@@ -1,8 +1,8 @@
-"""How a sketch turns a key and its seed into random bits, the same on every machine.
+"""Turns a key and a sketch's seed into random bits, the same on every machine.
 
-Keys arrive hashed (`skyband.columns.hashing`), but each sketch mixes them once more: sketches of different seeds must
-be independent of each other, and plain numbers must do as keys too. The mixer is the finaliser of splitmix64
-(Stafford's variant 13): a bijection of 64-bit words, so distinct keys never collide here.
+Keys arrive hashed (`skyband.columns.hashing`), but each sketch mixes them again: sketches with different seeds must be
+independent, and plain numbers must work as keys too. The mixer is the finaliser of splitmix64 (Stafford's variant 13):
+a bijection of 64-bit words, so distinct keys never collide here.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 @njit(inline="always")
 def mix(key: np.uint64) -> np.uint64:
-    """Sixty-four random bits out of a word."""
+    """64 random bits from a word."""
     word = (key ^ (key >> _30)) * _MULTIPLY_1
     word = (word ^ (word >> _27)) * _MULTIPLY_2
     return word ^ (word >> _31)

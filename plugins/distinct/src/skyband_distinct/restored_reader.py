@@ -1,4 +1,4 @@
-"""Reads states by restoring them: for backends that bring no reader."""
+"""Reads states by restoring them, for backends without a reader."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ from skyband_distinct.sketch_reader import SketchReader
 
 
 class RestoredReader(SketchReader):
-    """The sketch itself. Its class holds the backend whose states it reads."""
+    """Answers from the restored sketch. Each backend has its own subclass."""
 
     union_needs_one_moment = True
     backend: type[Sketch]
@@ -47,7 +47,7 @@ class RestoredReader(SketchReader):
     @classmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
         if len(set(since)) > 1:
-            message = f"{cls.backend.role}/{cls.backend.name} unites windows that begin at one moment only"
+            message = f"{cls.backend.role}/{cls.backend.name} only unites windows that begin at the same moment"
             raise InputError("since", f"{message} (got {', '.join(map(str, sorted(set(since))))})")
         whole = readers[0]._restored()
         for other in readers[1:]:
@@ -56,7 +56,7 @@ class RestoredReader(SketchReader):
 
     @classmethod
     def of(cls, info: BackendInfo) -> type[Self]:
-        """The class that restores the states of a backend. Raises PluginError where that cannot be imported."""
+        """The class that restores the states of a backend. Raises PluginError if the backend cannot be imported."""
         return _class_for(cls, cast(type[Sketch], load_class(info)))
 
 

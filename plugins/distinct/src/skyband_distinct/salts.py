@@ -1,4 +1,4 @@
-"""The mixer of keys and the salts of sketches without compiled code: `key_hashing` has the same, compiled."""
+"""The mixer of keys and the salts of sketches, without compiled code; `key_hashing` has the compiled mixer."""
 
 import numpy as np
 from skyband.arrays import UInt64
@@ -9,7 +9,7 @@ _MASK = (1 << 64) - 1
 
 
 def salt(seed: int, stream: int = 0) -> np.uint64:
-    """The word a sketch xors into its keys: unlike for every (seed, stream), stream < 2^32."""
+    """The word that a sketch xors into its keys, different for every (seed, stream) with stream < 2^32."""
     word = seed & _MASK
     for step in (stream + 1, 0x5EED):
         word = (word + step * GAMMA) & _MASK

@@ -1,4 +1,4 @@
-"""The parameters that the sketches of a guarantee share, each a field of an attrs class."""
+"""The parameters that several sketches share, each a field of an attrs class."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ def epsilon() -> Any:
 
 
 def delta() -> Any:
-    """How often it may be exceeded."""
+    """The share of answers that may exceed it."""
     return number(0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon")
 
 
 def seed() -> Any:
-    """What the hashes begin with."""
-    return integer(0, at_least=0, at_most=2**63 - 1, help="seed of the hashes; sketches merge only if theirs agree")
+    """The seed of the hashes."""
+    return integer(0, at_least=0, at_most=2**63 - 1, help="seed of the hashes; only sketches with equal seeds merge")
 
 
 THETA = "theta"
@@ -26,25 +26,23 @@ THETA = "theta"
 
 
 def hash_() -> Any:
-    """How the keys were hashed."""
-    message = '"theta": the keys are hashed as Spark\'s theta_sketch_agg does, so that states give theta sketches; the '
-    return choice(THETA, default=None, help=f"{message}query's key `hash` sets it")
+    """The hash function of the keys."""
+    message = '"theta": keys are hashed as Spark\'s theta_sketch_agg does, so that states yield theta sketches; set by '
+    return choice(THETA, default=None, help=f"{message}the query's key `hash`")
 
 
 LATEST = "latest"
-"""Of each key the value that it had last is kept."""
+"""The latest value of each key is kept."""
 
 
 def values() -> Any:
-    """Whether the keys have values."""
-    message = (
-        'latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added '
-    )
-    return choice(LATEST, default=None, help=f"\"{message}up; the query's key `value` sets it")
+    """Whether values of the keys are kept."""
+    message = "each key's latest value is kept, so that ranges of it can be counted, or all values added up; set by"
+    return choice(LATEST, default=None, help=f'"latest": {message} the query\'s key `value`')
 
 
 def check_seed(seed: int, hash_: str | None) -> None:
-    """Raise ConfigError where keys that are hashed as others do are to be hashed with a seed of one's own."""
+    """Raise ConfigError if a seed is set together with hashes whose seed is fixed."""
     if seed and hash_ == THETA:
-        message = f"goes without hash = {THETA!r}, whose hashes all have one seed: leave it out"
+        message = f"cannot be set with hash = {THETA!r}, whose hashes all have the same seed: leave it out"
         raise ConfigError(Problem("seed", f"{message} (got {seed})"))

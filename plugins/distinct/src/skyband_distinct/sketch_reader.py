@@ -1,4 +1,4 @@
-"""SketchReader: answers from a sketch's state as it lies in a snapshot, without building the sketch."""
+"""SketchReader: answers from a sketch's state in a snapshot, without building the sketch."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -16,17 +16,17 @@ class Sample(NamedTuple):
     hashes: UInt64
     """uint64[n], ascending and distinct."""
     share: float
-    """Above 0, at most 1; 1 where these are all keys."""
+    """Above 0 and at most 1; 1 if these are all keys."""
 
 
 class SketchReader(AnsweringReader):
-    """Answers from one state of a backend, without making the backend.
+    """Answers from one state of a backend, without creating the backend.
 
-    A plugin names it in `BackendInfo.reader`. States of a backend that has none are restored first, which is slower.
+    A plugin names it in `BackendInfo.reader`. States of a backend without a reader are restored first, which is slower.
 
-    A reader answers as `skyband.restore` and the sketch's own methods would. It loads no compiled code, copies no
-    array and builds no table, so that a state is asked in microseconds. It looks at each array before it
-    relies on it (`skyband.state_validation.StateReader`): a state that contradicts itself raises SnapshotError.
+    A reader returns what `skyband.restore` and the sketch's own methods would. It loads no compiled code, copies no
+    array and builds no table, so that it answers in microseconds. It validates each array before it relies on it
+    (`skyband.state_validation.StateReader`): a state that contradicts itself raises SnapshotError.
     """
 
     union_needs_one_moment: ClassVar[bool] = False
@@ -49,20 +49,20 @@ class SketchReader(AnsweringReader):
     @classmethod
     @abstractmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
-        """(count, low, high) of the keys that at least one state has since its moment, with equal parameters in all."""
+        """(count, low, high) of the keys that any state has since its moment. All have equal parameters."""
 
     def samples(self, since: int) -> Sequence[Sample]:  # noqa: ARG002 - most sketches hold none
-        """Samples of the keys with time >= `since`, in the same order for equal parameters; empty if it keeps none."""
+        """Samples of the keys with time >= `since`, in the same order for equal parameters; empty if none are kept."""
         return ()
 
     @classmethod
     def smallest(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[UInt64, int | None]:  # noqa: ARG003
-        """The smallest hashes of the keys that at least one state has since its moment, with equal parameters in all.
+        """The smallest hashes of the keys that any state has since its moment. All have equal parameters.
 
-        uint64[n], ascending and distinct, of the keys as they came, and the next hash after them: None where these are
-        all keys. For backends with a parameter `hash`, of states that have `hash = "theta"`.
+        uint64[n], ascending and distinct, of the keys as they arrived, and the next hash after them: None if these are
+        all keys. For backends with a parameter `hash`, and states with `hash = "theta"`.
         """
-        raise InputError("states", f"of {type(readers[0]).__name__} give no hashes: they make no theta sketch")
+        raise InputError("states", f"of {type(readers[0]).__name__} hold no hashes that a theta sketch can be made of")
 
     @classmethod
     def between(
@@ -71,8 +71,8 @@ class SketchReader(AnsweringReader):
         since: Sequence[int],  # noqa: ARG003
         within: ValueRange,  # noqa: ARG003
     ) -> tuple[float, float, float]:
-        """(count, low, high) of the keys that at least one state has since its moment, their latest value in a range.
+        """(count, low, high) of the keys that any state has since its moment and whose latest value is in a range.
 
-        With equal parameters in all. For backends with a parameter `values`, of states that have `values = "latest"`.
+        All have equal parameters. For backends with a parameter `values`, and states with `values = "latest"`.
         """
-        raise InputError("states", f"of {type(readers[0]).__name__} keep no values: they count no range of them")
+        raise InputError("states", f"of {type(readers[0]).__name__} keep no values, so ranges cannot be counted")

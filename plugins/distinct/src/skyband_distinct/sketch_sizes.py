@@ -1,4 +1,4 @@
-"""How large a sketch must be for its epsilon and delta."""
+"""Computes the size of a sketch from its epsilon and delta."""
 
 import math
 from functools import lru_cache
@@ -12,15 +12,15 @@ _FEWEST = 64
 
 
 def quantile(delta: float) -> float:
-    """How many standard deviations a normal value stays within, but for a share `delta`."""
+    """The number of standard deviations that a normal value exceeds with probability `delta`, on either side."""
     return -NormalDist().inv_cdf(delta / 2)
 
 
 @lru_cache(maxsize=64)
 def likelihood_arrays(epsilon: float, delta: float) -> int:
-    """Arrays that bring the likelihood estimate within epsilon, a tenth to spare, but for a share delta.
+    """The arrays that keep the likelihood estimate within epsilon except for a share delta, with a tenth to spare.
 
-    Its logarithm is close to normal, so it is log(1 + epsilon), the nearer end, that must hold all deviations.
+    Its logarithm is close to normal, so all deviations must fit into log(1 + epsilon), the nearer end.
     """
     return max(_FEWEST, math.ceil((_MARGIN * DEVIATION * quantile(delta) / math.log1p(epsilon)) ** 2))
 
@@ -29,42 +29,42 @@ def fm_arrays(epsilon: float, delta: float) -> int:
     """The paper's l = (2 / epsilon^2) ln(1 / delta), in whole words of 64: 15,040 at epsilon 0.02, delta 0.05.
 
     An array's first gap deviates by 1.12 levels, the mean of l by a relative 0.78 / sqrt(l): with this l, at most
-    0.55 epsilon / sqrt(ln(1 / delta)), which leaves delta ample room.
+    0.55 epsilon / sqrt(ln(1 / delta)), well within delta.
     """
     return 64 * math.ceil(2 * math.log(1 / delta) / epsilon**2 / 64)
 
 
 def fm_recent(epsilon: float) -> int:
-    """The paper's L = 1 / epsilon: below it, an error of epsilon is less than one key."""
+    """The paper's L = 1 / epsilon: with fewer keys, an error of epsilon is less than one key."""
     return math.ceil(1 / epsilon)
 
 
 def likelihood_recent(epsilon: float) -> int:
-    """Recent keys below which the likelihood estimate is not needed.
+    """The number of recent keys, below which counts need no likelihood estimate.
 
-    With fewer than 1 / epsilon keys, two that share a cell are one error too many, and that is likelier than delta:
-    at epsilon 0.02, delta 0.05 and 45 keys it happens to 6 % of the tables. From 8 / epsilon keys on, shared cells
-    are many enough to be corrected for, and 3.4 standard deviations fit into epsilon.
+    With fewer than 1 / epsilon keys, a single shared cell exceeds epsilon, and that is likelier than delta: at epsilon
+    0.02, delta 0.05 and 45 keys it happens in 6 % of the tables. From 8 / epsilon keys on, there are enough shared
+    cells to correct for them, and 3.4 standard deviations fit into epsilon.
     """
     return math.ceil(8 / epsilon)
 
 
 def pcsa_recent(epsilon: float, arrays: int, zeta: int) -> int:
-    """Recent keys below which SE-PCSA's estimate is useless: with fewer than 8 keys an array, it is biased."""
+    """The number of recent keys, below which SE-PCSA's estimate is biased: fewer than 8 keys an array."""
     return max(fm_recent(epsilon), math.ceil(8 * arrays / zeta))
 
 
 def subsketches(delta: float) -> int:
-    """The paper's l = ln(1 / delta), as an odd number, so that a median is one of them."""
+    """The paper's l = ln(1 / delta), rounded to an odd number, so that the median is one of them."""
     return math.ceil(math.log(1 / delta)) // 2 * 2 + 1
 
 
 @lru_cache(maxsize=64)
 def skyband_size(epsilon: float, delta: float, count: int) -> int:
-    """The paper's k = 2 / epsilon^2, or more where the median of `count` needs it for this delta.
+    """The paper's k = 2 / epsilon^2, or more if the median of `count` subsketches needs it for this delta.
 
-    The median is off if more than half are, to one side; an estimate deviates by a relative 1 / sqrt(k), close to
-    normal from a few dozen hashes on.
+    The median is off if more than half of them are off to one side. An estimate deviates by a relative 1 / sqrt(k),
+    close to normal from a few dozen hashes on.
     """
     low, high = 0.0, 40.0
     while high - low > 1e-9:
@@ -75,10 +75,10 @@ def skyband_size(epsilon: float, delta: float, count: int) -> int:
 
 @lru_cache(maxsize=64)
 def theta_size(epsilon: float, delta: float) -> int:
-    """The fewest hashes k with which one sketch, without a median, is off by more than epsilon with delta at most.
+    """The fewest hashes k with which a single sketch is off by more than epsilon with probability at most delta.
 
-    With many keys, (k - 1) / estimate is to their number as a gamma value of shape k is to k - 1. Its tails are those
-    of Wilson and Hilferty's cube root (1931), with a tenth of delta to spare.
+    With n keys, many, n / estimate is distributed as a gamma value of shape k over k - 1. Its tails follow Wilson and
+    Hilferty's cube root (1931), with a tenth of delta to spare.
     """
     low, high = _FEWEST - 1, _FEWEST
     while _misses(high, epsilon) > delta / _MARGIN:
@@ -96,7 +96,7 @@ def _misses(k: int, epsilon: float) -> float:
 
 
 def skyband_shape(epsilon: float, delta: float, theta: bool) -> tuple[int, int]:
-    """How many subsketches there are, and the k of each. A theta sketch has one hash, so it is one."""
+    """The number of subsketches and the k of each. A theta sketch has one hash function, so it is a single one."""
     if theta:
         return 1, theta_size(epsilon, delta)
     count = subsketches(delta)
@@ -104,8 +104,7 @@ def skyband_shape(epsilon: float, delta: float, theta: bool) -> tuple[int, int]:
 
 
 def _most_beyond(deviations: float, count: int) -> float:
-    """The probability that more than half of `count` normal values exceed so many standard deviations."""
-    one = NormalDist().cdf(-deviations)
-    return sum(
-        math.comb(count, many) * one**many * (1 - one) ** (count - many) for many in range(count // 2 + 1, count + 1)
-    )
+    """The probability that more than half of `count` normal values exceed this many standard deviations."""
+    beyond = NormalDist().cdf(-deviations)
+    numbers = range(count // 2 + 1, count + 1)
+    return sum(math.comb(count, many) * beyond**many * (1 - beyond) ** (count - many) for many in numbers)

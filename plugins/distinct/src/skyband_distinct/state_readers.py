@@ -1,4 +1,4 @@
-"""What the readers of this distribution's states share: the parameters, and how the arrays of a state are cut."""
+"""Shared code of the state readers: the parameters of a state, and distinct hashes."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ from skyband_distinct import sketch_parameters
 
 @define
 class Promised:
-    """The parameters of a sketch with a guarantee, within the bounds that its class sets."""
+    """The parameters of a sketch with a guarantee, with the limits that its class sets."""
 
     epsilon: float = sketch_parameters.epsilon()
     delta: float = sketch_parameters.delta()
@@ -26,7 +26,7 @@ class Promised:
 
 @define
 class PromisedOfHashes(Promised):
-    """The same of a sketch that may take hashes of others' making, and values of the keys."""
+    """The parameters of a sketch that can take foreign hashes, and values of the keys."""
 
     hash: str | None = sketch_parameters.hash_()
     values: str | None = sketch_parameters.values()
@@ -41,35 +41,35 @@ class PromisedOfHashes(Promised):
 
 
 P = TypeVar("P", bound=Promised)
-_KNOWN: dict[tuple[Any, ...], Any] = {}
-_MOST_KNOWN = 64
+_CACHE: dict[tuple[Any, ...], Any] = {}
+_MOST_CACHED = 64
 
 
 def promised(cls: type[P], parameters: Mapping[str, Any]) -> P:
-    """The parameters in a state's header. Raises ConfigError where they are no ones; the same ones are looked up."""
+    """The parameters in a state's header, cached. Raises ConfigError if they are invalid."""
     key = cls, tuple(parameters.items()), tuple(map(type, parameters.values()))
     try:
-        instance: P | None = _KNOWN.get(key)
-    except TypeError:  # a list is no parameter of theirs
+        instance: P | None = _CACHE.get(key)
+    except TypeError:  # unhashable, such as a list, and so not a valid parameter
         return build(cls, parameters)
     if instance is None:
         instance = build(cls, parameters)
-        if len(_KNOWN) >= _MOST_KNOWN:
-            _KNOWN.clear()
-        _KNOWN[key] = instance
+        if len(_CACHE) >= _MOST_CACHED:
+            _CACHE.clear()
+        _CACHE[key] = instance
     return instance
 
 
 @define
 class OfExact:
-    """The parameters of a sketch that is exact."""
+    """The parameters of the exact sketch."""
 
     hash: str | None = sketch_parameters.hash_()
     values: str | None = sketch_parameters.values()
 
 
 def distinct(hashes: UInt64) -> UInt64:
-    """The values of uint64[n], each once, ascending. O(n log n)."""
+    """The distinct values of uint64[n], ascending. O(n log n)."""
     ordered = np.sort(hashes)
     if len(ordered) < 2:
         return ordered

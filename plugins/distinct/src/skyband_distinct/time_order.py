@@ -1,9 +1,9 @@
-"""Orders a batch by time."""
+"""Sorts a batch by time."""
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import Array, Int64, UInt64
 
@@ -11,14 +11,14 @@ from skyband_distinct.key_hashing import mix
 
 
 def youngest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:
-    """The youngest row of each distinct key, by time descending. O(n), and a sort where times go back."""
+    """The youngest row of each distinct key, by time descending. O(n), and a sort if times go back."""
     times, keys = oldest_first(times, keys)
     rows = last_rows(keys)
     return times[rows], keys[rows]
 
 
 def oldest_first(times: Int64, *columns: Array) -> tuple[Array, ...]:
-    """The rows by time ascending. O(n), and a sort where times go back."""
+    """The rows by time ascending. O(n), and a sort if times go back."""
     if not (times[1:] < times[:-1]).any():
         return times, *columns
     order = np.argsort(times, kind="stable")
@@ -26,14 +26,14 @@ def oldest_first(times: Int64, *columns: Array) -> tuple[Array, ...]:
 
 
 def order_by_time(times: Int64, keys: UInt64) -> Int64:
-    """The order of pairs by time ascending, then key: one sort where no times are equal."""
+    """The order of pairs by time ascending, then key: a single sort if no times are equal."""
     order = np.argsort(times)
     ordered = times[order]
     return np.lexsort((keys, times)) if (ordered[1:] == ordered[:-1]).any() else order
 
 
 def in_one_order(times: Int64, hashes: UInt64, *columns: Array) -> tuple[Array, ...]:
-    """Pairs by time descending, put in the order of their hashes where times are equal, and what goes with each."""
+    """Sorts pairs that are descending in time by hash where times are equal; further columns follow them."""
     if not (times[1:] == times[:-1]).any():
         return times, hashes, *columns
     order = np.lexsort((hashes, ~times))
@@ -42,7 +42,7 @@ def in_one_order(times: Int64, hashes: UInt64, *columns: Array) -> tuple[Array, 
 
 @njit(cache=True)
 def last_rows(keys: Any) -> Any:
-    """The last row of each distinct key, from the end to the start: int64[distinct]."""
+    """int64[distinct]: the last row of each distinct key, from the end to the start."""
     slots = 16
     while slots < 2 * len(keys):
         slots *= 2

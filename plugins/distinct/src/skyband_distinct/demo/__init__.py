@@ -1,1 +1,1 @@
-"""The command `skyband demo`: the first five minutes."""
+"""The command `skyband demo`."""

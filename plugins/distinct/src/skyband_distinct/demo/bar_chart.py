@@ -1,4 +1,4 @@
-"""Bars in a terminal: a count over time, several lines high."""
+"""A bar chart in the terminal: counts over time, several lines high."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ _HALVES = " .:"
 
 
 def bars(values: Sequence[float], labels: Sequence[str], height: int = 5) -> list[str]:
-    """Lines of a bar chart from 0 to the largest value, which stands at the left; labels beneath where they fit."""
+    """The lines of a bar chart from 0 to the largest value, with labels below where they fit."""
     if not values:
         return ["nothing to show"]
     marks = _EIGHTHS if text_tables.can_show(_EIGHTHS) else _HALVES
@@ -26,7 +26,7 @@ def bars(values: Sequence[float], labels: Sequence[str], height: int = 5) -> lis
 
 
 def _axis(labels: Sequence[str]) -> str:
-    """Every so manieth label below its bar, never two touching."""
+    """Labels below their bars, at equal steps so that none touch."""
     step = max(len(label) for label in labels) + 3
     axis = ""
     for place in range(0, len(labels), step):

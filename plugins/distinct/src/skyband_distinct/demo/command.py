@@ -1,4 +1,4 @@
-"""skyband demo: the first five minutes. Makes a stream, runs a streaming job on it, shows the answers."""
+"""skyband demo: makes a stream, runs a streaming job on it and shows the answers."""
 
 import tempfile
 from pathlib import Path
@@ -42,9 +42,9 @@ trigger = "available-now"                # stop when every file is read
     help="What runs the job; local needs no Java.",
 )  # fmt: skip
 @click.option("--rows", type=click.IntRange(10_000, 50_000_000), default=500_000, show_default=True,
-              help="How many requests the log has.")  # fmt: skip
+              help="The number of requests in the log.")  # fmt: skip
 @click.option("--dir", "folder", type=FolderToWrite(),
-              help="Where to put the log, the job and the answers; else a new temporary folder.")  # fmt: skip
+              help="Folder for the log, the job and the answers; by default a new temporary folder.")  # fmt: skip
 @click.option(
     "--set", "sets", metavar="KEY=VALUE", multiple=True, callback=settings,
     help="Change a key of the job, such as backends.sketch=k-skb.",
@@ -76,7 +76,7 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
     _say(f"\n3. {call}")
     job = read_job(path, sets, engine)
     run_checked(job, engine_named(engine))
-    _say("\n4. Distinct clients in each window, beside the exact count:\n")
+    _say("\n4. Distinct clients in each window, next to the exact count:\n")
     _show(job, log)
     _say("\n5. Next:")
     for line, why in _next(job, engine, path):
@@ -97,7 +97,7 @@ def _say(text: str) -> None:
 
 
 def _show(job: Any, log: Any) -> None:
-    """The last answers of each window as a table, and all of them as a picture."""
+    """Shows the last answers of each window as a table, and all answers as a chart."""
     import pyarrow as pa
     import pyarrow.dataset as ds
     from skyband import text_tables
@@ -131,14 +131,14 @@ def _show(job: Any, log: Any) -> None:
 
 def _next(job: Any, engine: str, path: Path) -> list[tuple[str, str]]:
     local = " --engine local" if engine == "local" else ""
-    used = job.backends.get("sketch")
-    used = used.get("name") if isinstance(used, dict) else used
-    other = "pcsa-ml" if used == "k-skb" else "k-skb"
+    sketch = job.backends.get("sketch")
+    sketch = sketch.get("name") if isinstance(sketch, dict) else sketch
+    other = "pcsa-ml" if sketch == "k-skb" else "k-skb"
     lines = [(f"skyband demo{local} --set backends.sketch={other}", "the same job with another sketch")]
     lines.append(("skyband backends", "every algorithm; skyband describe sketch/pcsa-ml shows one in full"))
     again = f"skyband run {path}{local}"
     if engine == "local":
-        lines.append((f"{again} --set sink.format=console", "the job again, its answers on the screen"))
+        lines.append((f"{again} --set sink.format=console", "the job again, with its answers on the screen"))
     else:
-        lines.append((again, "the job again, from its checkpoint: put more files into requests/ first"))
+        lines.append((again, "the job again, from its checkpoint: add files to requests/ first"))
     return lines

@@ -1,4 +1,4 @@
-"""The demo's stream: a day of a website's log, with a daily wave, few heavy clients, and rows that come late."""
+"""The demo's stream: a day of a website's log, with a daily wave, few heavy clients, and late rows."""
 
 import datetime
 from pathlib import Path
@@ -13,13 +13,13 @@ from skyband.arrays import Int64
 DAY = datetime.datetime(2026, 6, 20, tzinfo=datetime.UTC)
 FILES = 12
 LATE_FILES = 2
-"""A late row comes this many files after its own, so every one of them is behind the watermark."""
+"""A late row arrives this many files too late, and so behind the watermark."""
 
 _SECOND = 1_000_000
 _CLIENTS = 30_000
 _LATE = 2e-4
 _WAVE = {0: 0.5, 4: 0.25, 8: 0.8, 12: 1.5, 16: 1.4, 19: 2.0, 20: 3.2, 21: 2.6, 22: 1.2, 24: 0.5}
-"""Requests by hour of the day: quiet at night, and everybody there at eight in the evening."""
+"""Requests by hour of the day: quiet at night, with a peak at eight in the evening."""
 
 
 @frozen
@@ -31,12 +31,12 @@ class Weblog:
     late: npt.NDArray[np.bool_]
 
     def distinct_clients(self, at: int, length: int) -> int:
-        """The exact count over [at − length, at), late rows aside. O(rows)."""
+        """The exact count over [at − length, at), without late rows. O(rows)."""
         inside = (self.times >= at - length) & (self.times < at) & ~self.late
         return len(np.unique(self.clients[inside]))
 
     def write(self, folder: Path) -> None:
-        """As `FILES` Parquet files, whose names and times of change are in order of arrival."""
+        """Write `FILES` Parquet files, whose names and modification times are in order of arrival."""
         folder.mkdir(parents=True)
         table = self._table()
         for number, rows in enumerate(np.array_split(np.arange(len(table)), FILES)):
@@ -74,7 +74,7 @@ def make_weblog(rows: int, seed: int = 1998) -> Weblog:
 
 
 def _with_late_rows(rng: np.random.Generator, times: Int64, clients: npt.NDArray[np.int32]) -> Weblog:
-    """Some rows moved `LATE_FILES` files on."""
+    """Move some rows `LATE_FILES` files back, as late rows."""
     share = -(-len(times) // FILES)
     late = (rng.random(len(times)) < _LATE) & (np.arange(len(times)) < len(times) - LATE_FILES * share - share)
     place = np.arange(len(times)) + late * LATE_FILES * share

@@ -1,1 +1,1 @@
-"""distinct-count: how many different items each window holds."""
+"""distinct-count: the number of distinct items in each window."""

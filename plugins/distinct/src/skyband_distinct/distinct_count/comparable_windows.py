@@ -1,4 +1,4 @@
-"""Which windows of distinct-count have one before them that ends at a moment, and what is told of both."""
+"""Checks which windows of distinct-count can be compared with the window before."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,26 +6,26 @@ from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.errors import Problem
 
 ADDED = ("previous", "difference", "difference_low", "difference_high")
-"""Columns of which those of shards add up; the ratio is made of them."""
+"""Columns whose values add up over shards; the ratio is computed from them."""
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12}
 
 
 def moments_problems(every: Length, offset: int, windows: Mapping[str, Length]) -> list[Problem]:
-    """What is wrong with windows, by their keys, before which some would end at no moment."""
+    """Problems of windows, by their keys, whose previous window would not end at a moment."""
     problems = []
     for key, window in windows.items():
         if not _ends_at_moment(every, window):
-            message = f"must be a whole number of times `every` ({every}) with `against`, so that the window before has"
-            problems.append(Problem(key, f"{message} been answered (got {window})"))
+            message = f"must be a multiple of `every` ({every}) with `against`, so that the window before has been"
+            problems.append(Problem(key, f"{message} answered (got {window})"))
         elif isinstance(window, CalendarLength) and offset:
-            message = "must be 0 with `against` and windows of the calendar, which begin where others end"
+            message = "must be 0 with `against` and calendar windows, which begin where others end"
             return [Problem("offset", message)]
     return problems
 
 
 def before_that_double(windows: Sequence[Length]) -> bool:
-    """Whether each window and the one before it begin where one twice as long does: months and years need not."""
+    """Whether each window and the one before are together one window of twice the length: months and years are not."""
     return not any(isinstance(window, CalendarLength) and window.unit in _MONTHS for window in windows)
 
 
@@ -34,7 +34,7 @@ def _ends_at_moment(every: Length, window: Length) -> bool:
     if not isinstance(window, CalendarLength):
         return not isinstance(every, CalendarLength) and window.length % every.length == 0
     if window.so_far or not isinstance(every, CalendarLength):
-        return True  # refused for what they are
+        return True  # refused elsewhere
     for sizes in (_DAYS, _MONTHS):
         if every.unit in sizes and window.unit in sizes:
             return window.count * sizes[window.unit] % (every.count * sizes[every.unit]) == 0

@@ -1,13 +1,13 @@
-"""Examples of distinct-count: the job on its page, and the rows its conformance checks run on."""
+"""Examples of distinct-count: the job on its page, and the queries of its conformance checks."""
 
 from skyband.queries.example import JobExample, examples
 
 _RANGES = {"value": "value", "ranges": [[0, 0.5], [0.5, 1], [1, float("inf")]]}
 
 _ELSEWHERE = {
-    "emit": "the tests of states, as states are no plain answers",
-    "empty": "the tests of empty windows, as its groups answer for ever",
-    "longest": "the tests of rules, which come as a second table",
+    "emit": "the tests of states, because states are not plain answers",
+    "empty": "the tests of empty windows, because its groups answer for ever",
+    "longest": "the tests of rules, which arrive as a second table",
 }
 
 EXAMPLES = (
@@ -34,7 +34,7 @@ EXAMPLES = (
 )
 
 JOB = JobExample(
-    "How many clients came in the last ten minutes and in the last half hour, every ten minutes:",
+    "The number of clients in the last ten minutes and in the last half hour, every ten minutes:",
     "visits.csv",
     """\
 ts,client

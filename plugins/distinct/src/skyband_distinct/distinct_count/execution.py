@@ -1,4 +1,4 @@
-"""How distinct-count is answered: a processor a group, and small groups together."""
+"""Runs distinct-count: one processor for each group, and small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 4096
-"""Keys of a small group: fewer would not be worth it, and a walk through more takes longer than a sketch does."""
-_MOST_ASIDE = 512
-"""The same where some groups of many are asked, or a key has a time of every pane: each pass walks all there are."""
+"""The keys of a small group: fewer are not worth it, and with more a sketch is faster than a walk."""
+_MOST_WALKED = 512
+"""The limit with rules, which query only some groups, or `against`, with a time for each key and pane."""
 
 
 class DistinctCountExecution(Execution[DistinctCount]):
-    """How distinct-count is answered."""
+    """Runs distinct-count."""
 
     merges = "sketch"
 
@@ -49,22 +49,20 @@ class DistinctCountExecution(Execution[DistinctCount]):
 
     def broadcast_state(self) -> Rules | None:
         query = self.query
-        return (
-            None
-            if query.longest is None
-            else rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
-        )
+        if query.longest is None:
+            return None
+        return rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
 
     def end(self, latest: int) -> int | None:
-        """With rules, a processor tells."""
+        """None with rules: the processor decides."""
         return None if self.query.longest is not None else super().end(latest)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Where the sketch counts few keys exactly anyway, groups of few are held as their keys alone."""
+        """If the sketch counts few keys exactly anyway, groups with few are held as keys only."""
         query = self.query
         sketch = query.sketch_of(bindings)
         plain = query.longest is None and query.against is None
-        most = _MOST_KEYS if plain else min(_MOST_ASIDE, _MOST_KEYS)
+        most = _MOST_KEYS if plain else min(_MOST_WALKED, _MOST_KEYS)
         if not plain or sketch.bitmap() is None:
             most = min(sketch.exact_up_to, most)
         alone = query.emit is not None or query.ranges is not None or (query.longest is not None and query.adds)
@@ -91,15 +89,15 @@ class DistinctCountExecution(Execution[DistinctCount]):
         return small(query.schedule, windows, most, answers, processor, sketch if most > sketch.exact_up_to else None)
 
     def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no item, so their counts add, and so do the ends of their bounds. States are united."""
+        """Shards share no item, so their counts and bounds add up. States are united."""
         query = self.query
         if query.emit is not None:
             return emitted_states.merged(answers)
-        added = [(name, "sum") for name in ("count", "low", "high", *([] if query.against is None else ADDED))]
+        aggregates = [(name, "sum") for name in ("count", "low", "high", *([] if query.against is None else ADDED))]
         if query.adds:
             answers = answers.append_column(PLACE, pa.array(np.arange(len(answers))))
-            added.append((PLACE, "list"))
-        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate(added)
+            aggregates.append((PLACE, "list"))
+        sums = answers.group_by([*query.by, "at", *query.labels]).aggregate(aggregates)
         sums = sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names])
         if query.adds:
             sums = with_sums(answers, sums)
@@ -115,29 +113,27 @@ class DistinctCountExecution(Execution[DistinctCount]):
 
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         if self.query.against is not None:
-            message = "compares with earlier answers, which are in no state: begin without it, or with history"
+            message = "compares with earlier answers, which no state contains: start without it, or with history"
             return [Problem("against", message)]
-        keep = state.parameters.get("values") is not None
-        if keep == (self.query.value is not None):
+        valued = state.parameters.get("values") is not None
+        if valued == (self.query.value is not None):
             return []
-        message = (
-            "the states keep the values of a column: name it" if keep else "the states keep no values: leave it out"
-        )
-        return [Problem("value", f"{message} (got {literal(self.query.value)})")]
+        message = "keep the values of a column: name it" if valued else "keep no values: leave it out"
+        return [Problem("value", f"the states {message} (got {literal(self.query.value)})")]
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
-        """Windows may come and go below the longest, for which rows are kept, and ranges of values that are kept."""
+        """Windows up to the longest, for which rows are kept, may change, and so may ranges of kept values."""
         query = self.query
         if query.against is not None or not isinstance(before, DistinctCount):
-            return query.evolvable  # with `against`, earlier answers are of the windows and ranges of that time
+            return query.evolvable  # with `against`, earlier answers belong to the previous windows and ranges
         same = query.longest is None and _longest(query) == _longest(before)
-        # Values that are added up are within limits, those that ranges distinguish need not be.
+        # Values that are added up are within limits; values counted by ranges need not be.
         ranges = ["ranges"] if before.adds == query.adds else []
         return (*query.evolvable, *ranges, *(["windows"] if same else []))
 
 
 def _longest(query: DistinctCount) -> object:
-    """The longest window; all, where which is the longest changes with the calendar."""
+    """The longest window; all windows if the calendar decides which is the longest."""
     if query.longest is not None or of_calendar(query.every, *query.windows):
         return query.every, query.windows
     return max(window.length for window in query.windows), query.rows

@@ -1,4 +1,4 @@
-"""How distinct-count's answers are compared, drawn and shown."""
+"""How distinct-count's answers are compared, plotted and shown."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,10 +25,10 @@ class DistinctCountPresentation(QueryPresentation[DistinctCount]):
             return None
         item, window = sample.labels[0], sample.window
         keys = {"item": item, "windows": [window], "every": window}
-        return FirstQuery(f"how many different values of {item} there are in each window of {window}", keys)
+        return FirstQuery(f"the number of distinct values of {item} in each window of {window}", keys)
 
     def readable(self, answers: pa.Table) -> pa.Table:
-        """Whole numbers: the nearest to an estimate; of a difference between bounds as they are shown, outwards."""
+        """Round estimates to the nearest whole number, and bounds outwards."""
         if self.query.emit is not None:
             return emitted_states.summarised(answers)
         for name, rounded in (_WHOLE if self.query.against is None else {**_WHOLE, **_WHOLE_DIFFERENCES}).items():

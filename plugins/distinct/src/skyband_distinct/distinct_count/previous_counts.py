@@ -1,6 +1,6 @@
-"""distinct-count with `against`: beside each count that of the window just before, as it was answered at its end.
+"""distinct-count with `against`: each count together with that of the window before, as answered at its end.
 
-What two windows hold together tells nothing of the one before, as items may be in both: so its answer is kept.
+The earlier answers are kept, because the previous count cannot be derived: items may be in both windows.
 """
 
 from collections import deque
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 def earlier_counts(schedule: Schedule, last: int, times: Int64, keys: UInt64) -> list[tuple[Int64, Int64]]:
-    """Of each window the moments up to `last` at which one ends that is compared later, and its count, none of them 0.
+    """For each window, the moments up to `last` whose counts are compared later, and these counts, without zeros.
 
-    times, keys: int64[n], uint64[n] of all rows that these windows hold, or of a key's last of each pane.
+    times, keys: int64[n], uint64[n] of all rows in these windows, or of each key's last row in each pane.
     """
     order = np.lexsort((times, keys))
     times, keys = times[order], keys[order]
@@ -37,7 +37,7 @@ def earlier_counts(schedule: Schedule, last: int, times: Int64, keys: UInt64) ->
     for place, begin in enumerate(schedule.starts(schedule.after(last))[::2]):
         at = schedule.between(begin - 1, last)
         starts = schedule.starts_at(at)[:, 2 * place] if len(at) else at
-        # A key is in the windows that end after an entry and no later than its next one, if they begin before it.
+        # An entry is a key's newest in windows that end after it, but not after its next one, and begin by its time.
         first = np.searchsorted(at, times, side="right")
         stop = np.minimum(np.searchsorted(at, later, side="right"), np.searchsorted(starts, times, side="right"))
         some = stop > first
@@ -54,30 +54,30 @@ _KINDS = {
     "at": np.dtype(np.int64),
     **dict.fromkeys(("count", "low", "high"), np.dtype(float)),
 }
-"""The arrays of earlier answers in a state, as long as there are any: which window or range each is of, and when."""
-_NOTHING = (0.0, 0.0, 0.0)
+"""The arrays of earlier answers in a state: the number of the window and range, the moment, and the count."""
+_NO_COUNT = (0.0, 0.0, 0.0)
 
 Count = tuple[float, float, float]
 """A count and its bounds."""
 
 
 def with_ratio(previous: Array, counts: Array) -> pa.Array:
-    """How many times the previous counts others are, float64[n] each; null where those are 0."""
+    """Counts divided by the previous counts, float64[n] each; null where the previous count is 0."""
     none = previous == 0
     return pa.array(counts / np.where(none, 1.0, previous), mask=none)
 
 
 class PreviousProcessor(CountingProcessor):
-    """Keeps the answers of as many moments as a window is long, a few numbers each."""
+    """Keeps the answers of the moments within a window's length, a few numbers each."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         count = len(query.windows) * max(1, len(query.ranges or ()))
         self._past: list[deque[tuple[int, Count]]] = [deque() for _ in range(count)]
-        """Of each window and range its answers since the window that goes on began."""
+        """The answers of each window and range since the current window began."""
         super().__init__(query, bindings, answers)
 
     def begin(self, last: int, times: Int64, keys: UInt64, *values: Float64) -> "PreviousProcessor":  # noqa: ARG002
-        """As without `against`, with the keys' last times of each pane, which tell what was answered before."""
+        """As without `against`, with the keys' last times in each pane, from which the earlier answers follow."""
         order = np.lexsort((times, keys))
         newest = order[np.append(keys[order][1:] != keys[order][:-1], True)] if len(order) else order
         newest = newest[np.lexsort((keys[newest], times[newest]))]
@@ -90,7 +90,7 @@ class PreviousProcessor(CountingProcessor):
         return super()._starts(at)[::2]
 
     def catch_up(self, rows: Rows, until: int) -> ProcessorAnswers | None:
-        """Its state is of its answers."""
+        """Answers while catching up, because the state includes earlier answers."""
         return self.advance(rows, until)
 
     def answer(self, at: int) -> None:
@@ -104,10 +104,10 @@ class PreviousProcessor(CountingProcessor):
             self._answers[first + number] = *place, count, low, high, before[0], *difference
 
     def _before(self, past: deque[tuple[int, Count]], end: int) -> Count:
-        """What a window had that ended at a moment; nothing where the group had no row before it."""
+        """The count of the window that ended at a moment; zeros if the group had no row before it."""
         while past and past[0][0] < end:
             past.popleft()
-        return past[0][1] if past and past[0][0] == end else _NOTHING
+        return past[0][1] if past and past[0][0] == end else _NO_COUNT
 
     @staticmethod
     def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
@@ -120,14 +120,14 @@ class PreviousProcessor(CountingProcessor):
             past.clear()
 
     def merge(self, other: GroupProcessor) -> None:
-        """The shards' items are apart, so that what they had adds."""
+        """Shards share no item, so that their earlier counts add up."""
         super().merge(other)
-        for mine, theirs in zip(self._past, cast(PreviousProcessor, other)._past, strict=True):
-            sums = dict(mine)
-            for at, count in theirs:
-                sums[at] = cast(Count, tuple(map(sum, zip(sums.get(at, _NOTHING), count, strict=True))))
-            mine.clear()
-            mine.extend(sorted(sums.items()))
+        for past, other_past in zip(self._past, cast(PreviousProcessor, other)._past, strict=True):
+            sums = dict(past)
+            for at, count in other_past:
+                sums[at] = cast(Count, tuple(map(sum, zip(sums.get(at, _NO_COUNT), count, strict=True))))
+            past.clear()
+            past.extend(sorted(sums.items()))
 
     @property
     def nbytes(self) -> int:
@@ -147,7 +147,7 @@ class PreviousProcessor(CountingProcessor):
         columns = [past[name] for name in _KINDS]
         kinds = [column.dtype for column in columns] == list(_KINDS.values())
         if not kinds or len({column.shape for column in columns}) > 1 or not self._can_be_past(*columns):
-            raise SnapshotError("of a distinct-count holds earlier answers that no group has had")
+            raise SnapshotError("of a distinct-count holds earlier answers that are impossible")
         for number, at, *count in zip(*(column.tolist() for column in columns), strict=True):
             self._past[number].append((at, cast(Count, tuple(count))))
 

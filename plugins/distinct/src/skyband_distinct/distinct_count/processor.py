@@ -1,4 +1,4 @@
-"""How one group's stream is answered in a distinct-count: by its sketch, or with its sketch as a state."""
+"""Processors of one group's stream in distinct-count: they answer from its sketch, or emit the sketch as a state."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -30,14 +30,14 @@ _NO_KEYS = np.empty(0, np.uint64)
 
 
 class CountingProcessor(WindowedProcessor):
-    """One group's sketch, asked for every window, and range, at each moment."""
+    """Queries one group's sketch for every window and range at each moment."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
         self._limits = limits_of(query) if query.adds else None
-        """What all values lie within that are added up; None where none are."""
+        """The limits of values that are added up; None if none are."""
         self._terms: list[list[float]] | None = [] if TERMS in answers.names else None
-        """Of each answer of a shard the terms of its sum."""
+        """The terms of the sum of each answer of a shard."""
         self._labels = {
             "window": pa.array([str(window) for window in query.windows]),
             "range": pa.array([str(within) for within in query.ranges or ()], pa.string()),
@@ -48,12 +48,12 @@ class CountingProcessor(WindowedProcessor):
         self._schema = answers
         self._sketch = self._new_sketch()
         self._answers: list[tuple[float, ...]] = []
-        """Moment, places of the window, and of the range where there are some, and the numbers."""
+        """The moment, the places of the window and of any range, and the numbers."""
 
     def begin(self, last: int, times: Int64, keys: UInt64, *values: Float64) -> "CountingProcessor":
-        """Go on from the small groups: the time of the last row, and each key with its last time, by time.
+        """Continue a small group: the time of the last row, and each key with its last time, by time.
 
-        values: with its value then, where values are kept.
+        values: each key's latest value, if values are kept.
         """
         self.resume_after(last)
         self._sketch.update(times, keys, *values)
@@ -61,7 +61,7 @@ class CountingProcessor(WindowedProcessor):
 
     def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
         if self._limits is not None and (beyond := left_out(self._query, arrays["values"])):
-            raise SnapshotError(f"holds values that are not added up: {', '.join(beyond)}; begin without it")
+            raise SnapshotError(f"holds values that cannot be added up: {', '.join(beyond)}; start without it")
         self._sketch.load_state(arrays)
         self.resume_at(at, state.latest)
 
@@ -72,7 +72,7 @@ class CountingProcessor(WindowedProcessor):
             self._sketch.update(times, rows["key"])
 
     def _starts(self, at: int) -> list[int]:
-        """Where each window begins that ends at a moment."""
+        """The start of each window that ends at a moment."""
         return self._schedule.starts(at)
 
     def answer(self, at: int) -> None:
@@ -92,12 +92,12 @@ class CountingProcessor(WindowedProcessor):
             return super().turns(processors, rows, spans, turns)
         moments, windows = [turn.due for turn in turns], len(first._query.windows)
         since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
-        sketches, keys = [one._sketch for one in processors], rows["key"] if len(rows) else _NO_KEYS
+        sketches, keys = [processor._sketch for processor in processors], rows["key"] if len(rows) else _NO_KEYS
         numbers = type(sketches[0]).counts_together(
             sketches, read_only(rows.times), read_only(keys), spans=spans, moments=moments, since=since
         )
-        for one, turn in zip(processors, turns, strict=True):
-            one._last, one._next = turn.last, turn.following
+        for processor, turn in zip(processors, turns, strict=True):
+            processor._last, processor._next = turn.last, turn.following
         counts = [len(own) * windows for own in moments]
         if not len(numbers):
             return AnswersOfTurns([], counts)
@@ -106,7 +106,7 @@ class CountingProcessor(WindowedProcessor):
         return AnswersOfTurns([AnswerColumns(first._schema, columns, first._labels)], counts)
 
     def _counts(self, since: int) -> tuple[float, ...]:
-        """The count with its bounds, and the sum with its own where values are added up."""
+        """The count with its bounds, and the sum with its own if values are added up."""
         counts = self._sketch.estimate_with_bounds(since)
         if self._limits is None:
             return counts
@@ -118,7 +118,7 @@ class CountingProcessor(WindowedProcessor):
 
     @staticmethod
     def columns_of(answers: Sequence[Sequence[Any]]) -> list[Array | pa.Array]:
-        """The columns of answers, a list of rows of numbers for each group, of all groups at once."""
+        """The columns of the answers of all groups, each a list of rows of numbers."""
         return [np.array(column) for column in zip(*chain(*(rows for (rows,) in answers)), strict=True)]
 
     def collect(self) -> ProcessorAnswers | None:
@@ -134,9 +134,9 @@ class CountingProcessor(WindowedProcessor):
         self._sketch = self._new_sketch()
 
     def merge(self, other: GroupProcessor) -> None:
-        theirs = cast(CountingProcessor, other)
-        self._sketch.merge(theirs._sketch)
-        self.resume_after_both(theirs)
+        other = cast(CountingProcessor, other)
+        self._sketch.merge(other._sketch)
+        self.resume_after_both(other)
 
     @property
     def retained(self) -> int:
@@ -155,7 +155,7 @@ class CountingProcessor(WindowedProcessor):
 
 
 class StateProcessor(CountingProcessor):
-    """Gives the sketch itself at each moment, or at those before which rows came since the last."""
+    """Emits the sketch itself at each moment, or only at moments with new rows since the last."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         super().__init__(query, bindings, answers)
@@ -168,10 +168,10 @@ class StateProcessor(CountingProcessor):
         self._sketch.forget(self._schedule.needed_from(starts))
         if not self.needs_answers:
             return
-        news = self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1))
-        if news or self._gives_all:
+        changed = self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1))
+        if changed or self._gives_all:
             covers = Coverage(at, min(starts), self._rows, self._changed)
-            self._states.append((at, emitted_states.state_of(self._sketch, covers), news))
+            self._states.append((at, emitted_states.state_of(self._sketch, covers), changed))
 
     def collect(self) -> pa.RecordBatch | None:
         states, self._states = self._states, []

@@ -1,4 +1,4 @@
-"""distinct-count: how many different items each window holds."""
+"""distinct-count: the number of distinct items in each window."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
@@ -43,40 +43,41 @@ _THETA_TYPES = (
 class DistinctCount(QueryWithRules):
     """Counts the distinct values of a column over several windows, all from one sketch.
 
-    Result columns: at, window, count, low, high. `low` and `high` are the bound the sketch declares, equal to
-    `count` where it is exact. Null items are not counted, and reported; of several columns one is enough.
+    Result columns: at, window, count, low, high. `low` and `high` are the sketch's bounds, equal to `count` if it is
+    exact. Null items are not counted, but reported; with several columns, one null is enough.
 
-    With `value`, a column of numbers, and `ranges` of it, items are counted by the value that they had last in the
-    window; of several rows at that time the largest counts. A range [low, high) holds the values from low on and below
-    high; it stands as such text in the column range, after window. Ranges that do not overlap share no item. With
-    `emit = "state"` any range is asked later. Rows whose value is null or no number are left out, and reported.
+    With `value`, a column of numbers, and `ranges` of it, items are counted by their latest value in the window; the
+    largest counts if several rows have that time. A range [low, high) includes low and excludes high; the column range,
+    after window, has it as text. Ranges that do not overlap share no item. With `emit = "state"`, states can be queried
+    for any range later. Rows whose value is null or not a number are left out and reported.
 
-    With `value` alone the value is added up over the items: each item counts once, with the value that it had last in
-    the window, such as each client with the price of its plan. sum, sum_low and sum_high follow the count. `exact` adds
-    up without rounding, and rounds once, so that a sum is the same from any shards. `k-skb` estimates it from a sample,
-    and its low and high hold it but for a share delta of the answers; for that no value may be above `upper` or below
-    `lower` (0 where it is not given). Rows beyond these, and those whose value is infinite, are left out, and reported.
+    With `value` alone, the value is added up over the items: each item counts once, with its latest value in the
+    window, such as each client with the price of its plan. The columns sum, sum_low and sum_high follow the count.
+    `exact` adds without rounding, and rounds once, so that a sum does not depend on the shards. `k-skb` estimates the
+    sum from a sample, and low and high contain it except for a share delta of the answers; this requires that no value
+    is above `upper` or below `lower` (by default 0). Rows beyond these limits, or with an infinite value, are left out
+    and reported.
 
-    A group answers from its first row on until its longest window is empty. With `empty = "zero"` it goes on: a moment
-    in which nothing came has an answer too, 0, so that a chart or an alarm sees the silence. Such a group is never
-    forgotten, and costs an answer at each moment.
+    A group answers from its first row until its longest window is empty. With `empty = "zero"` it continues: moments
+    without rows are answered with 0, so that a chart or an alarm sees the silence. Such a group is never forgotten, and
+    costs an answer at each moment.
 
-    With `against = "previous"` the count of the window just before, which is as long, follows: previous, difference,
-    difference_low, difference_high, ratio. The difference is what there is more now, with its bounds; the ratio is null
-    where the window before has none. It is what was answered at its end, so that windows are whole numbers of times
-    `every`, and nothing where the group had no row before: the first windows of a stream are compared with nothing. A
-    group answers until both windows are empty.
+    With `against = "previous"`, a comparison with the previous window of the same length follows: previous, difference,
+    difference_low, difference_high, ratio. The difference is the increase, with its bounds; the ratio is null if the
+    previous count is 0. The previous count is the answer at that window's end, so windows must be multiples of `every`.
+    It is 0 if the group had no row before, as for a stream's first windows. A group answers until both windows are
+    empty.
 
-    With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
-    none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
-    with a name, a window, perhaps a slide and phase, else `every` and `offset`, perhaps a `group`, and the times
-    `after` which and `until` which they hold, as top-k-workload has them. A rule answers at its moments what it would
-    have answered had it been there for ever, as long as its own window holds a row. The columns of answers are then at,
-    rule, window, …: the name of the rule, of one of `windows` its length. The backend must have `any-since`.
+    With `longest`, the state is kept for every window up to that length. Then `windows` may be empty and may change
+    between runs, and windows can arrive as rules during a run: rows of a second source `rules`. A rule has a name, a
+    window, optionally a slide and phase (default `every` and `offset`), optionally a `group`, and the times `after` and
+    `until` between which it is valid, as in top-k-workload. At its moments, a rule answers as if it had always existed,
+    while its own window has rows. The answers' columns are then at, rule, window, …: `rule` is the rule's name, or the
+    length for one of `windows`. The backend must have `any-since`.
 
-    With `emit = "state"` they are at, state: one row a moment, the sketch itself, which `skyband ask` and the functions
-    of `skyband.states` and `skyband.spark.states` ask for any window up to the longest of `windows`, alone or united.
-    With `emit = "changed-state"` a group has one only at moments since the last of which rows came.
+    With `emit = "state"` the columns are at, state: one row for each moment, with the sketch itself. `skyband ask` and
+    the functions of `skyband.states` and `skyband.spark.states` query it for any window up to the longest of `windows`,
+    alone or united. With `emit = "changed-state"` a group emits a state only if rows arrived since the last moment.
 
     Examples
     --------
@@ -98,38 +99,38 @@ class DistinctCount(QueryWithRules):
         "null item", "null value", value_sums.TOO_LARGE, value_sums.BELOW, value_sums.ABOVE,
     )  # fmt: skip
 
-    item: Columns = identity(help="the column whose distinct values are counted; several: whose values together are")
+    item: Columns = identity(help="the column whose distinct values are counted, or several, counted together")
     windows: tuple[Length, ...] = lengths(
-        help=f"lengths of the windows, {SO_FAR}; with `longest` perhaps none, []", may_be_empty=True
+        help=f"lengths of the windows, {SO_FAR}; may be empty, [], with `longest`", may_be_empty=True
     )
     every: Length = every_parameter()
     offset: Duration = offset_parameter()
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
-        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+        help="emit states instead of answers, to be queried later: of all groups, or of those that changed",
     )  # fmt: skip
 
     empty: str | None = empty_parameter()
     value: str | None = column_name(
         None,
         kw_only=True,
-        help="a column of numbers, of which an item has the one it had last: added up, or told apart by `ranges`",
+        help="a column of numbers, whose latest value for each item is added up, or counted by `ranges`",
     )
     ranges: tuple[ValueRange, ...] | None = ranges_parameter(
         kw_only=True,
-        help="ranges of `value`, [[0, 10], [10, 100], [100, inf]]: each from its first number on and below its second",
+        help="ranges of `value`, [[0, 10], [10, 100], [100, inf]]; each includes its first number, not its second",
     )
     lower: float | None = number(
-        None, kw_only=True, help="no value that is added up is below this; none: 0 with `upper`, otherwise no limit"
+        None, kw_only=True, help="the least value that is added up; by default 0 with `upper`, otherwise no limit"
     )
     upper: float | None = number(
-        None, kw_only=True, help="no value that is added up is above this, which sums of k-skb need; none: no limit"
+        None, kw_only=True, help="the largest value that is added up, required for sums of k-skb; by default no limit"
     )
     against: str | None = against_parameter()
     hash: str | None = choice(
         THETA, default=None, kw_only=True,
-        help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states give theta sketches that mix "
-        "with those of others",
+        help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states yield theta sketches that "
+        "combine with others",
     )  # fmt: skip
 
     longest: Duration | None = longest_parameter()
@@ -150,22 +151,22 @@ class DistinctCount(QueryWithRules):
 
     def _range_problems(self) -> list[Problem]:
         if self.value is None and self.ranges is not None:
-            return [Problem("value", "is required with `ranges`: the column of numbers whose ranges they are")]
+            return [Problem("value", "is required with `ranges`: name the column of numbers that they divide")]
         if self.emit is not None and self.ranges is not None:
-            return [Problem("ranges", "are asked of the states later: leave them out where `emit` is given")]
+            return [Problem("ranges", "cannot be used with `emit`: leave them out, and query the states for them")]
         return []
 
     @property
     def adds(self) -> bool:
-        """Whether it adds up the values of items."""
+        """Whether the values of items are added up."""
         return self.value is not None and self.ranges is None and self.emit is None
 
     @property
     def backend_remedies(self) -> Mapping[str, str]:  # type: ignore[override]
         if self.adds:
-            values = "it counts items, and keeps no values to add up: choose exact, or k-skb with `upper`"
+            values = "it only counts items, without values to add up: choose exact, or k-skb with `upper`"
         else:
-            values = "choose k-skb or exact; or make a column of the ranges in the source, and group `by` that"
+            values = "choose k-skb or exact; or add a column with the range in the source, and group `by` it"
         return {"hash": "choose k-skb or exact", "values": values}
 
     def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
@@ -173,18 +174,18 @@ class DistinctCount(QueryWithRules):
             return []
         problems = previous_problems(windows) or moments_problems(self.every, self.offset.length, windows)
         if self.emit is not None:
-            message = "gives states, which answer since any moment, and `against` compares answers"
+            message = "returns states instead of the answers that `against` compares"
             problems.append(Problem("emit", f"{message}: drop one of the two"))
         return problems
 
     @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
-        """With `longest` any window may join and leave as it likes."""
+        """With `longest`, windows may be added and removed."""
         return () if self.longest is None else ("windows", "every", "offset")
 
     @property
     def schedule(self) -> Schedule:
-        """When it answers; with rules any moment may be one."""
+        """The moments of answers; with rules, any moment is possible."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
         windows = self.windows if self.against is None else with_previous(self.windows)
@@ -224,10 +225,10 @@ class DistinctCount(QueryWithRules):
         return problems if problems or self.hash is None else self._unlike_theta(schema)
 
     def _unlike_theta(self, schema: pa.Schema) -> list[Problem]:
-        """What Spark's theta_sketch_agg cannot take."""
+        """Problems with items that Spark's theta_sketch_agg cannot take."""
         names = columns_of(self.item)
         if len(names) > 1:
-            message = f"must be one column with hash = {self.hash!r}: join them to one text in the source"
+            message = f"must be one column with hash = {self.hash!r}: concatenate them in the source"
             return [Problem("item", f"{message} (got {', '.join(names)})")]
         kind = plain_type(schema.field(names[0]).type)
         if any(accepts(kind) for accepts in _THETA_TYPES):
@@ -246,7 +247,7 @@ class DistinctCount(QueryWithRules):
 
     @property
     def labels(self) -> list[str]:
-        """The columns of an answer that say what was counted, after its moment."""
+        """The columns of an answer, after its moment, that say what was counted."""
         return [*self.rule_columns, "window", *(["range"] if self.ranges else [])]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
@@ -254,7 +255,7 @@ class DistinctCount(QueryWithRules):
         return values if self.hash is None else {**values, "hash": self.hash}
 
     def sketch_of(self, bindings: Mapping[str, Binding]) -> Sketch:
-        """A fresh sketch."""
+        """A new sketch."""
         return cast(Sketch, bindings["sketch"].create(**self.backend_parameters("sketch")))
 
     @property
@@ -268,12 +269,12 @@ class DistinctCount(QueryWithRules):
         return ("merge",) if self.gives_states else ()
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
-        """Moments that are not the start of a pane, where the sketch lacks `any-since`; a hash of the sketch alone."""
+        """Problems with a hash or values set in the backend only, and, without `any-since`, moments within a pane."""
         if self.hash is None and backend.parameters().get("hash") == THETA:
-            message = f'must be "theta" too, as hash of {backend.name} is: set it here, and leave it out there'
+            message = f'must be "theta", because hash of {backend.name} is: set it here, and leave it out there'
             return [Problem("hash", message)]
         if self.value is None and cast(Sketch, backend).keeps_values:
-            message = f"is required, as {backend.name} is to keep values: name the column here, and drop `values` there"
+            message = f"is required, because {backend.name} keeps values: name the column here, and drop `values` there"
             return [Problem("value", message)]
         if self.adds and (problems := value_sums.unlike(self, cast(Sketch, backend))):
             return problems
@@ -282,7 +283,7 @@ class DistinctCount(QueryWithRules):
             return []
         message = f"must be a multiple of {length_text(grain, self.rows)}, the pane of {backend.name}"
         message += ", or backends.sketch.pane a length that divides it" if "pane" in backend.parameters() else ""
-        other = f"is of the calendar, and {backend.name} lacks any-since: take a sketch that answers since any moment"
+        other = f"is a calendar length, but {backend.name} lacks any-since: choose a sketch that has it"
         return [
             Problem(name, f"{other if isinstance(length, CalendarLength) else message} (got {length})")
             for name, length in [*self.lengths.items(), ("offset", self.offset)]

@@ -1,4 +1,4 @@
-"""One group's stream of a distinct-count with rules: its sketch, asked what the rules ask."""
+"""Processes one group's stream of a distinct-count with rules."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class RulesProcessor(AnsweringRules, CountingProcessor):
-    """Keeps what any window up to `longest` may need. A rule is answered where its own window holds a row."""
+    """Keeps the state for any window up to `longest`. A rule is answered if its own window has rows."""
 
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
         for start, stop, asked in moments.with_rows(times):

@@ -1,6 +1,6 @@
-"""The small groups of distinct-count: the keys of groups that have few, each with its last time, counted exactly.
+"""The small groups of distinct-count: few keys each, with their last times, and latest values if these are added up.
 
-Where values are added up, with its value then, which are added up exactly.
+Counts and sums are exact.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,20 +23,17 @@ from skyband_distinct.distinct_count.small_groups_kernels import KeyColumns, cou
 from skyband_distinct.time_order import order_by_time
 
 ProcessorFactory = Callable[..., GroupProcessor]
-"""A processor from the time of the last row and the keys' last times, the keys, and the values where there are some.
-
-In order of time.
-"""
+"""Creates a processor from the time of the last row and the keys' last times, the keys, and any values, by time."""
 _NO_VALUES, _NO_ROWS, _NO_CELLS = np.empty(0), read_only(np.empty(0)), np.empty(0, np.int32)
 
 
 class SmallDistinctCounts(SmallGroupTable):
-    """Groups of at most `most` keys in a window: 16 bytes a key. O(keys + rows + answers · keys of a group) a pass."""
+    """Groups of up to `most` keys in a window: 16 bytes a key. O(keys + rows + answers · keys of a group) a pass."""
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64, "time": np.int64}
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64}
     gives_zeros: ClassVar[bool] = True
-    """Whether a moment at which all windows are empty has an answer."""
+    """Whether a moment is answered if all windows are empty."""
 
     def __init__(
         self,
@@ -47,7 +44,7 @@ class SmallDistinctCounts(SmallGroupTable):
         processor: ProcessorFactory,
         sketch: Sketch | None = None,
     ) -> None:
-        """sketch: a fresh one, where groups have more keys than it counts exactly: its bitmap tells what it would."""
+        """sketch: a new one, if groups may have more keys than it counts exactly; its bitmap then counts like it."""
         self._labels = pa.array(windows, pa.string())
         self._processor = processor
         self._sketch = sketch
@@ -78,7 +75,7 @@ class SmallDistinctCounts(SmallGroupTable):
         return PassResult(count, remaining, grown, np.repeat(session, windows), answers)
 
     def _bitmap_for(self, step: PassInput) -> KeyBitmap | None:
-        """What tells the counts that are not exact; None where no group can have so many keys."""
+        """The bitmap for counts that are not exact; None if no group can have that many keys."""
         sessions, sketch = step.sessions, self._sketch
         if sketch is None or not len(sessions.key):
             return None
@@ -86,7 +83,7 @@ class SmallDistinctCounts(SmallGroupTable):
         return sketch.bitmap() if largest > sketch.exact_up_to else None
 
     def labels_of(self, step: PassInput, number: Int64) -> list[pa.Array]:  # noqa: ARG002
-        """What answers at the moments of these numbers are called by."""
+        """The label columns of the answers at the moments of these numbers."""
         return [self._labels.take(pa.array(np.tile(np.arange(len(self._labels)), len(number))))]
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
@@ -104,7 +101,7 @@ class SmallDistinctCounts(SmallGroupTable):
 
 
 class SmallSums(SmallDistinctCounts):
-    """The same with values, which are added up: 24 bytes a key. None is below the least or above the largest."""
+    """Small groups whose values, within `bounds`, are added up: 24 bytes a key."""
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64, "time": np.int64, "value": np.float64}
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"key": np.uint64, "value": np.float64}
@@ -120,7 +117,7 @@ class SmallSums(SmallDistinctCounts):
 
 
 class SmallDistinctCountsWithRules(SmallGroupsWithRules, SmallDistinctCounts):
-    """Small groups that answer what rules ask within `longest`."""
+    """Small groups that answer rules with windows up to `longest`."""
 
     gives_zeros = False
 

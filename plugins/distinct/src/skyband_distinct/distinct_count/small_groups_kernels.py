@@ -1,4 +1,4 @@
-"""The walk of small distinct counts through their sessions, in compiled code."""
+"""Compiled code that walks the sessions of small distinct counts."""
 
 from typing import Any, NamedTuple
 
@@ -14,14 +14,14 @@ from skyband_distinct.stamps.stamping import bits_set
 
 _MOST_ROOM = 1 << 20
 _BLOCK = 64
-"""Entries that are looked at together for one to forget."""
+"""Entries that are checked together for any to forget."""
 _6, _63 = np.uint64(6), np.uint64(63)
 _FEW_ROWS = 6
-"""Rows of a session whose keys are looked for among its entries, which is quicker than to note where each entry is."""
+"""With at most this many rows in a session, searching its entries for their keys is faster than a hash table."""
 
 
 class KeyColumns(NamedTuple):
-    """Keys of entries or rows, with their times; values where these are added up, cells where these are counted."""
+    """Keys of entries or rows, with times, values if they are added up, and cells if they are counted."""
 
     keys: Any
     times: Any
@@ -31,7 +31,7 @@ class KeyColumns(NamedTuple):
 
 @njit(inline="always")
 def find_slot(table: Any, made: Any, now: int, entry_keys: Any, key: Any) -> Any:
-    """Where a key's entry is noted, or is to be; slots not `made` now are free."""
+    """The slot of a key's entry, or the free slot where it belongs; slots not `made` now are free."""
     mask = np.uint64(len(table) - 1)
     slot = key & mask
     while made[slot] == now and entry_keys[table[slot]] != key:
@@ -48,7 +48,7 @@ def _note(table: Any, made: Any, now: int, entry_keys: Any, size: int) -> None:
 
 @nested_njit
 def _place_of(entry_keys: Any, size: int, key: Any) -> int:
-    """Which entry has a key; -1: none. Each is looked at, many at once."""
+    """The entry of a key, or -1. Compares all entries, many at once."""
     place = -1
     for entry in range(size):
         place = entry if entry_keys[entry] == key else place
@@ -73,7 +73,7 @@ def _any_before(times: Any, first: int, stop: int, before: int) -> bool:
 
 @nested_njit
 def _forget(entries: KeyColumns, size: int, before: int) -> int:
-    """Keep the entries that are not before, in any order; returns how many."""
+    """Keep the entries at or after `before`, in any order; returns their number."""
     keys, times, values, cells = entries
     first = 0
     while first < size:
@@ -84,7 +84,7 @@ def _forget(entries: KeyColumns, size: int, before: int) -> int:
                 if times[entry] >= before:
                     entry += 1
                     continue
-                size -= 1  # the last comes in its place
+                size -= 1  # the last entry replaces it
                 keys[entry], times[entry] = keys[size], times[size]
                 values[entry], cells[entry] = values[size], cells[size]
     return size
@@ -92,9 +92,9 @@ def _forget(entries: KeyColumns, size: int, before: int) -> int:
 
 @nested_njit
 def _fill(bits: Any, cells: Any, times: Any, size: int, begin: int, width: int, filled: Any, first: int) -> None:
-    """Count of each row of a bitmap, of so many cells each, those that the entries from a moment on fill.
+    """Count the cells in each row of a bitmap, `width` cells each, that entries since `begin` fill.
 
-    filled: 0 from `first` on, where the number of each row goes.
+    filled: receives the counts from `first` on, where it must be 0.
     """
     words = 0
     for entry in range(size):
@@ -110,7 +110,7 @@ def _fill(bits: Any, cells: Any, times: Any, size: int, begin: int, width: int, 
 
 @nested_njit
 def _sum_since(entry_times: Any, entry_values: Any, size: int, begin: int, terms: Any) -> float:
-    """What the values of the entries from a moment on add up to, rounded once."""
+    """The sum of the values of the entries since `begin`, rounded once."""
     count = 0
     for entry in range(size):
         if entry_times[entry] >= begin:
@@ -132,19 +132,19 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     exact: int,
     bitmap: tuple[int, int],
 ) -> Any:
-    """Take rows in and answer moments, session by session.
+    """Add rows and answer moments, session by session.
 
-    Returns of each session the number of keys and the first row not taken in, as it had more than `most` (-1: never);
-    the columns of all entries then; of each answer the session, the moment's number, and int64[a, w] and float64[a, w],
-    a count and a sum for each of its windows, which begin at `since` (int64[m, w]); gives_zeros: also where none of
-    them has a key. Sums are there where values are added up (adds).
+    Returns, for each session, the number of keys and the first row not added because there were more than `most` keys
+    (-1: all were added); then the columns of all entries. For each answer it returns the session, the moment's number,
+    and a count and, with `adds`, a sum for each window, int64[a, w] and float64[a, w]. Windows begin at `since`
+    (int64[m, w]). With `gives_zeros`, moments without keys are answered too.
 
-    bitmap: how many rows a table of cells has, and how many cells each. Of the counts above `exact`, which sketches do
-    not tell, come the places among all, ascending, and int64[those, rows of the bitmap], how many cells are filled.
+    bitmap: the number of rows in a table of cells, and of cells in each. For counts above `exact`, which sketches only
+    estimate, it returns their places, ascending, and the filled cells, int64[places, rows of the bitmap].
     O(keys + rows) and, for each answer, O(keys of the group · windows).
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
-    # Taken apart, which halves the time to compile.
+    # Unpacked, which halves the time to compile.
     stored_keys, stored_times, stored_values, stored_cells = stored
     row_keys, row_times, row_values, row_cells = rows
     fills, (levels, width) = exact < most, bitmap
@@ -164,8 +164,8 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
     terms = np.empty(MOST_TERMS)
     places, filled = np.empty(64, np.int64), np.zeros(64 * levels, np.int64)
     bits = np.zeros(levels * width // 64, np.uint64)
-    # One hash table serves all sessions: a slot is of now if `made` says so, so that none is ever swept clean. It is
-    # at most half full.
+    # One hash table serves all sessions without being cleared: a slot is valid if its `made` is `now`. It is at most
+    # half full.
     largest = min(largest, most + 1)
     slots = 4
     while slots < 2 * largest:
@@ -175,7 +175,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
         np.empty(largest, np.uint64), np.empty(largest, np.int64), np.zeros(largest), np.zeros(largest, np.int32)
     )
     entry_keys, entry_times, entry_values, entry_cells = entries
-    given, written, beyond, now = 0, 0, 0, 0
+    answer_count, entry_count, beyond, now = 0, 0, 0, 0
     for session in range(session_count):
         size, first = sessions.size[session], firsts[session]
         for entry in range(size):
@@ -189,7 +189,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
         latest = _latest(entry_times, size)
         row, stop, moment = sessions.start[session], sessions.stop[session], begins[session]
         few = stop - row <= _FEW_ROWS
-        noted = False  # most sessions have no rows of their own: the table is made for the first row alone
+        noted = False  # most sessions have no new rows, so the table is filled only at the first one
         while True:
             more = moment < ends[session]
             while row < stop and not (more and row_times[row] >= at[moment]):
@@ -204,13 +204,13 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     slot = find_slot(table, made, now, entry_keys, row_keys[row])
                     entry = table[slot] if made[slot] == now else -1
                 if entry >= 0:
-                    if adds:  # of several rows at the last time the largest value counts
+                    if adds:  # if several rows have the last time, the largest value counts
                         value, same = row_values[row], latest == entry_times[entry]
                         entry_values[entry] = max(entry_values[entry], value) if same else value
                     entry_times[entry] = latest
                     row += 1
                     continue
-                if size == most:  # a new key and no room: perhaps some are in no window any more
+                if size == most:  # a new key and no room: forget entries that have left all windows
                     size = _forget(entries, size, oldest_needed(latest, slides))
                     if not few:
                         now += 1
@@ -225,7 +225,7 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     table[slot], made[slot] = size, now
                 size += 1
                 row += 1
-                if size > most:  # it is small no longer: the caller makes it a sketch, which takes the rest
+                if size > most:  # no longer small: the caller turns it into a sketch, which takes the rest
                     grown[session] = row
                     break
             if not more or grown[session] >= 0:
@@ -233,14 +233,14 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
             if not gives_zeros and latest < since[moment].min():
                 moment += 1
                 continue
-            if given == room:
+            if answer_count == room:
                 room *= 2
                 owner, number, answers = longer(owner, room), longer(number, room), longer(answers, room * windows)
                 if adds:
                     sums = longer(sums, room * windows)
-            owner[given], number[given] = session, moment
-            for place in range(given * windows, (given + 1) * windows):  # an item is in a window if its last row is
-                begin = since[moment, place - given * windows]
+            owner[answer_count], number[answer_count] = session, moment
+            for window in range(windows):  # an item is in a window if its last row is
+                place, begin = answer_count * windows + window, since[moment, window]
                 answers[place] = count_since(entry_times, 0, size, begin)
                 if adds:
                     sums[place] = _sum_since(entry_times, entry_values, size, begin, terms)
@@ -251,29 +251,29 @@ def count_keys(  # noqa: C901 - a numeric kernel is one loop
                     places[beyond] = place
                     _fill(bits, entry_cells, entry_times, size, begin, width, filled, beyond * levels)
                     beyond += 1
-            given += 1
+            answer_count += 1
             moment += 1
         if grown[session] < 0:
             size = 0 if sessions.ended[session] else _forget(entries, size, sessions.oldest[session])
         new_count[session] = size
         for entry in range(size):
-            new_keys[written + entry], new_times[written + entry] = entry_keys[entry], entry_times[entry]
+            new_keys[entry_count + entry], new_times[entry_count + entry] = entry_keys[entry], entry_times[entry]
         if adds:
             for entry in range(size):
-                new_values[written + entry] = entry_values[entry]
-        written += size
+                new_values[entry_count + entry] = entry_values[entry]
+        entry_count += size
     return (
         new_count,
         (
-            without_spare_room(new_keys, written),
-            without_spare_room(new_times, written),
-            without_spare_room(new_values, written),
+            without_spare_room(new_keys, entry_count),
+            without_spare_room(new_times, entry_count),
+            without_spare_room(new_values, entry_count),
         ),
         grown,
-        owner[:given],
-        number[:given],
-        answers[: given * windows].reshape((given, windows)),
-        sums[: given * windows if adds else 0].reshape((given if adds else 0, windows)),
+        owner[:answer_count],
+        number[:answer_count],
+        answers[: answer_count * windows].reshape((answer_count, windows)),
+        sums[: answer_count * windows if adds else 0].reshape((answer_count if adds else 0, windows)),
         places[:beyond],
         filled[: beyond * levels].reshape((beyond, levels)),
     )

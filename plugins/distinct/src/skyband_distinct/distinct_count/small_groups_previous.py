@@ -1,4 +1,4 @@
-"""The small groups of distinct-count with `against`: their keys, each with its last time of every pane."""
+"""The small groups of distinct-count with `against`: their keys, each with its last time in every pane."""
 
 from collections.abc import Mapping
 
@@ -15,9 +15,9 @@ from skyband_distinct.distinct_count.small_groups_previous_kernels import count_
 
 
 class SmallPreviousCounts(SmallDistinctCounts):
-    """Groups of at most `most` entries in a window and the one before it; a pane is the time between two moments.
+    """Groups of at most `most` entries in a window and the one before; a pane is the time between two moments.
 
-    Windows begin at moments. So what came in a pane is in the same windows, and of a key one time of it is kept.
+    Windows begin at moments. So all rows of a pane are in the same windows, and one time for each key is enough.
     """
 
     def run_pass(self, step: PassInput) -> PassResult:
@@ -46,5 +46,5 @@ class SmallPreviousCounts(SmallDistinctCounts):
         state.require(bool(rising.all()), "key", "a group's keys must be ascending, each once a pane, in their order")
 
     def _panes(self, times: Int64) -> Int64:
-        """Of each time the moment after it."""
+        """The moment after each time."""
         return read_only(np.asarray(self.schedule.after(times), np.int64))

@@ -1,4 +1,4 @@
-"""The walk of small distinct counts that are compared with the window before, in compiled code."""
+"""Compiled code that walks the sessions of small distinct counts with `against`."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from skyband_distinct.distinct_count.small_groups_kernels import find_slot
 
 @nested_njit
 def _note(table: Any, epochs: Any, now: int, keys: Any, times: Any, later: Any, size: int) -> None:
-    """Note the newest entry of each key, and of each entry the time of the key's next one, TIME_MAX without one.
+    """Store the newest entry of each key, and for each entry the time of the key's next one, or TIME_MAX.
 
-    Those of a key stand in the order of their times.
+    The entries of a key are in time order.
     """
     for entry in range(size):
         slot = find_slot(table, epochs, now, keys, keys[entry])
@@ -27,7 +27,7 @@ def _note(table: Any, epochs: Any, now: int, keys: Any, times: Any, later: Any, 
 
 @nested_njit
 def _forget(keys: Any, times: Any, panes: Any, size: int, before: int) -> int:
-    """Keep the entries that are not before; returns how many."""
+    """Keep the entries at or after `before`; returns their number."""
     size_after = 0
     for entry in range(size):
         if times[entry] >= before:
@@ -50,10 +50,10 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
     since: Any,
     most: int,
 ) -> Any:
-    """As `count_keys`, with an entry for each key and pane: int64[n] the moment that follows an entry or a row.
+    """Like `count_keys`, with an entry for each key and pane; panes are int64[n], the moment after an entry or row.
 
-    since: int64[m, 2 w], where each window begins, and where the one before it does. Returns as many counts: those of
-    the windows and of the ones before.
+    since: int64[m, 2 w], the start of each window and of the one before. Returns as many counts: those of the windows
+    and of the ones before.
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
     session_count = len(firsts)
@@ -89,7 +89,7 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
                     entry_times[table[slot]] = times[row]
                     row += 1
                     continue
-                if size == most:  # perhaps some are in no window any more
+                if size == most:  # forget entries that have left all windows
                     size = _forget(entry_keys, entry_times, panes, size, oldest_needed(times[row], slides))
                     now += 1
                     _note(table, epochs, now, entry_keys, entry_times, later, size)
@@ -111,7 +111,7 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
             if not more or overflow[session] >= 0:
                 break
             owner[answer_count], answer_at[answer_count] = session, at[moment]
-            # A key is in a span by its newest entry there: the one that is in it, and whose next is not.
+            # A key counts in a span by its newest entry there: the one whose next entry is outside.
             for entry in range(size):
                 for window in range(0, since.shape[1], 2):
                     begin = since[moment, window]

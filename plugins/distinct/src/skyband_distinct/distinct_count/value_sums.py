@@ -1,4 +1,4 @@
-"""The sum of a value over the distinct items of a window: which values are added up, and how shards' sums add."""
+"""Sums a value over the distinct items of a window: the limits of values, and the merging of shards."""
 
 import math
 from typing import Protocol
@@ -14,16 +14,16 @@ from skyband_distinct.latest_values import LARGEST
 SUMS = ("sum", "sum_low", "sum_high")
 """The columns of an answer."""
 TERMS = "sum's terms"
-"""A column of shards' answers, called as no column of a source is: numbers that add up to the sum, before rounding."""
+"""A column of shards' answers with the terms of a sum before rounding; no source has a column of this name."""
 TOO_LARGE, BELOW, ABOVE = "value too large to add up", "value below lower", "value above upper"
-"""Why a row is left out."""
+"""The reasons to leave out a row."""
 PLACE = "row's place"
 PLACES = f"{PLACE}_list"
-"""The number of a shard's row, and those of an answer of all."""
+"""The number of a shard's row, and the list of these for a merged answer."""
 
 
 class SumKeys(Protocol):
-    """The keys of a query that are looked at here."""
+    """The keys of a query that are used here."""
 
     value: str | None
     lower: float | None
@@ -32,14 +32,14 @@ class SumKeys(Protocol):
 
     @property
     def adds(self) -> bool:
-        """Whether it adds up values."""
+        """Whether values are added up."""
         ...
 
 
 def sum_problems(query: SumKeys) -> list[Problem]:
-    """What is wrong with the limits of values, and what goes with no sum."""
+    """Problems with the limits of values, and with keys that cannot be combined with a sum."""
     if not query.adds:
-        message = "goes with the sum of a `value`: add that, without `ranges` and `emit`, or drop this"
+        message = "limits the sum of a `value`: set that, without `ranges` and `emit`, or drop this"
         limits = {"lower": query.lower, "upper": query.upper}
         return [Problem(key, f"{message} (got {limit:g})") for key, limit in limits.items() if limit is not None]
     least, most = limits_of(query)
@@ -47,25 +47,25 @@ def sum_problems(query: SumKeys) -> list[Problem]:
     if not least < most:
         problems.append(Problem("upper", f"must be above lower = {least:g} (got {most:g})"))
     if query.against is not None:
-        message = "compares counts, and not what values add up to: drop it, drop `value`, or count `ranges` of it"
+        message = "compares counts, not sums of values: drop it, drop `value`, or count `ranges` of it"
         problems.append(Problem("against", message))
     return problems
 
 
 def limits_of(query: SumKeys) -> tuple[float, float]:
-    """The least and the largest value; with `upper` alone none is below 0."""
+    """The least and the largest value; the least is 0 with `upper` alone."""
     least = query.lower if query.lower is not None else (-math.inf if query.upper is None else 0.0)
     return least, math.inf if query.upper is None else query.upper
 
 
 def bounds_of(query: SumKeys) -> tuple[float, float]:
-    """What all values of a frame lie within."""
+    """The limits of all values in a frame."""
     least, most = limits_of(query)
     return (max(least, -LARGEST), min(most, LARGEST)) if query.adds else (-math.inf, math.inf)
 
 
 def left_out(query: SumKeys, values: Float64) -> dict[str, Array]:
-    """Which values are not added up, NaN none of them, by the reason."""
+    """Masks of the values that are not added up, by reason; NaN is not among them."""
     least, most = limits_of(query)
     large = np.abs(values) > LARGEST
     masks = {TOO_LARGE: large, BELOW: (values < least) & ~large, ABOVE: (values > most) & ~large}
@@ -73,22 +73,22 @@ def left_out(query: SumKeys, values: Float64) -> dict[str, Array]:
 
 
 def unlike(query: SumKeys, sketch: Sketch) -> list[Problem]:
-    """Why a backend does not give the sum of a query."""
+    """The reason why a backend cannot compute the sum of a query."""
     name = sketch.name
     if not sketch.adds_values:
         message = f"is added up over the items, and {name} only counts them: choose exact, or k-skb with `upper`"
         return [Problem("value", f"{message}, or count `ranges` of it (got {query.value!r})")]
     if sketch.needs_limits and not math.isfinite(sum(limits_of(query))):
-        message = f"is required with {name}, whose bounds of a sum need to know what the largest value may be"
-        return [Problem("upper", f"{message}: rows above it are left out and counted; or choose exact")]
+        message = f"is required with {name}, whose bounds of a sum depend on the largest possible value"
+        return [Problem("upper", f"{message}: rows above it are left out and reported; or choose exact")]
     return []
 
 
 def with_sums(answers: pa.Table, groups: pa.Table) -> pa.Table:
-    """The answers of all shards together (`groups`, with the list PLACES of their rows in `answers`) and their sums.
+    """Adds sums to the merged answers `groups`, whose lists PLACES name their rows in `answers`.
 
-    Shards share no item. A sum is to the last bit what one shard of all rows has, where that is exact; the ends of
-    bounds are as far off as those of all together.
+    Shards share no item. An exact sum is the same, to the last bit, as that of a single shard; the distances of the
+    bounds add up.
     """
     from skyband_distinct.exact_sums import exact_sums  # on use, because it loads numba
 
@@ -104,6 +104,6 @@ def with_sums(answers: pa.Table, groups: pa.Table) -> pa.Table:
 
 
 def _offsets(lists: pa.ListArray) -> Array:
-    """Where each list begins in the flat values, and where the last ends: int64[n + 1]."""
+    """int64[n + 1]: the start of each list in the flat values, and the end of the last."""
     lengths: Array = lists.value_lengths().to_numpy(zero_copy_only=False)
     return np.append(0, np.cumsum(lengths, dtype=np.int64))

@@ -29,18 +29,18 @@ class Exact(Sketch):
     Parameters
     ----------
     hash : str, default None
-        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the
-        query's key `hash` sets it (one of theta)
+        "theta": keys are hashed as Spark's theta_sketch_agg does, so that states yield theta sketches; set by the
+        query's key `hash` (one of theta)
     values : str, default None
-        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added
-        up; the query's key `value` sets it (one of latest)
+        "latest": each key's latest value is kept, so that ranges of it can be counted, or all values added up; set by
+        the query's key `value` (one of latest)
 
     Complexity
     ----------
-    Update O(1) expected a row, in any order of times. The first estimate sorts the last times, O(n log n) for n keys;
-    from then on changes are logged, and an estimate costs a binary search and a scan of the log, which begins afresh
-    when it exceeds a quarter of the keys; a range or a sum costs a scan of all keys. Memory is 26 to 51 bytes for each
-    key not forgotten, with values 38 to 77: `forget` bounds it by the keys of the longest window.
+    Update O(1) expected a row, with times in any order. The first estimate sorts the last times, O(n log n) for n keys.
+    After that, changes are logged, and an estimate costs a binary search and a scan of the log, which restarts when it
+    exceeds a quarter of the keys. A range or a sum costs a scan of all keys. Memory is 26 to 51 bytes for each key not
+    forgotten, or 38 to 77 with values; `forget` limits the keys to those of the longest window.
 
     References
     ----------
@@ -77,7 +77,7 @@ class Exact(Sketch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the table, and of the sorted last times and the log where there are any."""
+        """Bytes of the table, the sorted last times and the log."""
         return self._table.nbytes + self._log.nbytes + (0 if self._sorted is None else self._sorted.nbytes)
 
     @property
@@ -94,7 +94,7 @@ class Exact(Sketch):
 
     @property
     def exact_up_to(self) -> int:
-        """Any number."""
+        """Every count is exact."""
         return 2**63 - 1
 
     def estimate(self, since: int) -> float:
@@ -109,7 +109,7 @@ class Exact(Sketch):
         self._floor = max(self._floor, min(moment("before", before), 2**63 - 1))
         if 2 * len(self) < self._count:
             self._make_room()
-            self._unsort()  # what is sorted has the times of the keys that went, too
+            self._unsort()  # the sorted times still include those of the dropped keys
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         count = float(np.count_nonzero(between.holds(self._values_since(since))))
@@ -148,13 +148,13 @@ class Exact(Sketch):
     def _state(self) -> dict[str, Array]:
         times, keys, *values = self._entries()
         order = np.argsort(keys)
-        of_values = {"values": from_bits(values[0][order])} if values else {}
+        value_column = {"values": from_bits(values[0][order])} if values else {}
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
             "times": times[order],
             "keys": keys[order],
-            **of_values,
+            **value_column,
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
@@ -182,12 +182,12 @@ class Exact(Sketch):
         self._table = table
 
     def _entries(self) -> tuple[Array, ...]:
-        """Times and keys that are not forgotten, and the bits of the values where there are any."""
+        """Times and keys that are not forgotten, and the bits of any values."""
         keys, times, *values = entries_since(self._table, self._floor, self._count)
         return times, keys.view(np.uint64), *values
 
     def _since(self, since: int) -> int:
-        """Keys last seen at `since`, a time, or later."""
+        """The number of keys last seen at the time `since` or later."""
         if self._sorted is None or self._logged > len(self._log):
             self._sort()
         assert self._sorted is not None

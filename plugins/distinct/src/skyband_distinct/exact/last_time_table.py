@@ -1,14 +1,14 @@
-"""A hash table from key to last time, in compiled code: int64[slots, 2], a key's bits and its last time.
+"""A compiled hash table from key to last time: int64[slots, 2], with a key's bits and its last time.
 
-Where keys have values it is int64[slots, 3], with the bits of a key's last value (`latest_values.to_bits`).
+If keys have values it is int64[slots, 3], with the bits of a key's latest value (`latest_values.to_bits`).
 
-Free slots have the time TIME_MIN. The number of slots is a power of two, at most five in eight are filled.
+Free slots have the time TIME_MIN. The number of slots is a power of two, and at most five in eight are filled.
 """
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64
 
@@ -19,7 +19,7 @@ _1 = np.uint64(1)
 
 
 def free_table(keys: int, columns: int = 2) -> Int64:
-    """A table with room for so many keys, and for as many again at most."""
+    """An empty table with room for `keys` keys, and for at most twice as many."""
     slots = _FEWEST_SLOTS
     while 5 * slots < 8 * keys:
         slots *= 2
@@ -30,7 +30,7 @@ def free_table(keys: int, columns: int = 2) -> Int64:
 
 @njit(inline="always")
 def _slot_of(table: Any, key: Any) -> Any:
-    """Where a key is, or is to go."""
+    """The slot of a key, or the free slot where it belongs."""
     mask = np.uint64(len(table) - 1)
     slot = mix(np.uint64(key)) & mask
     while table[slot, 1] != TIME_MIN and table[slot, 0] != key:
@@ -42,11 +42,11 @@ def _slot_of(table: Any, key: Any) -> Any:
 def enter_last(
     table: Any, count: int, log: Any, logged: int, times: Any, keys: Any, floor: int, start: int
 ) -> tuple[int, int, int]:
-    """Raise the last times of the rows' keys, from row `start`, but for rows older than `floor`.
+    """Raise the last times of the rows' keys, from row `start` on, skipping rows older than `floor`.
 
-    log: int64[most, 2], takes the last time before (TIME_MIN: a new key) and after of each row that changes one.
-    Returns the first row that has no room in the table, or the number of rows; the number of keys; and the length
-    the log has, or would have. O(1) expected a row.
+    log: int64[most, 2], receives each change: the previous last time (TIME_MIN for a new key) and the new one.
+    Returns the first row without room in the table, or the number of rows; the number of keys; and the length that
+    the log has or would need. O(1) expected a row.
     """
     for row in range(start, len(keys)):
         time = times[row]
@@ -73,7 +73,7 @@ def enter_last(
 def enter_latest(
     table: Any, count: int, log: Any, logged: int, times: Any, keys: Any, values: Any, floor: int, start: int
 ) -> tuple[int, int, int]:
-    """As `enter_last`, with values (int64[n]): a key has that of its last row, of equal times the largest."""
+    """Like `enter_last`, with values (int64[n]): a key keeps its last row's, the largest if times are equal."""
     for row in range(start, len(keys)):
         time = times[row]
         if time < floor:
@@ -100,9 +100,9 @@ def enter_latest(
 
 @njit(cache=True)
 def entries_since(table: Any, floor: int, count: int) -> Any:
-    """int64[columns, n]: of a table of so many keys those whose last time is >= `floor`, as they lie. O(slots)."""
+    """int64[columns, n]: the entries of `count` keys whose last time is >= `floor`, in table order. O(slots)."""
     entries, entry = np.empty((table.shape[1], count + 1), np.int64), 0
-    for slot in range(len(table)):  # without a branch, which a processor would guess wrong every other time
+    for slot in range(len(table)):  # branch-free: a processor would mispredict every other time
         for column in range(table.shape[1]):
             entries[column, entry] = table[slot, column]
         entry += table[slot, 1] >= floor
@@ -111,7 +111,7 @@ def entries_since(table: Any, floor: int, count: int) -> Any:
 
 @njit(cache=True)
 def move(table: Any, into: Any, floor: int) -> int:
-    """Put the keys whose last time is >= `floor` into an empty table; returns how many."""
+    """Copy the keys whose last time is >= `floor` into an empty table; returns their number."""
     count = 0
     for old in range(len(table)):
         if table[old, 1] != TIME_MIN and table[old, 1] >= floor:

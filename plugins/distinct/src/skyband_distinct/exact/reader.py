@@ -1,4 +1,4 @@
-"""Reads states of sketch/exact: every key with its last time, as they lie."""
+"""Reads states of sketch/exact in place: every key with its last time."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -78,5 +78,5 @@ class ExactReader(SketchReader):
 
     @property
     def _since_all(self) -> int:
-        """The latest time; before the first, one that every moment is after."""
+        """The latest time; without rows, a time before every moment."""
         return TIME_MIN - 1 if self._now is None else self._now

@@ -1,4 +1,4 @@
-"""sketch/k-skb: the paper's k-skyband sketch, kept by sweeping a buffer instead of by a dominance-aggregation tree."""
+"""sketch/k-skb: the paper's k-skyband sketch, maintained by sweeping a buffer instead of a dominance tree."""
 
 import math
 from collections.abc import Mapping
@@ -22,13 +22,13 @@ from skyband_distinct.latest_values import range_estimate, sample_of
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.time_order import in_one_order, oldest_first
 
-# The paper counts dominances in a balanced tree (dAs-tree), updated with each row. Here rows wait in a buffer of 8 k;
-# when it is full, or an answer is asked for, one walk from the youngest to the oldest recomputes the skyband: a pair
-# is in iff its hash is below the kth smallest so far, which a table of buckets keeps in O(1). The walk also leaves
-# that kth smallest beside each pair, so that an estimate is one binary search and needs no second tree.
+# The paper counts dominances in a balanced tree (dAs-tree), updated with each row. Here rows wait in a buffer of 8 k.
+# When it is full, or an answer is due, one walk from the youngest to the oldest recomputes the skyband: a pair is in it
+# iff its hash is below the kth smallest so far, which a table of buckets maintains in O(1). The walk also stores that
+# kth smallest with each pair, so that an estimate is one binary search and needs no second tree.
 # `tests/bench/one_process/distinct.py` times both, compiled: with 20 %, 90 % and 99 % repeated keys among 300,000, in
 # batches of 10,000, the sweep takes 7, 12 and 28 million rows/s, 80, 900 and 600 times as many as three dAs-trees. The
-# paper's exact list of recent keys is not needed: fewer than k pairs are all keys there are.
+# paper's exact list of recent keys is not needed: if there are fewer than k pairs, they are all the keys.
 _BUFFERED = 8
 _CHUNK = 1 << 20
 _NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.float64)
@@ -38,28 +38,27 @@ _NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64
 class KSkb(Sketch):
     """The k smallest hashes of the keys since any moment, from which their number follows (k-SKB).
 
-    A subsketch hashes the keys its own way and keeps the k-skyband of (time, hash): each pair with fewer than k smaller
-    hashes that are at least as young. These hold the k smallest hashes of the keys since any moment. If the kth
-    smallest is the fraction v of all hashes, the number of keys is about (k − 1) / v; the estimate is the median over
-    the subsketches. Each answer is off by at most epsilon with probability 1 − delta, and exact below k keys.
+    Each subsketch has its own hash function and keeps the k-skyband of (time, hash): each pair with fewer than k
+    smaller hashes that are at least as young. These contain the k smallest hashes of the keys since any moment. If the
+    kth smallest is the fraction v of all hashes, the number of keys is about (k − 1) / v; the estimate is the median
+    over the subsketches. Each answer is off by at most epsilon with probability 1 − delta, and exact below k keys.
 
-    Where the paper's text is wrong it is corrected: a pair does not dominate itself, of a hash only the youngest pair
-    is kept, and (k − 1) / v is the unbiased estimate. The skyband is found by a sweep over buffered rows instead of the
-    paper's tree, with the same result.
+    Corrections to the paper's text: a pair does not dominate itself, only the youngest pair of a hash is kept, and
+    (k − 1) / v is the unbiased estimate. A sweep over buffered rows replaces the paper's tree, with the same result.
 
-    With `hash = "theta"` the keys are MurmurHash3 of seed 9001, `skyband.columns.hashing.THETA_SEED`, and there is one
-    subsketch, of the keys as they are, with so many more hashes that it keeps the promise alone. The k smallest of them
-    since any moment are a theta sketch of Apache DataSketches: `skyband.states.theta` gives its image.
+    With `hash = "theta"` the keys are MurmurHash3 of seed 9001, `skyband.columns.hashing.THETA_SEED`. They are not
+    hashed again, and the only subsketch has enough hashes to meet the guarantee alone. The k smallest since any moment
+    are a theta sketch of Apache DataSketches: `skyband.states.theta` returns its image.
 
-    With `values = "latest"` each pair has the value of its row with it. Of each hash the youngest pair is kept, and
-    windows end at the present, so this is the value that the key had last in every window. The k − 1 smallest hashes
-    are a uniform sample of the keys, whatever their values: if m of these are in a range, about m / v keys are. That
-    count is off by at most epsilon times all keys of the window with probability 1 − delta, and exact below k keys.
+    With `values = "latest"` each pair carries the value of its row. The youngest pair of each hash is kept, and windows
+    end at the present, so this is the key's latest value in every window. The k − 1 smallest hashes are a uniform
+    sample of the keys, whatever their values: if m of these are in a range, about m / v keys are. That count is off by
+    at most epsilon times all keys of the window with probability 1 − delta, and exact below k keys.
 
-    What the values of the sample add up to, divided by v, is an unbiased estimate of their sum over all keys, off by a
-    relative sqrt((1 + s²) / k) where values deviate from their mean by s times it. Its low and high hold the sum with
-    probability 1 − delta, whatever the values: they are those of the number of keys (Chernoff) times those of the mean
-    (empirical Bernstein-Serfling), for which all values must lie within limits that are known. Exact below k keys.
+    The sum of the sample's values, divided by v, is an unbiased estimate of the sum over all keys. Its relative error
+    is sqrt((1 + s²) / k) if values deviate from their mean by s times the mean. Its low and high contain the sum with
+    probability 1 − delta, whatever the values. They are the bounds of the number of keys (Chernoff) times those of the
+    mean (empirical Bernstein-Serfling), which require all values to lie within known limits. Exact below k keys.
 
     Parameters
     ----------
@@ -68,18 +67,18 @@ class KSkb(Sketch):
     delta : float, default 0.05
         share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
     seed : int, default 0
-        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+        seed of the hashes; only sketches with equal seeds merge (at least 0 and at most 9223372036854775807)
     hash : str, default None
-        "theta": the keys are hashed as Spark's theta_sketch_agg does, so that states give theta sketches; the
-        query's key `hash` sets it (one of theta)
+        "theta": keys are hashed as Spark's theta_sketch_agg does, so that states yield theta sketches; set by the
+        query's key `hash` (one of theta)
     values : str, default None
-        "latest": of each key the value that it had last is kept, so that ranges of it can be counted, or all added
-        up; the query's key `value` sets it (one of latest)
+        "latest": each key's latest value is kept, so that ranges of it can be counted, or all values added up; set by
+        the query's key `value` (one of latest)
 
     Complexity
     ----------
-    Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of what is buffered. Memory is 16 bytes ·
-    subsketches · k (1 + ln(n / k)), n being the distinct keys not forgotten; 24 bytes with values.
+    Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of the buffered rows. Memory is 16 bytes
+    (24 with values) · subsketches · k (1 + ln(n / k)), where n is the number of distinct keys not forgotten.
 
     References
     ----------
@@ -110,7 +109,7 @@ class KSkb(Sketch):
     _salts: list[Any] = field(init=False)
     _skybands: list[tuple[Int64, UInt64, UInt64]] = field(init=False)
     _values: list[Float64] = field(init=False)
-    """Of each skyband the values of its pairs; empty where there are none."""
+    """The values of each skyband's pairs; empty if no values are kept."""
     _buffer: list[tuple[Array, ...]] = field(factory=list, init=False)
     _buffered: int = field(default=0, init=False)
     _floor: int = field(default=TIME_MIN, init=False)
@@ -129,7 +128,7 @@ class KSkb(Sketch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the skybands and of the buffer."""
+        """Bytes of the skybands and the buffer."""
         row = 24 if self.keeps_values else 16
         return row * self._buffered + sum((row + 8) * len(times) for times, _, _ in self._skybands)
 
@@ -147,20 +146,20 @@ class KSkb(Sketch):
 
     @property
     def exact_up_to(self) -> int:
-        """Fewer than k pairs are all keys there are."""
+        """If there are fewer than k pairs, they are all the keys."""
         return self._k - 1
 
     def estimate(self, since: int) -> float:
-        """Distinct keys with time >= `since`: 0 where there are none, exact below k."""
+        """Distinct keys with time >= `since`; exact below k."""
         since = moment("since", since)
         if self._now is None or since > self._now:
             return 0.0
         self._settle()
         since = max(since, TIME_MIN)
-        return round(float(median(self._one(skyband, since) for skyband in self._skybands)), 3)
+        return round(float(median(self._count_in(skyband, since) for skyband in self._skybands)), 3)
 
     def bounds(self, since: int) -> tuple[float, float]:
-        """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        """The interval of `epsilon` around the estimate; twice the count if it is exact."""
         return self.estimate_with_bounds(since)[1:]
 
     def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
@@ -171,7 +170,7 @@ class KSkb(Sketch):
         return count, max(low, float(self._k)), high
 
     def forget(self, before: int) -> None:
-        """Drop the pairs older than `before`: they count for no later moment. O(log kept)."""
+        """Drop the pairs older than `before`. O(log kept)."""
         self._floor = max(self._floor, min(moment("before", before), 2**63 - 1))
         self._settle()
         for index, skyband in enumerate(self._skybands):
@@ -181,7 +180,7 @@ class KSkb(Sketch):
             values[: len(skyband[0])] for values, skyband in zip(self._values, self._skybands, strict=False)
         ]
 
-    def _one(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
+    def _count_in(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
         count = count_since(skyband[0], since)
         if count < self._k:
             return float(count)
@@ -203,12 +202,12 @@ class KSkb(Sketch):
         return terms, total, total
 
     def _samples_since(self, since: int) -> list[ValueSample]:
-        """Of each subsketch the values of the keys with time >= `since` that are its sample: of all where few are."""
+        """Each subsketch's sample of the values of keys with time >= `since`: all values if there are few."""
         self._settle()
-        some, since = self._now is not None and since <= self._now, max(since, TIME_MIN)
+        has_rows, since = self._now is not None and since <= self._now, max(since, TIME_MIN)
         samples = []
         for (times, hashes, limits), values in zip(self._skybands, self._values, strict=True):
-            count = count_since(times, since) if some else 0
+            count = count_since(times, since) if has_rows else 0
             if count < self._k:
                 samples.append(ValueSample(values[:count], 1.0))
                 continue
@@ -234,12 +233,12 @@ class KSkb(Sketch):
         columns = [np.concatenate(parts) for parts in zip(*self._buffer, strict=True)]
         self._buffer, self._buffered = [], 0
         for start in range(0, len(columns[0]), _CHUNK):
-            some, which, *values = oldest_first(*(column[start : start + _CHUNK] for column in columns))
+            times, keys, *values = oldest_first(*(column[start : start + _CHUNK] for column in columns))
             for index, word in enumerate(self._salts):
-                self._sweep(index, some, which if word is None else hash_all(which, word), *values)
+                self._sweep(index, times, keys if word is None else hash_all(keys, word), *values)
 
     def _sweep(self, index: int, times: Int64, hashes: UInt64, values: Float64 | None = None) -> None:
-        """Take pairs in, by time ascending."""
+        """Add pairs in ascending order of time."""
         kept_times, kept_hashes, _ = self._skybands[index]
         band = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
         self._skybands[index] = band
@@ -280,8 +279,8 @@ class KSkb(Sketch):
             columns.append(reader.column("values", np.float64, len(times), at_least=-np.inf))
         sizes = reader.sizes("kept", len(self._salts), len(times))
         ends = np.cumsum(sizes)[:-1]
-        for index, (some, *own) in enumerate(zip(*(np.split(column, ends) for column in columns), strict=True)):
-            reader.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
-            self._sweep(index, *(column[::-1].copy() for column in (some, *own)))
-            whole = len(self._skybands[index][0]) == len(some)
-            reader.require(whole, "hashes", "must be a k-skyband: others of them rule some out")
+        for index, parts in enumerate(zip(*(np.split(column, ends) for column in columns), strict=True)):
+            reader.require(not (parts[0][1:] > parts[0][:-1]).any(), "times", "must be descending")
+            self._sweep(index, *(column[::-1].copy() for column in parts))
+            whole = len(self._skybands[index][0]) == len(parts[0])
+            reader.require(whole, "hashes", "must be a k-skyband: some of them are dominated by others")

@@ -1,4 +1,4 @@
-"""Reads states of sketch/k-skb: each subsketch's k-skyband as it lies, by time descending."""
+"""Reads states of sketch/k-skb in place: each subsketch's k-skyband, by time descending."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -21,8 +21,8 @@ _WHOLE = 2.0**64
 class KSkbReader(SketchReader):
     """O(retained) a state, O(pairs since the moment) an estimate.
 
-    Of the keys since a moment a subsketch holds the k smallest hashes, which are a sample of those keys: the same
-    hashes of any two states, so that samples of two can be laid beside each other.
+    A subsketch holds the k smallest hashes of the keys since any moment, which are a sample of those keys. All states
+    use the same hash functions, so that samples of two states can be compared.
     """
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
@@ -41,9 +41,9 @@ class KSkbReader(SketchReader):
             values = reader.column("values", np.float64, len(times), at_least=-np.inf)
             self._values = [values[start:stop] for start, stop in pairwise(cuts)]
         least = max(self._floor, TIME_MIN + 1)
-        for some, _ in self._skybands:
-            reader.require(not (some[1:] > some[:-1]).any(), "times", "must be descending")
-            within = not len(some) or least <= int(some[-1]) <= int(some[0]) <= latest
+        for own, _ in self._skybands:
+            reader.require(not (own[1:] > own[:-1]).any(), "times", "must be descending")
+            within = not len(own) or least <= int(own[-1]) <= int(own[0]) <= latest
             reader.require(within, "times", f"must be from {least} to {latest}")
 
     @property
@@ -59,11 +59,12 @@ class KSkbReader(SketchReader):
         return sum(len(times) for times, _ in self._skybands)
 
     def estimate(self, since: int) -> tuple[float, float, float]:
-        return self._told([self._since(index, since) for index in range(len(self._skybands))])
+        return self._estimate_of([self._since(index, since) for index in range(len(self._skybands))])
 
     @classmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
-        return readers[0]._told([cls._together(readers, since, index) for index in range(len(readers[0]._skybands))])
+        parts = [cls._together(readers, since, index) for index in range(len(readers[0]._skybands))]
+        return readers[0]._estimate_of(parts)
 
     @classmethod
     def smallest(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[UInt64, int | None]:
@@ -85,7 +86,7 @@ class KSkbReader(SketchReader):
             share = 1.0 if few else _share(hashes[first._k - 1])
             samples.append(sample_of(values if few else values[: first._k - 1], share, within))
             together.append(hashes)
-        keys, low, high = first._told(together)
+        keys, low, high = first._estimate_of(together)
         return range_estimate(samples, keys, 0.0 if low == high else first._promised.epsilon, first._k)
 
     def samples(self, since: int) -> Sequence[Sample]:
@@ -105,17 +106,17 @@ class KSkbReader(SketchReader):
 
     def _count_since(self, index: int, since: int) -> int:
         times, _ = self._skybands[index]
-        # By time descending: those that are `since` or younger come first.
+        # Times are descending: those at or after `since` come first.
         return len(times) - int(np.searchsorted(times[::-1], max(since, TIME_MIN))) if since < 2**63 else 0
 
-    def _told(self, subsketches: Sequence[UInt64]) -> tuple[float, float, float]:
-        count = round(float(median(map(self._one, subsketches))), 3)
+    def _estimate_of(self, subsketches: Sequence[UInt64]) -> tuple[float, float, float]:
+        count = round(float(median(map(self._count_of, subsketches))), 3)
         if count < self._k:
             return count, count, count
         low, high = self._promised.around(count)
         return count, max(low, float(self._k)), high
 
-    def _one(self, hashes: UInt64) -> float:
+    def _count_of(self, hashes: UInt64) -> float:
         if len(hashes) < self._k:
             return float(len(hashes))
         kth = np.partition(hashes, self._k - 1)[self._k - 1]

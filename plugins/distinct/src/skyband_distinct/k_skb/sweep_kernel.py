@@ -23,12 +23,12 @@ def hash_all(keys: Any, salt: np.uint64) -> Any:
 
 @njit(cache=True)
 def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, since: int) -> tuple[Any, Any, Any]:
-    """The k-skyband of new pairs and of an earlier k-skyband, without what is older than `since`.
+    """The k-skyband of new pairs and an earlier k-skyband, without pairs older than `since`.
 
     times: int64[n] ascending, with hashes: uint64[n]; kept_times: int64[m] descending, with kept_hashes: uint64[m].
     Returns times (descending), hashes (in any order among equal times) and limits. A pair is kept iff fewer than k
-    other hashes at least as young are smaller; of equal hashes only the youngest counts. limits[i] is the kth
-    smallest hash among those with a time >= times[i], 2^64 - 1 where there are fewer than k. O(n + m) expected.
+    smaller hashes are at least as young; only the youngest pair of a hash counts. limits[i] is the kth smallest hash
+    among those with a time >= times[i], or 2^64 - 1 if there are fewer than k. O(n + m) expected.
     """
     most = len(times) + len(kept_times)
     out_times, out_hashes, limits = np.empty(most, np.int64), np.empty(most, np.uint64), np.empty(most, np.uint64)
@@ -48,7 +48,7 @@ def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, si
             break
         if value >= limit and size >= k:
             continue
-        # Equal times see each other: what one of them is measured by is known when the last has been taken in.
+        # Pairs with equal times see each other: their limit is known only after the last of them.
         if time != run_time:
             if count - run == 1:
                 limits[run] = limit
@@ -81,7 +81,7 @@ def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, si
 
 @nested_njit
 def _close_run(hashes: Any, limits: Any, run: int, count: int, limit: np.uint64) -> int:
-    """Drop from the pairs of one time those that later pairs of that time dominate; returns how many pairs remain."""
+    """Drop the pairs of one time that others of that time dominate; returns how many pairs remain in all."""
     end = run
     for entry in range(run, count):
         if hashes[entry] <= limit:
@@ -93,7 +93,7 @@ def _close_run(hashes: Any, limits: Any, run: int, count: int, limit: np.uint64)
 
 @njit(cache=True)
 def count_since(times: Any, since: int) -> int:
-    """How many of the descending times are >= `since`. O(log n)."""
+    """The number of descending times that are >= `since`. O(log n)."""
     low, high = 0, len(times)
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""Finds the values of the pairs that a sweep has kept, in compiled code."""
+"""Compiled code that finds the values of the pairs kept by a sweep."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _FREE = -1
 
 @njit(inline="always")
 def _slot_of(table: Any, hashes: Any, value: Any) -> Any:
-    """Where a hash's row is noted, or is to be."""
+    """The slot of a hash's row, or the free slot where it belongs."""
     mask = np.uint64(len(table) - 1)
     slot = value & mask
     while table[slot] != _FREE and hashes[table[slot]] != value:
@@ -21,11 +21,11 @@ def _slot_of(table: Any, hashes: Any, value: Any) -> Any:
 
 
 @nested_njit
-def _raise(table: Any, hashes: Any, times: Any, found: Any, of_hashes: Any, of_times: Any, values: Any) -> None:
-    for row in range(len(of_hashes)):
-        place = table[_slot_of(table, hashes, of_hashes[row])]
-        if place != _FREE and times[place] == of_times[row]:
-            found[place] = max(found[place], values[row])
+def _raise(table: Any, hashes: Any, times: Any, values: Any, row_hashes: Any, row_times: Any, row_values: Any) -> None:
+    for row in range(len(row_hashes)):
+        place = table[_slot_of(table, hashes, row_hashes[row])]
+        if place != _FREE and times[place] == row_times[row]:
+            values[place] = max(values[place], row_values[row])
 
 
 @njit(cache=True)
@@ -33,9 +33,9 @@ def values_of(
     times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, kept_values: Any, new_times: Any, new_hashes: Any,
     new_values: Any,
 ) -> Any:  # fmt: skip
-    """float64[n]: the values of n pairs of distinct hashes: the largest of the rows with the same hash and time.
+    """float64[n]: for each of n pairs of distinct hashes, the largest value of the rows with its hash and time.
 
-    The rows are pairs that were kept before and new ones. O(n + rows) expected, as hashes are spread evenly.
+    The rows are previously kept pairs and new ones. O(n + rows) expected, because hashes are spread evenly.
     """
     slots = 16
     while slots < 2 * len(hashes):

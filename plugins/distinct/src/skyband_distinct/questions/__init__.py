@@ -1,1 +1,1 @@
-"""What states of sketches answer: how many items, what two have in common, a theta sketch."""
+"""Questions to states of sketches: the number of items, the overlap of two states, a theta sketch."""

@@ -1,4 +1,4 @@
-"""How many distinct items a state, or the union of several, holds in any window."""
+"""Counts the distinct items of a state, or of the union of several, in any window."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -17,16 +17,16 @@ ESTIMATE = pa.struct([(name, pa.float64()) for name in ("count", "low", "high")]
 
 
 class Estimate(NamedTuple):
-    """A number and the interval that the backend's guarantee puts around it, equal to it where it is exact."""
+    """A number and its guaranteed interval; low and high equal the count if it is exact."""
 
-    count: float  # type: ignore[assignment]  # a tuple's own `count` is nobody's need here
+    count: float  # type: ignore[assignment]  # a tuple's own `count` is not needed
     low: float
     high: float
 
 
 @define
 class CountItems(Question):
-    """How many distinct items came in a window, from a state or from several together."""
+    """The number of distinct items in a window, from one state or the union of several."""
 
     name: ClassVar[str] = "estimate"
     result: ClassVar[pa.DataType] = ESTIMATE
@@ -37,8 +37,8 @@ class CountItems(Question):
     exports: ClassVar[tuple[str, ...]] = ("Estimate", "estimates")
 
     between: ValueRange | None = range_parameter(
-        help="only items whose latest value v in the window has low <= v < high, of states made with a `value`; None "
-        "or an infinite number for no end"
+        help="only items whose latest value v in the window has low <= v < high, for states made with a `value`; None "
+        "or infinite for no limit"
     )
 
     def answer(self, states: Sequence[State], since: Sequence[int]) -> Estimate:
@@ -53,7 +53,7 @@ class CountItems(Question):
 
 def _check_values(state: State) -> None:
     if state.parameters.get("values") is None:
-        message = f"goes with states of values, and those of {state.key} were made without"
+        message = f"needs states with values, but those of {state.key} were made without"
         raise InputError(
             "between", f"{message}: set `value` in the query that makes them, with sketch/k-skb or sketch/exact"
         )
@@ -62,18 +62,18 @@ def _check_values(state: State) -> None:
 def estimates(
     states: pa.Array, *, since: Any = None, last: Any = None, between: Any = None, readers: Readers | None = None
 ) -> pa.Array:
-    """How many distinct items came in a window, from each state of an Arrow column by itself.
+    """The number of distinct items in a window, for each state of an Arrow column.
 
     Parameters
     ----------
     states : Arrow column
-        the states; where it is null, the answer is
+        the states; a null state has a null answer
     since, last
-        the window, as `estimate` takes them: one for all states, or an Arrow column with one for each
+        the window, as in `estimate`: one for all states, or an Arrow column with one for each
     between : (low, high), default None
-        the range of values, as `estimate` takes it
+        the range of values, as in `estimate`
     readers : Readers, default None
-        the backends whose states can be read; None: those that are installed
+        the backends whose states can be read; by default the installed ones
 
     Returns
     -------
@@ -83,11 +83,11 @@ def estimates(
     Raises
     ------
     InputError, SnapshotError
-        as `estimate` does
+        as in `estimate`
     """
     columns = {"since": since, "last": last}
     each = {name: column for name, column in columns.items() if isinstance(column, pa.Array | pa.ChunkedArray)}
-    one, question = None if each else WindowRequest.read(since, last), CountItems.make({"between": between})
+    shared_window, question = None if each else WindowRequest.read(since, last), CountItems.make({"between": between})
     counts: list[dict[str, float] | None] = []
     for row, blob in enumerate(states):
         own = {name: column[row].as_py() for name, column in each.items()}
@@ -95,6 +95,6 @@ def estimates(
             counts.append(None)
             continue
         state = read_state(state_bytes(blob), readers)
-        window = one or WindowRequest.read(**{**columns, **own})
+        window = shared_window or WindowRequest.read(**{**columns, **own})
         counts.append(answer(question, [state], [window.moment_in(state)], "since")._asdict())
     return pa.array(counts, ESTIMATE)

@@ -1,4 +1,4 @@
-"""What the windows of two states have in common, each number with a stated error."""
+"""Compares the items of two states in any window; each number has a stated error."""
 
 import math
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from skyband_distinct.sketch_reader import Sample
 
 
 class Overlap(NamedTuple):
-    """Of the items of two windows: how many are in either, in both, in one alone, and what share is in both.
+    """Compares the items of two windows: the union, the intersection, the differences and the Jaccard similarity.
 
-    Each is an Estimate; each of its intervals holds the true number with probability 1 − 3 · delta at least, with the
-    delta of the backend. method: "exact"; "sample", where the hashes that both states keep were laid beside each other;
-    or "inclusion and exclusion", |A| + |B| − |A ∪ B|, whose error is that of the union even where little is in both.
+    Each is an Estimate, whose interval contains the true number with probability at least 1 − 3 · delta, with the
+    delta of the backend. method: "exact"; "sample", from the hashes that the states keep; or "inclusion and exclusion",
+    |A| + |B| − |A ∪ B|, whose error is that of the union even if the intersection is small.
     """
 
     left: Estimate
@@ -37,8 +37,8 @@ class Overlap(NamedTuple):
 class CompareItems(Question):
     """Union, intersection, differences and Jaccard similarity of the items of two states in any window.
 
-    Of the two ways to compute it, by a sample of both and by their counts, the one with the narrower interval for the
-    intersection is taken, where both are possible.
+    They are computed from samples or from counts. If both are possible, the method with the narrower interval for the
+    intersection is used.
     """
 
     name: ClassVar[str] = "overlap"
@@ -56,7 +56,7 @@ class CompareItems(Question):
 
 
 def overlap_of(pair: Sequence[State], since: Sequence[int]) -> Overlap:
-    """What the windows of two states have in common, each since its own moment."""
+    """Compares the windows of two states, each since its own moment."""
     counts = [Estimate(*state.reader.estimate(moment)) for state, moment in zip(pair, since, strict=True)]
     union = Estimate(*type(pair[0].reader).union([state.reader for state in pair], since))
     left, right = counts
@@ -73,29 +73,30 @@ def _by_counts(left: Estimate, right: Estimate, union: Estimate) -> Overlap:
         left.count + right.count - union.count, left.low + right.low - union.high, left.high + right.high - union.low,
         min(left.count, right.count), min(left.high, right.high),
     )  # fmt: skip
-    mine, theirs = (
-        _between(union.count - other.count, union.low - other.high, union.high - other.low, one.count, one.high)
-        for one, other in ((left, right), (right, left))
+    left_only, right_only = (
+        _between(union.count - other.count, union.low - other.high, union.high - other.low, side.count, side.high)
+        for side, other in ((left, right), (right, left))
     )
-    return Overlap(left, right, union, both, mine, theirs, _share(both, union), "inclusion and exclusion")
+    return Overlap(left, right, union, both, left_only, right_only, _share(both, union), "inclusion and exclusion")
 
 
 def _by_samples(
     left: Estimate, right: Estimate, union: Estimate, pairs: Sequence[tuple[Sample, Sample]], delta: float
 ) -> Overlap:
-    """From samples under one hash each, cut to what both hold: they are of the union then, and tell whose each is."""
+    """Compares pairs of samples with the same hash function, both cut to the smaller share."""
     exact = all(sample.share == 1.0 for pair in pairs for sample in pair)
     counts = np.zeros(4)
     for pair in pairs[:1] if exact else pairs:
         counts += _counted(*pair)
-    total, both, mine, theirs = counts.tolist()
+    total, both, *either = counts.tolist()
     if exact:
-        whole, common, one, other = (Estimate(number, number, number) for number in (total, both, mine, theirs))
-        return Overlap(left, right, whole, common, one, other, _proportion(both, total, 0.0), "exact")
+        parts = (Estimate(number, number, number) for number in (total, both, *either))
+        whole, common, left_only, right_only = parts
+        return Overlap(left, right, whole, common, left_only, right_only, _proportion(both, total, 0.0), "exact")
     deviations = -NormalDist().inv_cdf(delta / 2)
-    shares = [_proportion(number, total, deviations) for number in (both, mine, theirs)]
-    common, one, other = (_part(share, union) for share in shares)
-    return Overlap(left, right, union, common, one, other, shares[0], "sample")
+    shares = [_proportion(number, total, deviations) for number in (both, *either)]
+    common, left_only, right_only = (_part(share, union) for share in shares)
+    return Overlap(left, right, union, common, left_only, right_only, shares[0], "sample")
 
 
 def _part(share: Estimate, whole: Estimate) -> Estimate:
@@ -103,11 +104,11 @@ def _part(share: Estimate, whole: Estimate) -> Estimate:
 
 
 def _counted(left: Sample, right: Sample) -> tuple[int, int, int, int]:
-    """Of the hashes below the smaller share: those in either, in both, in the left alone, in the right alone."""
+    """The number of hashes below the smaller share in either, in both, only in the left, and only in the right."""
     share = min(left.share, right.share)
-    mine, theirs = (_below(sample, share) for sample in (left, right))
-    both = len(np.intersect1d(mine, theirs, assume_unique=True))
-    return len(mine) + len(theirs) - both, both, len(mine) - both, len(theirs) - both
+    first, second = (_below(sample, share) for sample in (left, right))
+    both = len(np.intersect1d(first, second, assume_unique=True))
+    return len(first) + len(second) - both, both, len(first) - both, len(second) - both
 
 
 def _below(sample: Sample, share: float) -> Any:
@@ -128,7 +129,7 @@ def _proportion(number: float, total: float, deviations: float) -> Estimate:
 
 def _between(count: float, low: float, high: float, most: float, highest: float) -> Estimate:
     low = max(low, 0.0)
-    count = max(min(count, most), low)  # a window's count may be less than what is surely in it alone
+    count = max(min(count, most), low)  # a window's count may be below the lower bound
     return Estimate(count, low, max(min(high, highest), count))
 
 

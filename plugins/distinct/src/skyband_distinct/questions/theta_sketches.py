@@ -1,4 +1,4 @@
-"""Theta sketches of Apache DataSketches, which Spark's theta functions take, out of states at any window."""
+"""Makes theta sketches of Apache DataSketches, which Spark's theta functions accept, from states in any window."""
 
 import struct
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from skyband.states.question import Question
 from skyband.states.state import State
 
 HASH = "theta"
-"""What the parameter `hash` of a state is that gives theta sketches."""
+"""The parameter `hash` of states that theta sketches can be made of."""
 WHOLE = 2**63 - 1
 """Theta of a sketch of all keys."""
 _SEED_HASH = 0x93CC
@@ -25,12 +25,12 @@ _VERSION, _FAMILY, _READ_ONLY, _EMPTY, _COMPACT, _ORDERED = 3, 3, 2, 4, 8, 16
 
 @define
 class MakeThetaSketch(Question):
-    """A theta sketch of the items that came in a window, from a state or from several together.
+    """A theta sketch of the items in a window, from one state or the union of several.
 
-    The states are of `distinct-count` with `hash = "theta"`, so that their hashes are those of Spark's
-    `theta_sketch_agg` of the same column, and those of the package `datasketches`. Its `theta_sketch_estimate` is the
-    count that `estimate` gives, and `theta_union`, `theta_intersection` and `theta_difference` take it together with
-    sketches that others made. DataSketches counts no empty text and no empty bytes: they are left out of it.
+    The states are those of `distinct-count` with `hash = "theta"`, so that their hashes are the same as those of
+    Spark's `theta_sketch_agg` and of the package `datasketches`. `theta_sketch_estimate` of it is the count that
+    `estimate` returns, and `theta_union`, `theta_intersection` and `theta_difference` combine it with other sketches.
+    DataSketches does not count empty text or empty bytes, so they are left out.
     """
 
     name: ClassVar[str] = "theta"
@@ -40,18 +40,15 @@ class MakeThetaSketch(Question):
     def answer(self, states: Sequence[State], since: Sequence[int]) -> bytes:
         first = states[0]
         if first.parameters.get("hash") != HASH:
-            message = (
-                f'of {first.key} were made without hash = "theta", so their hashes are not those of theta sketches'
-            )
-            raise InputError(
-                "states", f"{message}: set it in the query that makes them, with sketch/k-skb or sketch/exact"
-            )
+            message = f'of {first.key} were made without hash = "theta", so theta sketches cannot use their hashes'
+            remedy = "set it in the query that makes them, with sketch/k-skb or sketch/exact"
+            raise InputError("states", f"{message}: {remedy}")
         hashes, limit = type(first.reader).smallest([state.reader for state in states], since)
         return image_of(hashes, limit)
 
 
 def image_of(hashes: UInt64, limit: int | None) -> bytes:
-    """The image of the smallest hashes (uint64[n], ascending and distinct); `limit` is the next, None of all keys."""
+    """The image of the smallest hashes (uint64[n], ascending, distinct); `limit` is the next one, or None."""
     below = WHOLE if limit is None else limit >> 1
     smallest = np.unique(hashes >> np.uint64(1))
     smallest = smallest[(smallest > 0) & (smallest < below) & (smallest != _EMPTY_TEXT)]

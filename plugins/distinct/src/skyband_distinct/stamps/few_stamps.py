@@ -1,9 +1,9 @@
-"""The stamps of a table that few keys have reached: a hash table of its filled cells instead of all of them."""
+"""The stamps of a table with few keys: a hash table of the filled cells only."""
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from attrs import define, field
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
@@ -14,28 +14,28 @@ from skyband_distinct.stamps.recent_keys import BLOCK
 from skyband_distinct.stamps.stamping import LAST_LEVEL, bits_set, zeros_below
 
 _FEWEST_SLOTS = 256
-_APART = 4
-"""Slots of a table are a multiple of them."""
+_LANES = 4
+"""The number of slots is a multiple of it."""
 _1, _32, _56, _LOW = np.uint64(1), np.uint64(32), np.uint64(56), np.uint64(0xFFFFFFFF)
 
 
 @define(eq=False)
 class FewStamps:
-    """The youngest time of every filled cell, at most `most` of them, a power of two. O(1) a key."""
+    """The youngest time of every filled cell, at most `most`, a power of two. O(1) a key."""
 
     most: int
     slots: Int64 = field(init=False)
-    """int64[slots, 2]: a cell and its time each, TIME_MIN where there is none; at most half are filled."""
+    """int64[slots, 2]: cells and their times, TIME_MIN in free slots; at most half are filled."""
     count: int = field(default=0, init=False)
-    """How many cells are filled."""
+    """The number of filled cells."""
 
     def __attrs_post_init__(self) -> None:
         self._allocate(0)
 
     def stamp(self, arrays: int, times: Int64, keys: UInt64, salt: Any, highs: Int64) -> int:
-        """Each key stamps one cell of a table of this many arrays, and `highs` is written, as by `stamping.stamp_one`.
+        """Stamp one cell for each key, in a table of this many arrays, and write `highs` as `stamping.stamp_one` does.
 
-        Returns how many rows found room, blocks of them: those of the block that did not may have stamped already.
+        Returns the number of rows that had room, in whole blocks; the next block may have stamped some cells already.
         """
         row = 0
         if len(keys):
@@ -48,7 +48,7 @@ class FewStamps:
     def enter(self, cells: Int64, times: Int64) -> bool:
         """Stamp these cells; returns whether there was room for all."""
         entry = 0
-        if len(cells) and not len(self.slots):  # room for all at once: a table that is loaded is widened no further
+        if len(cells) and not len(self.slots):  # a loaded table gets room for all cells at once
             self._allocate(_slots_for(min(len(cells), self.most)))
         elif len(cells):
             self._begin()
@@ -58,9 +58,9 @@ class FewStamps:
                 return bool(entry == len(cells))
 
     def forget(self, before: int) -> None:
-        """Let go of the cells older than a moment, once the room is three quarters full. O(cells) then, else O(1).
+        """Drop the cells older than a moment, once the table is three quarters full. O(cells) then, else O(1).
 
-        When this happens follows from the cells alone, so that a restored table forgets as this one does.
+        When this happens depends only on the cells, so that a restored table forgets at the same time.
         """
         if 8 * self.count < 3 * len(self.slots) or not self.count:
             return
@@ -75,7 +75,7 @@ class FewStamps:
         return filled
 
     def filled_since(self, since: int, arrays: int) -> Int64:
-        """int64[levels reached]: cells of each level stamped at `since` or later. O(slots)."""
+        """int64[levels reached]: the number of cells of each level stamped at `since` or later. O(slots)."""
         counts = np.zeros(LEVELS, np.int64)
         return counts[: count_few(self.slots, max(since, TIME_MIN + 1), np.uint64(arrays), counts)]
 
@@ -84,14 +84,14 @@ class FewStamps:
             self._allocate(_FEWEST_SLOTS)
 
     def _widen(self) -> bool:
-        """Make room for twice as many; False where there are as many as there may be."""
+        """Double the slots; returns False if there are already as many as allowed."""
         if len(self.slots) >= 2 * self.most:
             return False
         self._rehash(2 * len(self.slots))
         return True
 
     def _rehash(self, slots: int) -> None:
-        """Have so many slots."""
+        """Move the cells to a table with this many slots."""
         former = self.slots
         self._allocate(slots)
         rehash_few(former, self.slots)
@@ -101,13 +101,13 @@ class FewStamps:
 
 
 def _slots_for(cells: int) -> int:
-    """Slots of a table of so many cells, at least one."""
+    """The slots of a table of `cells` cells, at least one."""
     return max(_FEWEST_SLOTS, 1 << (2 * cells - 1).bit_length())
 
 
 @njit(inline="always")
 def _slot_of(slots: Any, cell: np.uint64) -> Any:
-    """Where a cell is, or is to go. There is a power of two of slots, at most half of them filled."""
+    """The slot of a cell, or the free slot where it belongs. The slots are a power of two, at most half filled."""
     mask = np.uint64(len(slots) - 1)
     slot = ((cell * GAMMA) >> _32) & mask
     while slots[slot, 1] != TIME_MIN and slots[slot, 0] != np.int64(cell):
@@ -119,13 +119,13 @@ def _slot_of(slots: Any, cell: np.uint64) -> Any:
 def stamp_few(
     slots: Any, count: int, arrays: np.uint64, times: Any, keys: Any, salt: np.uint64, highs: Any, start: int
 ) -> tuple[int, int]:
-    """Stamp with the rows from `start`, where a block begins; returns the block without room, and the count."""
+    """Stamp the rows from `start`, a block's first row; returns the first block without room, and the count."""
     cells = np.empty(BLOCK, np.uint64)
     arrays = arrays & _LOW
     for first in range(start, len(keys), BLOCK):
         block = min(BLOCK, len(keys) - first)
         high = times[first]
-        # This loop becomes vector code, as in stamp_one.
+        # This loop is vectorised, as in stamp_one.
         for row in range(block):
             word = mix(keys[first + row] ^ salt)
             cells[row] = bits_set(zeros_below(word | LAST_LEVEL)) * arrays + (((word >> _32) * arrays) >> _32)
@@ -144,7 +144,7 @@ def stamp_few(
 
 @njit(cache=True)
 def enter_few(slots: Any, count: int, cells: Any, times: Any, start: int) -> tuple[int, int]:
-    """Stamp cells from `start` with their times; returns the entry without room, and the count."""
+    """Stamp the cells from `start` with their times; returns the first entry without room, and the count."""
     for entry in range(start, len(cells)):
         slot = _slot_of(slots, np.uint64(cells[entry]))
         if slots[slot, 1] == TIME_MIN:
@@ -158,7 +158,7 @@ def enter_few(slots: Any, count: int, cells: Any, times: Any, start: int) -> tup
 
 @njit(cache=True)
 def rehash_few(former: Any, slots: Any) -> None:
-    """Enter all cells into slots that are free."""
+    """Copy all cells into a table of free slots."""
     for entry in range(len(former)):
         if former[entry, 1] != TIME_MIN:
             slot = _slot_of(slots, np.uint64(former[entry, 0]))
@@ -167,23 +167,23 @@ def rehash_few(former: Any, slots: Any) -> None:
 
 @njit(cache=True)
 def forget_few(slots: Any, before: int) -> int:
-    """Free the slots of cells older than a moment; returns how many."""
+    """Free the slots of cells older than a moment; returns their number."""
     mask, first = len(slots) - 1, 0
     while slots[first, 1] != TIME_MIN:
         first += 1
     old, count = np.empty(len(slots) // 2 + 1, np.int64), 0
-    for step in range(len(slots)):  # without a branch: a processor would guess it wrong every other time
+    for step in range(len(slots)):  # branch-free: a processor would mispredict every other time
         entry = (first + step) & mask
         old[count] = entry
         count += (slots[entry, 1] < before) & (slots[entry, 1] != TIME_MIN)
-    for place in range(count - 1, -1, -1):  # what moves up lies behind, where no old cell is left
+    for place in range(count - 1, -1, -1):  # from the end: the cells that move up are behind, where none is old
         _free(slots, old[place])
     return count
 
 
 @njit(inline="always")
 def _free(slots: Any, hole: int) -> None:
-    """Free a slot: cells behind it that are looked for from there or from before move up."""
+    """Free a slot and move up the cells behind it whose home slot is there or earlier."""
     mask = len(slots) - 1
     entry = (hole + 1) & mask
     while slots[entry, 1] != TIME_MIN:
@@ -197,10 +197,10 @@ def _free(slots: Any, hole: int) -> None:
 
 @njit(cache=True)
 def filled_few(slots: Any, count: int) -> tuple[Any, Any]:
-    """The filled cells, ascending, and their times: each goes where so many lower ones are, as bits of them tell."""
+    """The filled cells, ascending, and their times. A bitmap counts the lower cells, which is a cell's place."""
     cells, times = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
     entry, largest = 0, np.int64(-1)
-    for slot in range(len(slots)):  # without a branch, as above
+    for slot in range(len(slots)):  # branch-free, as above
         cells[entry], times[entry] = slots[slot, 0], slots[slot, 1]
         entry += slots[slot, 1] != TIME_MIN
     for entry in range(count):
@@ -221,22 +221,22 @@ def filled_few(slots: Any, count: int) -> tuple[Any, Any]:
 
 @njit(cache=True)
 def count_few(slots: Any, since: int, arrays: np.uint64, counts: Any) -> int:
-    """Count the cells of each level stamped at `since` or later; returns how many levels cells have reached.
+    """Count the cells of each level stamped at `since` or later; returns the number of levels reached.
 
-    No step depends on what is in a slot, which a processor would guess wrong every other time: of a free slot the
-    level is anything, and nothing is counted. Half of all cells are of one level: neighbours count apart, as a number
-    that was just written is waited for.
+    The loop has no branch on a slot's content, which a processor would mispredict every other time: a free slot has an
+    arbitrary level and counts nothing. Half of all cells are in one level, so neighbouring slots count in separate
+    lanes, instead of waiting for the number that was just written.
     """
     reached, share, last = np.int64(-1), (_1 << _56) // arrays + _1, np.uint64(LEVELS - 1)
-    apart = np.zeros((_APART, LEVELS), np.int64)
-    for first in range(0, len(slots), _APART):
-        for lane in range(_APART):
+    lanes = np.zeros((_LANES, LEVELS), np.int64)
+    for first in range(0, len(slots), _LANES):
+        for lane in range(_LANES):
             cell, time = slots[first + lane, 0], slots[first + lane, 1]
-            # cell // arrays: a multiplication is exact for cells below 2^30
+            # cell // arrays: this multiplication is exact for cells below 2^30
             level = np.int64(((np.uint64(cell) * share) >> _56) & last)
-            apart[lane, level] += time >= since
+            lanes[lane, level] += time >= since
             reached = max(reached, level if time != TIME_MIN else np.int64(-1))
-    for lane in range(_APART):
+    for lane in range(_LANES):
         for place in range(LEVELS):
-            counts[place] += apart[lane, place]
+            counts[place] += lanes[lane, place]
     return int(reached) + 1

@@ -1,4 +1,4 @@
-"""Reads a table of filled cells, compiled: how many of each level are filled, and the likeliest count behind them."""
+"""Compiled code that counts the filled cells of each level, and computes the likeliest number of keys."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ likeliest: Any = shared_njit(likelihood_formula.likeliest)
 
 @njit(cache=True)
 def filled_since(stamps: Any, since: int) -> Any:
-    """Cells of each level stamped at `since` or later: int64[levels]."""
+    """int64[levels]: the number of cells of each level stamped at `since` or later."""
     counts = np.zeros(stamps.shape[0], np.int64)
     for level in range(stamps.shape[0]):
         row = stamps[level]

@@ -1,28 +1,28 @@
-"""The maximum-likelihood count behind a table of filled cells, in plain Python; `likelihood` compiles it.
+"""The maximum-likelihood number of keys that filled a table's cells, in plain Python; `likelihood` compiles it.
 
-A table of `arrays` x levels, where each key fills one cell: one of its array and, with probability
-2^-(level + 1), of its level. Given how many cells of each level are filled, the likeliest number of keys n solves
+In a table of `arrays` x levels, each key fills one cell: in a uniformly random array and, with probability
+2^-(level + 1), in this level. Given the number of filled cells in each level, the likeliest number of keys n solves
 
     sum_j c_j q_j / (exp(n q_j) - 1)  =  sum_j (arrays - c_j) q_j,        q_j = 2^-(j + 1) / arrays
 
-whose left side falls in n. The relative standard error is `DEVIATION` / sqrt(arrays) when n is large, less when
-it is small: the Fisher information of log n is arrays * (pi^2 / 6) / ln 2, averaged over the phase of n.
+whose left side decreases in n. The relative standard error is `DEVIATION` / sqrt(arrays) for large n, and less for
+small n: the Fisher information of log n is arrays * (pi^2 / 6) / ln 2, averaged over the phase of n.
 """
 
 import math
 from typing import Any
 
 LEVELS = 32
-"""The last level takes all that is left, so a table is good for about arrays * 2^31 keys."""
+"""The last level takes all remaining keys, so a table can count about arrays * 2^31 keys."""
 
 DEVIATION = math.sqrt(6 * math.log(2)) / math.pi
 
 
 def likeliest(counts: Any, arrays: int) -> float:
-    """The likeliest number of keys; counts: int64[levels <= LEVELS] or a list, cells filled in each level.
+    """The likeliest number of keys; counts: int64[levels <= LEVELS] or a list, the filled cells of each level.
 
-    Newton's method on log n, held inside a bracket that halves whenever a step would leave it: no input makes
-    it run away. A full table gives the largest count it can tell. One function, so that it compiles as it is.
+    Newton's method on log n, inside a bracket that is halved whenever a step would leave it, so that it always
+    converges. A full table yields the largest possible count. It is one function so that numba can compile it.
     """
     levels = len(counts)
     filled = 0
@@ -35,7 +35,7 @@ def likeliest(counts: Any, arrays: int) -> float:
         return 0.0
     low, high = -1.0, math.log(2.0) * (LEVELS + 8)
     low -= math.log(arrays)
-    # log(n / arrays) from the fullest level that is not nearly full: close enough for Newton.
+    # Newton's method starts at log(n / arrays) from the fullest level that is not nearly full.
     at = math.log(2.0) * levels
     for level in range(levels):
         part = counts[level] / arrays
@@ -45,7 +45,7 @@ def likeliest(counts: Any, arrays: int) -> float:
     for _ in range(80):
         if not low < at < high:
             at = 0.5 * (low + high)
-        # Left minus right side, and its derivative, at log(n / arrays) = `at`.
+        # The left minus the right side, and its derivative, at log(n / arrays) = `at`.
         load = math.exp(at)
         value, slope = -empty, 0.0
         for level in range(levels):

@@ -1,4 +1,4 @@
-"""sketch/pcsa-ml: a time stamp for every cell of a PCSA table, and the likeliest count behind those filled."""
+"""sketch/pcsa-ml: a PCSA table with a time stamp in each cell, read by maximum likelihood."""
 
 from typing import Any, ClassVar
 
@@ -17,16 +17,16 @@ from skyband_distinct.stamps.stamp_table import StampTable
 from skyband_distinct.stamps.stamping import stamp_one
 
 _MOST_CELLS = 1 << 20
-"""Of a table whose cells are counted anew for each answer: more do not fit the caches that this is quick in."""
+"""The largest table whose cells are counted again for each answer: larger ones do not fit a processor's caches."""
 
 
 @define(eq=False)
 class PcsaMl(StampSketch):
     """A table of time stamps (PCSA), read by maximum likelihood: one hash and one store a key. The default.
 
-    A key belongs to one of many arrays and, with probability 2^−(j + 1), to level j of it; that cell of the table keeps
-    the youngest time. The cells younger than a moment are those that the keys since that moment filled. How many cells
-    of each level these are is all there is to know of the number of keys, and the likeliest number is the estimate.
+    A key belongs to one of many arrays and, with probability 2^−(j + 1), to its level j; that cell of the table keeps
+    the youngest time. The cells stamped since a moment are those that the keys since that moment filled. Their number
+    in each level determines the likeliest number of keys, which is the estimate.
 
     Each answer is off by at most epsilon with probability 1 − delta. Small counts are exact, because the 8 / epsilon
     most recent keys are kept as well. At epsilon 0.02 and delta 0.05 there are 4995 arrays, and the relative standard
@@ -39,12 +39,12 @@ class PcsaMl(StampSketch):
     delta : float, default 0.05
         share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
     seed : int, default 0
-        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+        seed of the hashes; only sketches with equal seeds merge (at least 0 and at most 9223372036854775807)
 
     Complexity
     ----------
     Update O(1) a key; estimate O(arrays · log(keys / arrays)). Memory is about 8 bytes · arrays · (log2(keys / arrays)
-    + 4), and of fewer keys than arrays 32 to 64 bytes a key of the longest window asked (`forget`).
+    + 4). With fewer keys than arrays it is 32 to 64 bytes a key not forgotten (`forget`).
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Reads states of sketch/pcsa-ml: which cells are young enough, from the packed ages as they lie."""
+"""Reads states of sketch/pcsa-ml in place: selects the cells since a moment by their packed ages."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +16,9 @@ from skyband_distinct.state_readers import Promised, distinct, promised
 
 
 class PcsaMlReader(SketchReader):
-    """O(bytes) a state, O(bytes) an estimate, of which the bytes of the ages are compared, not put together.
+    """O(bytes) a state, O(bytes) an estimate, which compares the ages byte by byte without unpacking them.
 
-    A union needs no table of its own either: a cell is filled where that of any state is young enough.
+    A union needs no stamp table either: a cell is filled if it is young enough in any state.
     """
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
@@ -38,7 +38,7 @@ class PcsaMlReader(SketchReader):
         begun, count = self._now is not None, len(times)
         fits = count == self._size if self._overflowed else begun <= count <= (self._size - 1) * begun
         if not fits:
-            message = f"cannot be {count} of at most {self._size}, where overflowed is {self._overflowed}"
+            message = f"cannot be {count} of at most {self._size} if overflowed is {self._overflowed}"
             reader.require(False, "recent_keys", message)
         ordered = np.sort(self._keys)
         reader.require(not (ordered[1:] == ordered[:-1]).any(), "recent_keys", "must be distinct")
@@ -62,7 +62,7 @@ class PcsaMlReader(SketchReader):
         oldest = (self._now or 0) - TIME_MIN
         if self._ends[-1] and 2 ** (8 * width) > oldest:
             fine = not self._older(oldest - 1).any()
-            reader.require(fine, "ages", f"must not go back beyond time, from {self._now or 0}")
+            reader.require(fine, "ages", f"must not reach back beyond the earliest time, from {self._now or 0}")
 
     @property
     def latest(self) -> int | None:
@@ -77,19 +77,19 @@ class PcsaMlReader(SketchReader):
         return len(self._times) + int(self._ends[-1])
 
     def estimate(self, since: int) -> tuple[float, float, float]:
-        if self._knows(since):
+        if self._reaches_back(since):
             count = float(np.count_nonzero(self._times >= _time(since))) if since < 2**63 else 0.0
             return count, count, count
         young = self._young(since)
         ends = self._ends
         counts = [int(np.count_nonzero(young[ends[level] : ends[level + 1]])) for level in range(len(ends) - 1)]
-        return self._told(counts)
+        return self._estimate_of(counts)
 
     @classmethod
     def union(cls, readers: Sequence[Self], since: Sequence[int]) -> tuple[float, float, float]:
-        """Exact where the recent keys of each state reach back to its moment, which the union's own might not."""
+        """Exact if each state's recent keys reach back to its moment, even if those of a merged sketch would not."""
         pairs = list(zip(readers, since, strict=True))
-        if all(reader._knows(moment) for reader, moment in pairs):
+        if all(reader._reaches_back(moment) for reader, moment in pairs):
             keys = np.concatenate([reader._keys_since(moment) for reader, moment in pairs])
             count = float(len(distinct(keys)))
             return count, count, count
@@ -97,28 +97,27 @@ class PcsaMlReader(SketchReader):
         table = np.zeros(LEVELS * first._arrays, bool)
         for reader, moment in pairs:
             table[reader._cells_since(moment)] = True
-        return first._told(np.count_nonzero(table.reshape(LEVELS, first._arrays), axis=1).tolist())
+        return first._estimate_of(np.count_nonzero(table.reshape(LEVELS, first._arrays), axis=1).tolist())
 
     def samples(self, since: int) -> Sequence[Sample]:
-        return [Sample(distinct(self._keys_since(since)), 1.0)] if self._knows(since) else ()
+        return [Sample(distinct(self._keys_since(since)), 1.0)] if self._reaches_back(since) else ()
 
-    def _knows(self, since: int) -> bool:
-        """Whether the recent keys are all that there are since a moment."""
+    def _reaches_back(self, since: int) -> bool:
+        """Whether the recent keys are all the keys since a moment."""
         return not self._overflowed or since > int(self._times[-1])
 
     def _keys_since(self, since: int) -> UInt64:
         return self._keys[self._times >= _time(since)] if since < 2**63 else self._keys[:0]
 
     def _cells_since(self, since: int) -> Any:
-        """int64[n]: the cells of the keys since a moment; of few keys the table is empty, so these are hashed here."""
+        """int64[n]: the cells of the keys since a moment. With few keys the table is empty, so they are hashed here."""
         if self._overflowed:
             return np.flatnonzero(self._filled)[self._young(since)]
         words = mixed(self._keys_since(since) ^ salt(self._promised.seed))
         low = words | np.uint64(1 << (LEVELS - 1))
         levels = np.bitwise_count((low - np.uint64(1)) & ~low).astype(np.int64)
-        return levels * self._arrays + (((words >> np.uint64(32)) * np.uint64(self._arrays)) >> np.uint64(32)).astype(
-            np.int64
-        )
+        arrays = ((words >> np.uint64(32)) * np.uint64(self._arrays)) >> np.uint64(32)
+        return levels * self._arrays + arrays.astype(np.int64)
 
     def _young(self, since: int) -> Any:
         """bool[filled]: which of the filled cells are stamped at `since` or later."""
@@ -135,7 +134,7 @@ class PcsaMlReader(SketchReader):
             older |= plane > byte
         return older
 
-    def _told(self, counts: list[int]) -> tuple[float, float, float]:
+    def _estimate_of(self, counts: list[int]) -> tuple[float, float, float]:
         least = float(self._size)
         count = max(least, round(_solver()(counts, self._arrays), 3))
         low, high = self._promised.around(count)
@@ -143,7 +142,7 @@ class PcsaMlReader(SketchReader):
 
 
 def _solver() -> Callable[[Any, int], float]:
-    """The compiled one where compiled code is loaded anyway: loading it takes longer than thousands of states do."""
+    """The compiled solver if it is already loaded: loading it takes longer than reading thousands of states."""
     if "skyband_distinct.stamps.likelihood" not in sys.modules:
         return likeliest
     compiled = sys.modules["skyband_distinct.stamps.likelihood"].likeliest

@@ -1,13 +1,13 @@
 """The most recent distinct keys, which make small counts exact (the list L of the paper's Algorithm 1).
 
-Unlike the paper's, the list takes times in any order, costs a table look-up only for rows young enough to enter,
-and is canonical: the `size` best by (time descending, key ascending), however they arrived.
+Unlike the paper's list, it accepts times in any order, looks up only rows young enough to enter, and is canonical:
+it holds the `size` best by (time descending, key ascending), whatever their order of arrival.
 """
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from attrs import define, field, setters
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
@@ -17,25 +17,25 @@ from skyband_distinct.time_order import order_by_time
 
 _FEWEST_SLOTS = 64
 _MOST_SLOTS = 8
-"""For each key of the list. The more, the rarer a pruning: a batch in time order enters no more than the list holds."""
+"""The most slots for each key of the list. More slots mean fewer prunings."""
 BLOCK = 64
-"""Rows that are passed over together when all are below the bar."""
+"""Rows that are skipped together if all are below the bar."""
 _NO_BAR = (TIME_MIN, 0)
 _LATEST, _LARGEST = np.int64(2**63 - 1), np.uint64(2**64 - 1)
 
 
 @define(eq=False, on_setattr=setters.NO_OP)
 class RecentKeys:
-    """The `size` most recent distinct keys. The last of them only tells since when the others are all that there are.
+    """The `size` most recent distinct keys. The last one only says since when the others are complete.
 
-    They sit in a hash table that holds more than `size` between prunings. Below the bar, the worst entry of the
-    last pruning, nothing enters that is not there already: `size` others are better, and they only get better.
-    Whatever else the table holds is worse than `size` of its entries, so that answers depend on the rows alone.
+    They are in a hash table that holds more than `size` between prunings. No new key enters below the bar, which is the
+    worst entry of the last pruning: `size` others are better, and they only get better. All further entries of the
+    table are worse than `size` of its entries, so that answers depend on the rows alone.
     """
 
     size: int
     overflowed: bool = field(default=False, init=False)
-    """Whether there have been `size` distinct keys or more, so that some may have been left out."""
+    """Whether `size` or more distinct keys have arrived, so that some may be missing."""
 
     _keys: UInt64 = field(init=False)
     _times: Int64 = field(init=False)
@@ -54,16 +54,16 @@ class RecentKeys:
         return self._keys.nbytes + self._times.nbytes
 
     def add(self, times: Int64, keys: UInt64, highs: Int64 | None = None) -> None:
-        """Take in keys at times, in any order. O(1) a row, and hardly anything a row below the bar.
+        """Add keys at times in any order. O(1) a row, and almost nothing for rows below the bar.
 
-        highs: the latest time of each BLOCK of rows, for a caller who has them at hand.
+        highs: the latest time of each BLOCK of rows, if the caller has computed them.
         """
         if not len(times):
             return
         if len(self._keys) < min(len(times), 4 * self.size):
-            self._widen(min(len(times), 4 * self.size))  # at once, rather than step by step
+            self._widen(min(len(times), 4 * self.size))  # at once instead of step by step
         highs = block_highs(times) if highs is None else highs
-        backward = times[-1] >= times[0]  # youngest first: the bar soon keeps out all the rest
+        backward = times[-1] >= times[0]  # youngest first, so that the bar soon excludes the rest
         row = self._enter(times, keys, highs, backward, 0)
         while row < len(times):
             self._make_room()
@@ -72,7 +72,7 @@ class RecentKeys:
 
     def entries(self) -> tuple[Int64, UInt64]:
         """The list's times and keys, by time descending, then key ascending; read-only."""
-        times, keys = self.held()
+        times, keys = self.table_entries()
         if len(times) > self.size:
             time, key = self._worst(times, keys)
             best = (times > time) | ((times == time) & (keys <= key))
@@ -80,28 +80,28 @@ class RecentKeys:
         order = order_by_time(~times, keys)
         return _read_only(times[order]), _read_only(keys[order])
 
-    def held(self) -> tuple[Int64, UInt64]:
+    def table_entries(self) -> tuple[Int64, UInt64]:
         """The times and keys in the table, in any order; read-only. Until `overflowed` they are the list. O(slots)."""
         times, keys = entries_of(self._times, self._keys, self._count)
         return _read_only(times), _read_only(keys)
 
-    def knows(self, since: int) -> bool:
-        """Whether fewer than `size` keys have time >= `since`, so that all of them are here."""
-        if not self.overflowed or since <= self._bar[0]:  # which only rises
+    def reaches_back(self, since: int) -> bool:
+        """Whether fewer than `size` keys have time >= `since`, so that the list has all of them."""
+        if not self.overflowed or since <= self._bar[0]:  # the bar only rises
             return not self.overflowed
         return self.count(since) < self.size
 
     def count(self, since: int) -> int:
-        """Keys in the list with time >= `since`."""
+        """The number of keys in the list with time >= `since`."""
         return int(np.count_nonzero(self._times >= max(since, TIME_MIN + 1)))
 
     def merge(self, other: "RecentKeys") -> None:
         """Become the list of both streams."""
-        # As they lie, free slots and all: TIME_MIN enters nothing, and sorting them out would cost more.
+        # Free slots included: a time of TIME_MIN never enters, and filtering them out would cost more.
         self.load(other._times, other._keys, overflowed=other.overflowed)
 
     def load(self, times: Int64, keys: UInt64, overflowed: bool) -> None:
-        """Take in all entries of a list of the same size, in any order."""
+        """Add all entries of a list of the same size, in any order."""
         if not self._count:
             self._widen(min(2 * len(times), _MOST_SLOTS * self.size))
         self.add(times, keys)
@@ -122,16 +122,16 @@ class RecentKeys:
         self._widen(2 * len(self._keys))
 
     def _widen(self, slots: int) -> None:
-        times, keys = self.held()
+        times, keys = self.table_entries()
         self._allocate(1 << (slots - 1).bit_length())
-        # Without the bar, which would keep out the entry that sets it.
+        # Without the bar, which would exclude the entry that sets it.
         time, key = np.int64(_NO_BAR[0]), np.uint64(_NO_BAR[1])
         highs = block_highs(times)
         _, self._count = enter(self._times, self._keys, 0, len(times) + 1, time, key, times, keys, highs, False, 0)
 
     def _prune(self) -> None:
-        """Keep the best `size`; the worst of them is the bar. O(slots)."""
-        times, keys = self.held()
+        """Keep the best `size`; the worst of them becomes the bar. O(slots)."""
+        times, keys = self.table_entries()
         time, key = self._worst(times, keys)
         self._times.fill(TIME_MIN)
         reenter(self._times, self._keys, times, keys, time, key)
@@ -141,7 +141,7 @@ class RecentKeys:
     def _worst(self, times: Int64, keys: UInt64) -> tuple[Any, Any]:
         """The time and key of the worst of the best `size`. O(n)."""
         size = self.size
-        # numpy selects: numba's own partition and sort would take ten seconds to compile
+        # numpy selects, because numba's own partition and sort take ten seconds to compile
         time = np.partition(times, len(times) - size)[len(times) - size]
         return time, np.sort(keys[times == time])[size - 1 - np.count_nonzero(times > time)]
 
@@ -151,14 +151,14 @@ class RecentKeys:
 
 
 def _read_only(values: Any) -> Any:
-    """As Arrow's arrays are, so that no kernel is compiled a second time for arrays that can be written to."""
+    """Make an array read-only like Arrow's, so that no kernel is compiled again for writable arrays."""
     values.flags.writeable = False
     return values
 
 
 @njit(inline="always")
 def _slot_of(held_times: Any, held_keys: Any, key: Any) -> Any:
-    """Where a key is, or is to go. At most half of the slots, a power of two, are filled; free ones hold TIME_MIN."""
+    """The slot of a key, or the free slot where it belongs; free slots hold TIME_MIN, and at least half are free."""
     mask = np.uint64(len(held_keys) - 1)
     slot = mix(key) & mask
     while held_times[slot] != TIME_MIN and held_keys[slot] != key:
@@ -182,8 +182,8 @@ def enter(
 ) -> tuple[int, int]:
     """Enter the rows from `start`, counted from the end if `backward`; returns the row without room, and the count.
 
-    The bar is raised on the way, for this walk alone, to the lowest time of more new entries than are kept: an
-    ordered batch walked backward enters little more than `size` keys.
+    After each `size` + 1 new entries the bar is raised, for this walk only, to the lowest time among them. So an
+    ordered batch that is walked backward enters little more than `size` keys.
     """
     rows = len(times)
     entered, lowest = 0, _LATEST
@@ -207,7 +207,7 @@ def enter(
             count += 1
             entered += 1
             lowest = min(lowest, time)
-            if entered > size:  # more than are kept: `overflowed` must tell that there were
+            if entered > size:  # more than are kept, so that `overflowed` is set
                 if lowest > bar_time:
                     bar_time, bar_key = lowest, _LARGEST
                 entered, lowest = 0, _LATEST
@@ -216,9 +216,9 @@ def enter(
 
 @njit(cache=True)
 def entries_of(held_times: Any, held_keys: Any, count: int) -> tuple[Any, Any]:
-    """The times and keys of a table with so many, in the order in which they lie."""
+    """The times and keys of a table with `count` entries, in table order."""
     times, keys, entry = np.empty(count + 1, np.int64), np.empty(count + 1, np.uint64), 0
-    for slot in range(len(held_times)):  # without a branch, which a processor would guess wrong every other time
+    for slot in range(len(held_times)):  # branch-free: a processor would mispredict every other time
         times[entry], keys[entry] = held_times[slot], held_keys[slot]
         entry += held_times[slot] != TIME_MIN
     return times[:count], keys[:count]
@@ -226,7 +226,7 @@ def entries_of(held_times: Any, held_keys: Any, count: int) -> tuple[Any, Any]:
 
 @njit(cache=True)
 def reenter(held_times: Any, held_keys: Any, times: Any, keys: Any, time: np.int64, key: np.uint64) -> None:
-    """Of entries taken out of an empty table, put back those as good as (time, key) or better."""
+    """Put the entries that are as good as (time, key), or better, into an empty table."""
     for entry in range(len(times)):
         if times[entry] > time or (times[entry] == time and keys[entry] <= key):
             slot = _slot_of(held_times, held_keys, keys[entry])

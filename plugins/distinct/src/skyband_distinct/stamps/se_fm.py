@@ -1,4 +1,4 @@
-"""sketch/se-fm: the paper's SE-FM, every key hashed into every one of thousands of stamped FM arrays."""
+"""sketch/se-fm: the paper's SE-FM, which hashes every key into each of thousands of time-stamped FM arrays."""
 
 from typing import Any, ClassVar
 
@@ -18,16 +18,16 @@ from skyband_distinct.time_order import youngest_first
 
 @define(eq=False)
 class SeFm(StampSketch):
-    """Time-stamped Flajolet-Martin arrays, thousands of them, each of which every key marks (SE-FM).
+    """Thousands of time-stamped Flajolet-Martin arrays, each of which every key marks (SE-FM).
 
-    In each of l = (2 / epsilon²) ln(1 / delta) arrays, a key draws a level, j with probability 2^−(j + 1), and stamps
-    it with its time. The number of keys since a moment is 2 to the mean of the first level without a stamp since then,
+    In each of l = (2 / epsilon²) ln(1 / delta) arrays, a key draws level j with probability 2^−(j + 1), and stamps it
+    with its time. The number of keys since a moment is 2 to the mean of the first level without a stamp since then,
     over 0.7735. The 1 / epsilon most recent keys are kept as well, and answer smaller counts exactly. Each answer is
     off by at most epsilon with probability 1 − delta.
 
-    Where the paper's text is wrong it is corrected: every row stamps, not only keys that are new to the list of recent
-    keys; a stamp never goes back, so that times may come in any order; and the list answers while it is not full.
-    `sketch/pcsa-ml` promises the same with one store a key.
+    Corrections to the paper's text: every row stamps, not only keys that are new to the list of recent keys; a stamp
+    never goes back, so that times may arrive in any order; and the list answers while it is not full.
+    `sketch/pcsa-ml` has the same guarantee with one store a key.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class SeFm(StampSketch):
     delta : float, default 0.05
         share of the answers that may be off by more than epsilon (at least 1e-09 and below 1)
     seed : int, default 0
-        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+        seed of the hashes; only sketches with equal seeds merge (at least 0 and at most 9223372036854775807)
 
     Complexity
     ----------
@@ -80,5 +80,5 @@ class SeFm(StampSketch):
 
     def _read(self, since: int) -> float:
         arrays = self._table.arrays
-        # Half a key is by how much the power of the mean is too high when there are few.
+        # With few keys, the power of the mean is half a key too high.
         return power_of_mean(first_gaps(self._table.stamps, since), arrays) - 0.5

@@ -1,4 +1,4 @@
-"""sketch/se-pcsa: the paper's SE-PCSA, every key hashed into zeta of thousands of stamped FM arrays."""
+"""sketch/se-pcsa: the paper's SE-PCSA, which hashes every key into zeta of thousands of time-stamped FM arrays."""
 
 from typing import Any, ClassVar
 
@@ -8,6 +8,7 @@ from skyband.arrays import Int64, UInt64
 from skyband.config.parameters import integer, number
 from skyband.errors import ConfigError, Problem
 
+from skyband_distinct import sketch_parameters
 from skyband_distinct.key_hashing import salt
 from skyband_distinct.sketch_sizes import fm_arrays, pcsa_recent
 from skyband_distinct.stamps.first_gap import first_gaps, power_of_mean
@@ -17,32 +18,32 @@ from skyband_distinct.stamps.stamp_table import StampTable
 from skyband_distinct.stamps.stamping import stamp_strata
 
 _ARRAYS_A_KEY = 100
-"""Arrays that each key stamps in the paper's experiments."""
+"""The arrays that each key stamps in the paper's experiments."""
 
 
 @define(eq=False)
 class SePcsa(StampSketch):
     """SE-FM in which a key marks only `zeta` of the arrays (SE-PCSA): faster, without a proven bound.
 
-    It was as accurate as `sketch/se-fm` in every experiment, but arrays that share keys are not independent, so that no
-    bound is proven. The estimate is right on average only from a few keys an array on: between 1 / epsilon keys, the
-    paper's number of recent keys, and about 7 l / zeta keys it would be several times too high. So the 8 l / zeta most
-    recent keys are kept and answer small counts exactly, l being the arrays: 1204 keys by default. The root mean square
+    It was as accurate as `sketch/se-fm` in every experiment, but arrays that share keys are not independent, so no
+    bound is proven. The estimate is unbiased only from a few keys an array on: between 1 / epsilon keys, the paper's
+    number of recent keys, and about 7 l / zeta keys, for l arrays, it would be several times too high. So the
+    8 l / zeta most recent keys are kept and answer small counts exactly: 1204 keys by default. The root mean square
     error of larger counts is 0.6 %.
 
-    Where the paper's text is wrong it is corrected: the mean is over all l arrays and scaled by l / zeta, and a key
-    stamps one array in each of zeta strata, so that it draws none twice.
+    Corrections to the paper's text: the mean is over all l arrays and scaled by l / zeta, and a key stamps one array in
+    each of zeta strata, so that it draws none twice.
 
     Parameters
     ----------
     epsilon : float, default 0.02
-        relative error aimed at; sizes the sketch (at least 0.001 and below 1)
+        target relative error; determines the size (at least 0.001 and below 1)
     delta : float, default 0.05
-        share of the answers that may miss it; sizes the sketch (at least 1e-09 and below 1)
+        share of the answers that may miss epsilon; determines the size (at least 1e-09 and below 1)
     zeta : int, default None
-        arrays that each key stamps, at most as many as there are; none: 100, or all of fewer (at least 1)
+        arrays that each key stamps, at most all; by default 100, or all if there are fewer (at least 1)
     seed : int, default 0
-        seed of the hashes; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+        seed of the hashes; only sketches with equal seeds merge (at least 0 and at most 9223372036854775807)
 
     Complexity
     ----------
@@ -67,14 +68,14 @@ class SePcsa(StampSketch):
 
     name: ClassVar[str] = "se-pcsa"
 
-    epsilon: float = number(0.02, at_least=0.001, below=1, help="relative error aimed at; sizes the sketch")
-    delta: float = number(0.05, at_least=1e-9, below=1, help="share of the answers that may miss it; sizes the sketch")
+    epsilon: float = number(0.02, at_least=0.001, below=1, help="target relative error; determines the size")
+    delta: float = number(
+        0.05, at_least=1e-9, below=1, help="share of the answers that may miss epsilon; determines the size"
+    )
     zeta: int | None = integer(
-        None, at_least=1, help="arrays that each key stamps, at most as many as there are; none: 100, or all of fewer"
+        None, at_least=1, help="arrays that each key stamps, at most all; by default 100, or all if there are fewer"
     )
-    seed: int = integer(
-        0, at_least=0, at_most=2**63 - 1, help="seed of the hashes; sketches merge only if theirs agree"
-    )
+    seed: int = sketch_parameters.seed()
 
     _stamped: int = field(init=False)
     _salt: Any = field(init=False)
@@ -84,7 +85,7 @@ class SePcsa(StampSketch):
     def __attrs_post_init__(self) -> None:
         arrays = fm_arrays(self.epsilon, self.delta)
         if self.zeta is not None and self.zeta > arrays:
-            raise ConfigError(Problem("zeta", f"must be at most {arrays}, the arrays there are (got {self.zeta})"))
+            raise ConfigError(Problem("zeta", f"must be at most {arrays}, the number of arrays (got {self.zeta})"))
         self._stamped = min(_ARRAYS_A_KEY, arrays) if self.zeta is None else self.zeta
         self._salt = salt(self.seed)
         self._recent = RecentKeys(pcsa_recent(self.epsilon, arrays, self._stamped) + 1)

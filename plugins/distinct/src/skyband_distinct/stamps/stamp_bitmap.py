@@ -1,4 +1,4 @@
-"""The cells of a stamp table as a bitmap: what the table of a few thousand keys tells, without a table."""
+"""A stamp table's cells as a bitmap, which counts a few thousand keys without the table."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,12 +17,12 @@ _32, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 class StampBitmap(KeyBitmap):
-    """A row a level, and a cell in it for each array; cells that make a row a whole number of words stay empty."""
+    """One row for each level, with a cell for each array, padded with empty cells to whole words."""
 
     rows = LEVELS
 
     def __init__(self, arrays: int, salt: Any, bounded: Callable[[Float64], Float64]) -> None:
-        """bounded: makes estimates, with their bounds, of the likeliest counts."""
+        """bounded: turns the likeliest counts into estimates with bounds."""
         self.width = -(-arrays // 64) * 64
         self._arrays, self._salt, self._bounded = arrays, salt, bounded
 
@@ -47,7 +47,7 @@ def cells_of(keys: Any, arrays: np.uint64, salt: np.uint64, width: int) -> Any:
 
 @kernel_njit
 def likeliest_of_each(filled: Any, arrays: int) -> Any:
-    """The likeliest number of keys behind each row of counts."""
+    """The likeliest number of keys for each row of filled cells."""
     counts = np.empty(len(filled))
     for place in range(len(filled)):
         reached = filled.shape[1]

@@ -1,9 +1,9 @@
-"""Stamps as a state has them: the filled cells as bits, and each age in as few bytes as the oldest needs."""
+"""Packs stamps for a state: the filled cells as bits, and each age in as few bytes as the oldest needs."""
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import read_only
 
@@ -13,22 +13,22 @@ _0, _1, _8, _63 = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(63)
 
 
 def pack_cells(cells: Any, most: int) -> Any:
-    """uint8[most / 8, rounded up]: of `most` cells those that are filled, int64[n], as `np.packbits` has bits."""
+    """uint8[most / 8, rounded up]: the filled ones of `most` cells, int64[n], as bits in the order of `np.packbits`."""
     return _pack_cells(read_only(cells), (most + 7) // 8)
 
 
 def unpack_cells(packed: Any, most: int) -> Any:
-    """int64[n], ascending: the cells whose bits are set."""
+    """int64[n]: the cells whose bits are set, ascending."""
     return _unpack_cells(read_only(packed), most)
 
 
 def pack_ages(times: Any, now: int) -> Any:
-    """uint8[width, n]: how far back from `now`, which is not before them, times are, from the lowest bytes on."""
+    """uint8[width, n]: the ages of times, none after `now`; lowest bytes first."""
     return _pack_ages(read_only(times), np.uint64(now % 2**64))
 
 
 def unpack_ages(planes: Any) -> Any:
-    """uint64[n]: the ages of `pack_ages`, whose arrays lie one after the other: uint8[width, n]."""
+    """uint64[n]: the ages that `pack_ages` packed."""
     return _unpack_ages(read_only(planes))
 
 
@@ -52,7 +52,7 @@ def _unpack_cells(packed: Any, most: int) -> Any:
             word = (word << _8) | (np.uint64(packed[place]) if place < len(packed) else _0)
         last = np.int64(8 * first + 63)
         entry = stop = stop + np.int64(bits_set(word))
-        while word != _0:  # from the lowest bit, which is the largest cell
+        while word != _0:  # from the lowest bit, the largest cell
             entry -= 1
             cells[entry] = last - np.int64(bits_set((word & (~word + _1)) - _1))
             word &= word - _1

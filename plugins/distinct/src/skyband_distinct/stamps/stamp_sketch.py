@@ -1,4 +1,4 @@
-"""What the sketches with a stamp table share; they differ in which cells a key stamps, and how they are read."""
+"""The base of the sketches with a stamp table, which differ in the cells that a key stamps and in the estimator."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from skyband_distinct.stamps.stamp_table import StampTable
 
 @define(eq=False)
 class StampSketch(Sketch):
-    """A stamp table beside the most recent distinct keys, which answer small counts exactly.
+    """A stamp table and the most recent distinct keys, which answer small counts exactly.
 
-    As long as those are all the keys there have been, the table stays empty: a sketch of few keys is small.
+    While the recent keys are all the keys so far, the table stays empty: a sketch of few keys is small.
     """
 
     _recent: RecentKeys = field(init=False)
@@ -26,7 +26,7 @@ class StampSketch(Sketch):
 
     @abstractmethod
     def _stamp(self, times: Int64, keys: UInt64) -> Int64 | None:
-        """Stamp the table's cells with the keys' times; returns the highs for `RecentKeys.add` if they cost nothing."""
+        """Stamp the table's cells with the keys' times; returns the highs for `RecentKeys.add` if they are known."""
 
     @abstractmethod
     def _read(self, since: int) -> float:
@@ -37,30 +37,30 @@ class StampSketch(Sketch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the table and of the list of recent keys. O(1)."""
+        """Bytes of the table and the list of recent keys. O(1)."""
         return self._recent.nbytes + self._table.nbytes
 
     @property
     def exact_up_to(self) -> int:
-        """All but one of those that the list of recent keys holds: with fewer than it holds the table is empty."""
+        """One less than the size of the list of recent keys: until the list is full, the table is empty."""
         return self._recent.size - 1
 
     def forget(self, before: int) -> None:
-        """Let go of stamps that only matter to estimates since before a moment, while the table is small."""
+        """Drop stamps older than `before` while the table is small."""
         super().forget(before)
         self._table.forget(before)
 
     def estimate(self, since: int) -> float:
-        """Distinct keys with time >= `since`; 0 where there are none, exact as far as the recent keys reach."""
+        """Distinct keys with time >= `since`; exact as far back as the recent keys reach."""
         return self.estimate_with_bounds(since)[0]
 
     def bounds(self, since: int) -> tuple[float, float]:
-        """The interval of `epsilon` around the estimate; no interval at all where the count is exact."""
+        """The interval of `epsilon` around the estimate; twice the count if it is exact."""
         return self.estimate_with_bounds(since)[1:]
 
     def estimate_with_bounds(self, since: int) -> tuple[float, float, float]:
         since = moment("since", since)
-        if self._recent.knows(since):
+        if self._recent.reaches_back(since):
             count = float(self._recent.count(since))
             return count, count, count
         count = self._rounded(self._read(max(since, TIME_MIN + 1)))
@@ -68,13 +68,13 @@ class StampSketch(Sketch):
         return count, max(low, float(self._recent.size)), high
 
     def _with_bounds(self, likeliest: Float64) -> Float64:
-        """float64[q, 3]: estimates with their bounds, of what tables of more keys than the recent ones tell."""
+        """float64[q, 3]: estimates with bounds, from likeliest counts that exceed the recent keys."""
         counts = np.array([self._rounded(count) for count in likeliest.tolist()])
         low, high = self._around(counts)
         return np.column_stack([counts, np.maximum(low, float(self._recent.size)), high])
 
     def _rounded(self, likeliest: float) -> float:
-        """What the table tells, where there are more keys than the recent ones."""
+        """The table's estimate if there are more keys than the recent ones."""
         return max(float(self._recent.size), round(likeliest, 3))
 
     def _update(self, times: Int64, keys: UInt64) -> None:
@@ -84,9 +84,9 @@ class StampSketch(Sketch):
         self._recent.add(times, keys, self._stamp(times, keys))
 
     def _overflow(self, times: Int64, keys: UInt64) -> bool:
-        """Add rows to a list that holds all keys so far; returns whether it no longer does, and then stamps those."""
-        before = self._recent.held()
-        # A few rows mostly tell that there are more keys than the list holds; then the rest is read only once.
+        """Add rows to a list that holds all keys so far; if it overflows, stamp its earlier keys and return True."""
+        before = self._recent.table_entries()
+        # A few rows usually overflow the list, and then the rest is read only once.
         few = 4 * self._recent.size
         self._recent.add(times[:few], keys[:few])
         if not self._recent.overflowed:
@@ -96,13 +96,11 @@ class StampSketch(Sketch):
         return self._recent.overflowed
 
     def _merge(self, other: Self) -> None:
-        mine, theirs = (None if sketch._recent.overflowed else sketch._recent.held() for sketch in (self, other))
+        unstamped = [sketch._recent.table_entries() for sketch in (self, other) if not sketch._recent.overflowed]
         self._recent.merge(other._recent)
         if self._recent.overflowed:
-            if mine is not None:
-                self._stamp(*mine)
-            if theirs is not None:
-                self._stamp(*theirs)
+            for entries in unstamped:
+                self._stamp(*entries)
             self._table.merge(other._table)
 
     def _state(self) -> dict[str, Array]:
@@ -124,11 +122,9 @@ class StampSketch(Sketch):
         overflowed = bool(reader.column("overflowed", np.int8, 1, at_least=0, at_most=1)[0])
         size, begun = self._recent.size, self._now is not None
         fits = len(times) == size if overflowed else begun <= len(times) <= (size - 1) * begun
-        reader.require(
-            fits, "recent_keys", f"cannot be {len(keys)} of at most {size}, where overflowed is {overflowed}"
-        )
+        reader.require(fits, "recent_keys", f"cannot be {len(keys)} of at most {size} if overflowed is {overflowed}")
         self._recent.load(times, keys, overflowed)
         reader.require(len(self._recent) == len(keys), "recent_keys", "must be distinct")
         self._table.load(reader, self._now or 0)
         levels = int(reader.column("levels", np.int64, 2)[0])
-        reader.require(overflowed or not levels, "levels", "must be 0 where the recent keys are all")
+        reader.require(overflowed or not levels, "levels", "must be 0 if the recent keys are all keys")

@@ -1,4 +1,4 @@
-"""A table of time stamps, [level][array], that grows with the keys that reach it and packs into few bytes."""
+"""A table of time stamps, [level][array], that grows with its keys and packs into few bytes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,17 +18,17 @@ from skyband_distinct.stamps.stamping import raise_to
 class StampTable:
     """The youngest time of every cell. Merging is the elementwise maximum.
 
-    With `begin_small` the filled cells alone are held until they are more than arrays / 2 or so. How they are held
-    follows from how many they are, and is no part of the state.
+    With `begin_small` only the filled cells are held until they exceed about arrays / 2. The representation depends
+    only on their number, and is not part of the state.
     """
 
     arrays: int
     begin_small: bool = False
     stamps: Int64 = field(init=False)
-    """int64[levels, arrays], TIME_MIN in cells that no key has reached; of no levels while few are filled."""
+    """int64[levels, arrays], TIME_MIN in cells that no key has reached; empty while few cells are filled."""
 
     few: FewStamps | None = field(default=None, init=False)
-    """What is held while few are filled."""
+    """The filled cells while they are few."""
 
     _room: Int64 = field(init=False)
 
@@ -42,16 +42,16 @@ class StampTable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the levels in use, or of the cells where these are few."""
+        """Bytes of the levels in use, or of the cells while they are few."""
         return self.stamps.nbytes if self.few is None else self.few.slots.nbytes
 
     @property
     def _most_few(self) -> int:
-        """A power of two, so many that all levels of so many keys would take about twice the bytes."""
+        """A power of two: the number of keys for which all levels would take about twice the bytes."""
         return 1 << ((2 * self.arrays).bit_length() - 1)
 
     def stamp_few(self, times: Int64, keys: UInt64, salt: Any, highs: Int64) -> int:
-        """As `stamping.stamp_one`, while the filled cells are few. Returns how many rows were taken, whole blocks."""
+        """Like `stamping.stamp_one`, while the filled cells are few. Returns the number of rows taken, whole blocks."""
         if self.few is None:
             return 0
         is_stamped = self.few.stamp(self.arrays, times, keys, salt, highs)
@@ -60,19 +60,19 @@ class StampTable:
         return is_stamped
 
     def forget(self, before: int) -> None:
-        """Let go of stamps older than a moment while they are few; all cells together have a fixed size."""
+        """Drop stamps older than a moment while they are few; the full table has a fixed size."""
         if self.few is not None:
             self.few.forget(before)
 
     def filled_since(self, since: int) -> Int64:
-        """int64[levels]: cells of each level stamped at `since` or later."""
+        """int64[levels]: the number of cells of each level stamped at `since` or later."""
         if self.few is None:
             counts: Int64 = filled_since(self.stamps, since)
             return counts
         return self.few.filled_since(since, self.arrays)
 
     def fill(self, kernel: Callable[[Int64, int], int]) -> None:
-        """Run kernel(room, levels in use) -> levels in use, one of `stamping`."""
+        """Run one of the kernels of `stamping`, kernel(room, levels in use) -> levels in use."""
         if not len(self._room):
             self._allocate(LEVELS)
         self.stamps = self._room[: kernel(self._room, len(self.stamps))]
@@ -90,9 +90,9 @@ class StampTable:
         raise_to(self.stamps, other.stamps)
 
     def state(self, now: int) -> dict[str, Array]:
-        """The filled cells as bits, and how far back from `now` each stamp is, in as many bytes as the oldest needs.
+        """The filled cells as bits, and each stamp's age at `now`, in as many bytes as the oldest needs.
 
-        Exact, and half the size of the stamps themselves or less: ages fit six bytes for nine years of microseconds.
+        Exact, and at most half the size of the stamps: six bytes hold nine years of microseconds.
         """
         cells, times = self._filled()
         levels = int(cells[-1]) // self.arrays + 1 if len(cells) else 0
@@ -104,13 +104,14 @@ class StampTable:
         }
 
     def load(self, state: StateReader, now: int) -> None:
-        """Take over a `state`. Raises SnapshotError where it is none."""
+        """Load a `state`. Raises SnapshotError if it is invalid."""
         levels, width = state.column("levels", np.int64, 2, at_least=0, at_most=LEVELS).tolist()
         state.require(width <= 8, "levels", f"an age has at most 8 bytes (got {width})")
         most = levels * self.arrays
         cells = unpack_cells(state.column("filled", np.uint8, (most + 7) // 8), most)
         ages = unpack_ages(state.column("ages", np.uint8, width * len(cells)).reshape(width, len(cells)))
-        state.require(int(ages.max(initial=0)) < now - TIME_MIN, "ages", f"must not go back beyond time, from {now}")
+        within = int(ages.max(initial=0)) < now - TIME_MIN
+        state.require(within, "ages", f"must not reach back beyond the earliest time, from {now}")
         self._enter(cells, (np.uint64(now % 2**64) - ages).view(np.int64))
 
     def _filled(self) -> tuple[Int64, Int64]:
@@ -131,7 +132,7 @@ class StampTable:
             flat[cells] = np.maximum(flat[cells], times)
 
     def _hold_all(self) -> None:
-        """Hold all cells of the levels in use, and no longer the filled ones alone."""
+        """Switch from the filled cells to all cells of the levels in use."""
         few, self.few = self.few, None
         if few is not None:
             self._enter(*few.filled())
@@ -146,6 +147,6 @@ class StampTable:
         self.stamps[used:] = TIME_MIN
 
     def _allocate(self, levels: int) -> None:
-        # Levels take up memory only from when they are first written: growing into them copies nothing.
+        # Levels take up memory only when they are first written, so that growing copies nothing.
         self._room = np.empty((levels, self.arrays), np.int64)
         self.stamps = self._room[:0]
