@@ -307,7 +307,7 @@ def without_groups(self):
     return {name: array for name, array in DUMP(self).items() if not name.startswith("groups")}
 
 
-IN_FORCE, RULES = rules_in_force._InForce, rules_in_force.Rules
+IN_FORCE, RULES = rules_in_force.InForce, rules_in_force.Rules
 FIRST_AFTER, MOMENTS, DUMP, PASS = IN_FORCE.first_after, IN_FORCE.moments, RULES.dump_state, RULES.pass_to
 MUTANTS = [
     (IN_FORCE, "first_after", from_its_beginning),

@@ -1,7 +1,7 @@
-"""Compiles kernels sooner than numba alone, by what numba's compiler is in the releases that were tested.
+"""Compile kernels faster than numba alone, by relying on internals of numba's compiler in the tested releases.
 
-`nested_functions`, `repeated_work` and `reference_counts` build on its private parts. All that they need is looked at
-before anything is changed. `skyband.kernels.nested` uses this package where it is installed.
+`nested_functions`, `repeated_work` and `reference_counts` build on its private parts. Everything they need is checked
+before anything is changed. `skyband.kernels.nested` uses this package if it is installed.
 """
 
 import logging
@@ -12,14 +12,14 @@ from types import ModuleType
 import numba
 
 NEWEST_TESTED = (0, 68)
-"""The newest numba that this is tested with. Beyond it kernels are compiled by `numba.njit` alone."""
+"""The newest numba that this is tested with. With a newer one, `numba.njit` alone compiles kernels."""
 
 
 @cache
 def compiler() -> ModuleType | None:
-    """The module that makes nested functions and kernels; None with a numba that it does not fit.
+    """The module that makes nested functions and kernels; None if it does not fit the installed numba.
 
-    The first call has numba compile so.
+    The first call installs the patches.
     """
     if _release() > NEWEST_TESTED:
         _notice(f"newer than {'.'.join(map(str, NEWEST_TESTED))}, the last that Skyband was tested with")
@@ -35,7 +35,7 @@ def compiler() -> ModuleType | None:
 
 
 def _release() -> tuple[int, ...]:
-    """numba's version, of which a release changes the second number."""
+    """The first two numbers of numba's version; each release changes the second."""
     return tuple(int(part) if part.isdecimal() else 0 for part in numba.__version__.split(".")[:2])
 
 

@@ -1,11 +1,11 @@
-"""Compiled functions that other compiled functions call: a kernel made of them takes two fifths less to compile.
+"""Compiled functions that other compiled functions call: a kernel made of them compiles in two fifths less time.
 
-numba makes of every function one that Python can call: with wrappers, machine code and a file on disk of its own. Of a
-kernel of sixty functions only the one that Python calls needs them. The others are handed to those that call them, and
-optimized there. What they call of numba, such as `np.empty`, is nested like them.
+numba makes every function callable from Python: with wrappers, machine code and a separate file on disk. In a kernel of
+sixty functions, only the one that Python calls needs them. The others are passed to their callers and optimized there.
+Functions of numba that they call, such as `np.empty`, are nested in the same way.
 
-numba also counts, atomically, who refers to an array each time one is handed on: up to half the time of a kernel that
-does little a row. What is nested holds no array longer than its caller does, unless it makes one or gives one back.
+numba also counts references to an array, atomically, each time one is passed on: up to half the time of a kernel that
+does little per row. A nested function holds no array longer than its caller does, unless it creates or returns one.
 """
 
 import gc
@@ -27,21 +27,21 @@ from skyband_jit.reference_counts import ReferenceCounts, only_borrows
 from skyband_jit.repeated_work import LeanFlags, are_lean
 
 types: Any = numba_types
-"""What mypy knows of it lacks half of its classes."""
+"""Any, because its stubs for mypy lack half of its classes."""
 
 
 def kernel(function: Callable[..., Any] | None, options: dict[str, Any]) -> Any:
-    """What `kernel_njit` makes of a function."""
+    """The dispatcher of a function under `kernel_njit`."""
     return numba.njit(function, cache=True, pipeline_class=_KernelCompiler, **options)
 
 
 def nested(function: Callable[..., Any], vectorized: bool, options: dict[str, Any]) -> Any:
-    """What `nested_njit` makes of a function."""
+    """The dispatcher of a function under `nested_njit`."""
     return _dispatcher(_Nested, function, options, _VectorizingCompiler if vectorized else _Compiler)
 
 
 def shared(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """What `shared_njit` makes of a function."""
+    """The dispatcher of a function under `shared_njit`."""
     dispatcher = _Shared(function, targetoptions={"nopython": True, "boundscheck": None, **options})
     dispatcher.enable_caching()
     return dispatcher
@@ -52,18 +52,18 @@ def _dispatcher(kind: type[CPUDispatcher], function: Callable[..., Any], options
 
 
 class _Nested(CPUDispatcher):
-    """A function that Python cannot call: what its overloads have in place of an entry is only their name."""
+    """A function that Python cannot call: its overloads have only a name instead of an entry point."""
 
     def __call__(self, *_: Any, **__: Any) -> Never:
         raise TypeError(f"{self.py_func.__qualname__} is called by compiled functions only: see nested_njit")
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Of a constant its type counts: numba would compile a function once more for each that it is called with."""
+        """Only the type of a constant counts: numba would compile a function again for each constant passed to it."""
         plain = tuple(map(types.unliteral, args))
         return super().get_call_template(plain, {name: types.unliteral(kind) for name, kind in kws.items()})
 
     def compile(self, sig: Any) -> Any:
-        """Without numba's timers, each of which hears of every call of LLVM, and without a look at the disk."""
+        """Compile without numba's timers, which are notified of every call of LLVM, and without the disk cache."""
         args, return_type = sigutils.normalize_signature(sig)
         if tuple(args) not in self.overloads:
             data = {"dispatcher": self, "args": args, "return_type": return_type}
@@ -83,12 +83,12 @@ class _NestedOfNumba(_Nested):
     """numba's own implementation of a function such as `np.empty`, as called by nested functions."""
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Constants count here: the type of an array is one."""
+        """Here the values of constants count: an array's type is one of them."""
         return CPUDispatcher.get_call_template(self, args, kws)
 
 
 class _Shared(CPUDispatcher):
-    """What Python calls has overloads of its own; what compiled functions call are those of a nested function."""
+    """Python calls its own overloads; compiled functions call those of a nested function."""
 
     @cached_property
     def nested(self) -> _Nested:
@@ -102,12 +102,12 @@ class _Shared(CPUDispatcher):
 
 
 class _Library(JITCodeLibrary):
-    """The function as its callers take it in, with what it calls, and never machine code."""
+    """The function, with those it calls, as its callers inline it; it never becomes machine code."""
 
     vectorized = False
 
     def _optimize_final_module(self) -> None:
-        """Bring loops in order and drop counts of references; all else is done once, in the kernel that calls it."""
+        """Normalize loops and drop reference counts; everything else is done once, in the kernel that calls it."""
         if self.vectorized:
             super()._optimize_final_module()
             return
@@ -118,7 +118,7 @@ class _Library(JITCodeLibrary):
         passes.run(self._final_module, builder)
 
     def _optimize_functions(self, module: Any) -> None:
-        """Those that are here, not those that are only declared."""
+        """Optimize the functions defined here, not those only declared."""
         module.data_layout = self._codegen._data_layout
         for function in module.functions:
             if not function.is_declaration:
@@ -155,7 +155,7 @@ class _Lowering(NativeLowering):
 
 
 def _nothing() -> None:
-    """In place of what need not be done."""
+    """Replaces a step that is not needed."""
 
 
 class _Compiler(CompilerBase):
@@ -193,18 +193,18 @@ class _KernelCompiler(_Compiler):
 
 
 SELDOM = 50
-"""Of so many times once it is asked whether objects are still frozen."""
+"""Only one call in this many checks whether objects are still frozen."""
 
 
 class _Uncollected(event.Listener):
-    """Python's collector rests while numba compiles: a tenth of the time went to its looks at what numba keeps."""
+    """Pauses Python's garbage collector while numba compiles: scanning numba's objects took a tenth of the time."""
 
     depth, collects = 0, True
     unasked = 0
-    """How many times more it is taken for granted that objects are frozen: Python counts them, .02 s for a million."""
+    """How many more calls assume that objects are frozen: counting them takes Python .02 s for a million."""
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
-        """Of a function, or of one within it; numba compiles one at a time in a process."""
+        """Start of a function, or of one within it; numba compiles one at a time in a process."""
         if self.depth == 0:
             self.collects = gc.isenabled()
             gc.disable()
@@ -214,7 +214,7 @@ class _Uncollected(event.Listener):
         self.depth -= 1
         if self.depth == 0 and self.collects:
             if not self._frozen():
-                # What has come meanwhile is old: numba keeps most of it, and a look at it would take .3 s.
+                # Objects created meanwhile count as old: numba keeps most of them, and scanning them would take .3 s.
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()
@@ -230,7 +230,7 @@ class _Uncollected(event.Listener):
 
 
 def _decorator(template: Any) -> Any:
-    """What makes numba's implementation of a function one to compile: nested, where a nested function calls it."""
+    """The decorator that compiles numba's implementation of a function: nested if a nested function calls it."""
     if not are_lean():
         return _usual_decorator(template)
 
@@ -244,6 +244,6 @@ _usual_decorator = _OverloadFunctionTemplate._get_jit_decorator
 
 
 def install() -> None:
-    """Have numba nest what it implements itself, and Python's collector rest while numba compiles."""
+    """Make numba nest its own implementations, and pause Python's garbage collector while numba compiles."""
     event.register("numba:compile", _Uncollected())
     _OverloadFunctionTemplate._get_jit_decorator = _decorator

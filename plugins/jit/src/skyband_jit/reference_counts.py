@@ -1,4 +1,4 @@
-"""Which compiled functions count who refers to an array, and what they count."""
+"""Which compiled functions count references to arrays, and which references they count."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from numba.core import types as numba_types
 from numba.core.runtime.context import NRTContext
 
 types: Any = numba_types
-"""What mypy knows of it lacks half of its classes."""
+"""Any, because its stubs for mypy lack half of its classes."""
 
 
 class ReferenceCounts(NRTContext):
-    """numba's, but that only those parts of a value are taken out that are counted: of an array one of seven."""
+    """Like numba's class, but extracts only the counted parts of a value: one of seven in an array."""
 
     def get_meminfos(self, builder: Any, kind: Any, value: Any) -> list[Any]:
         """The counted parts of a value, as (type, part)."""
@@ -25,12 +25,13 @@ class ReferenceCounts(NRTContext):
 
 
 _VIEWS = {"getattr", "static_getitem", "build_tuple", "exhaust_iter", "cast", "phi"}
-"""Expressions that give parts of arrays, or tuples of them, that are there already."""
+"""Expressions that return parts of existing arrays, or tuples of them."""
 
 
 def only_borrows(state: Any) -> bool:
-    """Whether all that a function has of arrays are its caller's, parts of these, and tuples of them; and it gives none
-    back. All else that holds memory, such as a list, counts.
+    """Whether a function has only its caller's arrays, parts of these, and tuples of them, and returns none.
+
+    Anything else that holds memory, such as a list, makes this False.
     """
     function = state.func_ir
     if function.is_generator or _holds(state, state.return_type):

@@ -1,6 +1,6 @@
-"""What numba works out again and again while it compiles a kernel, worked out once or faster: a quarter of the time.
+"""Compute once, or faster, what numba computes repeatedly while it compiles a kernel: a quarter of the time.
 
-Once only where a function is compiled with `LeanFlags`: other kernels in the same process are compiled as ever.
+This applies only to functions compiled with `LeanFlags`: other kernels in the same process are compiled as usual.
 """
 
 from collections.abc import Iterable
@@ -14,13 +14,13 @@ from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.transforms import canonicalize_cfg
 
 types: Any = numba_types
-"""What mypy knows of it lacks half of its classes."""
+"""Any, because its stubs for mypy lack half of its classes."""
 
 _UNLESS_SET = {name: option.default for name, option in Flags.options.items()}
 
 
 class LeanFlags(Flags):
-    """numba asks for all flags of a function at each operator in it that it looks up: here they are taken together."""
+    """numba reads all flags of a function at each operator that it looks up in it: here they are read together."""
 
     __slots__ = ()
 
@@ -29,12 +29,12 @@ class LeanFlags(Flags):
 
 
 def are_lean() -> bool:
-    """Whether the function that is being compiled has these flags."""
+    """Whether the function being compiled has these flags."""
     return isinstance(targetconfig.ConfigStack.top_or_none(), LeanFlags)
 
 
 def _type_of_call(function: Any, context: Any, args: Any, kws: Any) -> Any:
-    """What an operator gives for numbers, or for an array and numbers, follows from their types: looked up once."""
+    """An operator's result type, on numbers or an array and numbers, follows from their types: looked up once."""
     if kws or getattr(function.typing_key, "__module__", None) != "_operator" or not are_lean():
         return _usual_type_of_call(function, context, args, kws)
     numbers = args[1:] if args and isinstance(args[0], types.Array) else args
@@ -54,7 +54,7 @@ def _type_of_operator(function: Any, context: Any, args: Any) -> Any:
 
 
 def _post_process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Which variables are alive where is worked out for the last pass, which needs it, and not after each."""
+    """Compute where variables are alive only for the last pass, which needs it, and not after each pass."""
     if emit_dels or self.func_ir.is_generator or not are_lean():
         _usual_post_process(self, emit_dels, extend_lifetimes)
         return
@@ -64,7 +64,7 @@ def _post_process(self: Any, emit_dels: bool = False, extend_lifetimes: bool = F
 
 
 def _variables(parts: Iterable[Any]) -> list[Any]:
-    """The variables in parts of an instruction, in order: asked for 100,000 times in a kernel."""
+    """The variables in parts of an instruction, in order: called 100,000 times for a kernel."""
     variables: list[Any] = []
     for part in parts:
         if isinstance(part, ir.Var):
@@ -89,11 +89,11 @@ def _of_expression(self: Any) -> list[Any]:
 _usual_type_of_call = types.functions.BaseFunction.get_call_type
 _usual_post_process = PostProcessor.run
 _METHODS = ir.Stmt.list_vars, ir.Expr.list_vars
-"""Looked at so that a numba without them is noticed before anything is replaced."""
+"""Read here so that a numba without them fails before anything is replaced."""
 
 
 def install() -> None:
-    """Have numba take these instead of its own."""
+    """Make numba use these instead of its own."""
     types.functions.BaseFunction.get_call_type = _type_of_call
     PostProcessor.run = _post_process
     ir.Stmt.list_vars = _of_statement
