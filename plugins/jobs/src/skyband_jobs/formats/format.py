@@ -46,9 +46,9 @@ class TableKeys:
 class Format(ABC):
     """Tables or logs that a job reads and writes in its own process, by the name in `FormatInfo`.
 
-    It is created without arguments and keeps no state; what `read` and `write` return does. Define `read` if the format
-    can "reads", `write` if it can "writes", "streams" or "current". Exceptions other than `skyband.errors` are reported
-    as failures of its distribution.
+    It is created without arguments and keeps no state; what `read` and `write` return does. Define `read` if
+    `FormatInfo.can` has "reads", `write` if it has "writes", "streams" or "current". Exceptions other than those of
+    `skyband.errors` are reported as failures of its distribution.
     """
 
     @abstractmethod

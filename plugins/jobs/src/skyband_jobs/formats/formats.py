@@ -17,7 +17,7 @@ from skyband_jobs.formats.table_rows import TableRows
 
 
 def names_of_formats(can: str | None = None) -> tuple[str, ...]:
-    """The names of formats that plugins bring; with `can`, only those that can "reads", "writes" or "streams"."""
+    """The names of formats that plugins bring; with `can` ("reads", "writes", …), only those that declare it."""
     entries = installed().formats.listing
     return tuple(dict.fromkeys(entry.info.name for entry in entries if can is None or can in entry.info.can))
 
